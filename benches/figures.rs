@@ -1,0 +1,49 @@
+//! `just bench [parse] [beat] [idle] [scan] [log]`: the figures in README.md, each with its floor in the same run.
+//!
+//! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
+
+mod figures {
+    pub(crate) mod beat;
+    pub(crate) mod home;
+    pub(crate) mod idle;
+    pub(crate) mod journal_watch;
+    pub(crate) mod log;
+    pub(crate) mod measure;
+    pub(crate) mod parse;
+    pub(crate) mod proc;
+    pub(crate) mod scan;
+    pub(crate) mod stream;
+    pub(crate) mod table;
+}
+
+use figures::{beat, idle, log, parse, scan, table};
+use std::io::{self, Write};
+
+type Section = fn(&mut table::Table) -> anyhow::Result<()>;
+
+const SECTIONS: [(&str, Section); 5] =
+    [("parse", parse::run), ("beat", beat::run), ("idle", idle::run), ("scan", scan::run), ("log", log::run)];
+
+fn main() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(path) = args.iter().find_map(|arg| arg.strip_prefix(parse::CHILD)) {
+        return parse::child(path.as_ref());
+    }
+    // Cargo adds flags of its own.
+    let names: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
+    if let Some(unknown) = names.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name)) {
+        anyhow::bail!(
+            "no figures called {unknown}; there are: {}",
+            SECTIONS.map(|(name, _)| name).join(", ")
+        );
+    }
+    let mut table = table::Table::default();
+    for (name, section) in SECTIONS {
+        if names.is_empty() || names.contains(&name) {
+            writeln!(io::stderr(), "measuring: {name}")?;
+            section(&mut table)?;
+        }
+    }
+    table.print(&mut io::stdout().lock())?;
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! One beat, over the same agent started through a login shell; and the daemon's, from due to journal line.
+
+use super::home::{Home, a_day_before, after, fixture};
+use super::journal_watch;
+use super::measure::{interleave, median, milliseconds, ms, time_of};
+use super::table::{Row, Table};
+use jiff::Timestamp;
+use murmur::agent::invocation::{Limits, beat_args};
+use murmur::agent::prompt;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const ROUNDS: usize = 60;
+/// How many heartbeats of the daemon come due, one after the other.
+const DUE: usize = 40;
+/// Milliseconds from one to the next.
+const APART: i64 = 60;
+/// Milliseconds until the first: the daemon starts meanwhile.
+const START: i64 = 1500;
+
+pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
+    let recorded = fixture("ok");
+    let script = format!("#!/bin/sh\nexec cat {}\n", recorded.join("stdout").display());
+    let fake = env!("CARGO_BIN_EXE_fake-claude");
+    let replay = format!("#!/bin/sh\nFAKE_CLAUDE_FIXTURE={} exec {fake} \"$@\"\n", recorded.display());
+    let shell = by_hand(table, "a shell script", &script)?;
+    by_hand(table, "fake-claude", &replay)?;
+    by_daemon(table, &script, shell)
+}
+
+/// `murmur beat`, over its agent alone and over a login shell that starts it. Returns the latter.
+fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<f64> {
+    let home = Home::new(agent)?;
+    home.register(1, |_| None)?;
+    let workspace = home.workspace(0);
+    let args = beat_args(Limits { max_turns: 3, deny: Some(&[]), model: None });
+    let prompt = prompt::beat(&workspace, after(0)?, "Look at the build and say how it is.\n");
+    let [alone, shell, ours] = interleave(
+        ROUNDS,
+        [
+            &mut || {
+                let mut command = home.command(home.claude());
+                command.args(&args);
+                talk(command, &workspace, &prompt)
+            },
+            &mut || {
+                let mut command = home.command("/bin/sh");
+                command.args(["-l", "-c", "claude \"$@\"", "sh"]).args(&args);
+                talk(command, &workspace, &prompt)
+            },
+            &mut || {
+                let mut command = home.murmur();
+                command.arg("beat").arg(&workspace);
+                time_of(&mut command)
+            },
+        ],
+    )?;
+    table.add(Row {
+        what: format!("beat: the agent alone ({name}), and through a login shell"),
+        floor: ms(alone),
+        ours: ms(shell),
+        ratio: Some(shell / alone),
+        ..Row::default()
+    });
+    table.add(Row {
+        what: format!("`murmur beat` ({name}), over the login shell"),
+        floor: ms(shell),
+        ours: ms(ours),
+        ratio: Some(ours / shell),
+        wanted: "<= x1.5".to_owned(),
+        met: Some(ours / shell <= 1.5),
+    });
+    Ok(shell)
+}
+
+/// How long `command` takes that is told `prompt` and whose answer is read.
+fn talk(mut command: Command, workspace: &Path, prompt: &str) -> anyhow::Result<f64> {
+    command.current_dir(workspace).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    milliseconds(|| {
+        let mut child = command.spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // It may not want to hear it.
+            let _closed = stdin.write_all(prompt.as_bytes());
+        }
+        let output = child.wait_with_output()?;
+        anyhow::ensure!(output.status.success() && !output.stdout.is_empty(), "the agent failed: {output:?}");
+        Ok(())
+    })
+}
+
+fn by_daemon(table: &mut Table, agent: &str, shell: f64) -> anyhow::Result<()> {
+    let home = Home::new(agent)?;
+    let first = after(START)?;
+    let due = |number: usize| {
+        let wait = jiff::SignedDuration::from_millis(APART * i64::try_from(number).unwrap_or_default());
+        first.checked_add(wait)
+    };
+    home.register(DUE, |number| a_day_before(due(number).ok()?).ok())?;
+    let _daemon = home.daemon()?;
+    let seen = journal_watch::lines(&home.journal(), DUE, Duration::from_secs(30))?;
+    let journal = std::fs::read_to_string(home.journal())?;
+    let (mut late, mut written) = (Vec::new(), Vec::new());
+    for (number, (line, seen)) in journal.lines().zip(seen).enumerate() {
+        let entry: murmur::journal::entry::Entry = serde_json::from_str(line)?;
+        let (due, began) = (due(number)?, entry.started().unwrap_or(Timestamp::MAX));
+        anyhow::ensure!(entry.outcome == murmur::outcome::Kind::Ok, "a beat failed: {line}");
+        late.push(began.duration_since(due).as_millis_f64());
+        written.push(seen.duration_since(due).as_millis_f64());
+    }
+    table.add(Row {
+        what: "the daemon's beat: from due to begun".to_owned(),
+        ours: ms(median(late)),
+        ..Row::default()
+    });
+    let written = median(written);
+    table.add(Row {
+        what: "the daemon's beat: from due to the journal line seen, over the login shell".to_owned(),
+        floor: ms(shell),
+        ours: ms(written),
+        ratio: Some(written / shell),
+        wanted: "<= x1.5".to_owned(),
+        met: Some(written / shell <= 1.5),
+    });
+    Ok(())
+}

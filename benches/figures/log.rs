@@ -1,0 +1,98 @@
+//! `murmur log` on a journal of 1,000,000 lines, over `tail`.
+
+use super::home::Home;
+use super::measure::{interleave, ms, time_of};
+use super::table::{Row, Table};
+use jiff::SignedDuration;
+use murmur::journal::entry::Entry;
+use murmur::outcome::{Kind, Outcome};
+use murmur::sys::clock;
+use murmur::sys::process::Exit;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+const LINES: usize = 1_000_000;
+/// One beat in so many fails.
+const ERROR_EVERY: usize = 10_000;
+/// So many workspaces take turns.
+const WORKSPACES: usize = 100;
+const ROUNDS: usize = 21;
+
+pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
+    let home = Home::new("#!/bin/sh\n")?;
+    write_journal(&home)?;
+    let time = |args: &[&str]| {
+        let mut command = home.murmur();
+        command.arg("log").args(args);
+        time_of(&mut command)
+    };
+    let tail = || {
+        let mut command = home.command("/usr/bin/tail");
+        command.args(["-n", "20"]).arg(home.journal());
+        time_of(&mut command)
+    };
+    let [floor, newest, errors, since, workspace, nothing] = interleave(
+        ROUNDS,
+        [
+            &mut || tail(),
+            &mut || time(&[]),
+            &mut || time(&["--outcome", "error"]),
+            &mut || time(&["--since", "2h"]),
+            &mut || time(&["--workspace", "/workspaces/042"]),
+            &mut || time(&["--workspace", "/workspaces/elsewhere"]),
+        ],
+    )?;
+    for (args, ours) in [
+        ("", newest),
+        (" --since 2h", since),
+        (" --workspace W, 1 line in 100", workspace),
+        (" --outcome error, 1 line in 10,000", errors),
+        (" --workspace W, none: every line is looked at", nothing),
+    ] {
+        table.add(Row {
+            what: format!("`murmur log{args}` of 1,000,000 lines, over `tail -n 20`"),
+            floor: ms(floor),
+            ours: ms(ours),
+            ratio: Some(ours / floor),
+            wanted: "< 50 ms".to_owned(),
+            met: Some(ours < 50.0),
+        });
+    }
+    Ok(())
+}
+
+/// A beat a minute, the last one now.
+fn write_journal(home: &Home) -> anyhow::Result<()> {
+    let mut journal = BufWriter::with_capacity(1 << 20, File::create(home.journal())?);
+    let now = clock::now();
+    for number in 0..LINES {
+        let minutes = i64::try_from(LINES - number)?;
+        let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
+        let mut entry = Entry {
+            ts: clock::rfc3339(at),
+            workspace: format!("/workspaces/{:03}", number % WORKSPACES),
+            outcome: Kind::Ok,
+            duration_ms: 41_234,
+            summary: None,
+            error: None,
+            turns: None,
+            beat: murmur::beat::new_id(at),
+            heartbeat: None,
+            agent: format!("{:03}-{number:08x}", number % WORKSPACES),
+            session_id: Some(format!("{number:08x}-0000-4000-8000-000000000001")),
+            cost_usd: Some(0.0132),
+            num_turns: Some(3),
+            exit: Some(Exit::Code(0)),
+            timed_out: false,
+            denials: Vec::new(),
+        };
+        if number % ERROR_EVERY == ERROR_EVERY / 2 {
+            entry.set_outcome(Outcome::Error("API Error: 429 rate limited; try again later".to_owned()));
+        } else if number % 10 == 0 {
+            entry.set_outcome(Outcome::Attention("ATTENTION: two builds failed on main".to_owned()));
+        }
+        journal.write_all(entry.line()?.as_bytes())?;
+    }
+    journal.flush()?;
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! The table that is printed in the end.
+
+use std::io::{self, Write};
+
+/// One line of the table.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) floor: String,
+    pub(crate) ours: String,
+    pub(crate) ratio: Option<f64>,
+    pub(crate) wanted: String,
+    /// Whether it is as wanted, where something is wanted.
+    pub(crate) met: Option<bool>,
+}
+
+/// All lines so far.
+#[derive(Debug, Default)]
+pub(crate) struct Table(Vec<Row>);
+
+impl Table {
+    pub(crate) fn add(&mut self, row: Row) {
+        self.0.push(row);
+    }
+
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
+        writeln!(out, "Measured on {cores} cores; medians of interleaved runs.\n")?;
+        writeln!(out, "| what | floor | ours | ratio | wanted | verdict |")?;
+        writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
+        for row in &self.0 {
+            let Row { what, floor, ours, wanted, .. } = row;
+            let ratio = row.ratio.map_or_else(String::new, |ratio| format!("x{ratio:.2}"));
+            let verdict = match row.met {
+                Some(true) => "met",
+                Some(false) => "**missed**",
+                None => "",
+            };
+            writeln!(out, "| {what} | {floor} | {ours} | {ratio} | {wanted} | {verdict} |")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Reads the arguments as the real one does, and says what is wrong with them in its words.
+//!
+//! In come the words after the program's name; out goes what was asked, or the message for stderr. Every
+//! message was measured on 2.1.329; each goes with exit code 1.
+
+use crate::faults::{Fault, Faults};
+use crate::options::{self, Opt, Takes};
+use crate::suggest;
+
+/// What the checks need to know.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) version: bool,
+    print: bool,
+    verbose: bool,
+    skip_permissions: bool,
+    output: Option<String>,
+    input: Option<String>,
+    prompt: bool,
+}
+
+/// Reads `argv`; what is wrong with an option is said in the order of the words, unknown ones last.
+pub(crate) fn parse(argv: &[String]) -> Result<Asked, String> {
+    let (mut asked, mut unknown) = (Asked::default(), None);
+    let mut words = argv.iter().map(String::as_str).peekable();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            asked.prompt |= words.next().is_some();
+            break;
+        }
+        if !word.starts_with('-') || word == "-" {
+            asked.prompt = true;
+            continue;
+        }
+        let (name, inline) = match word.split_once('=').filter(|_| word.starts_with("--")) {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let Some(option) = options::find(name).filter(|option| fits(option, inline)) else {
+            unknown = unknown.or(Some(word));
+            continue;
+        };
+        let mut value = inline;
+        if inline.is_none() {
+            value = match option.takes {
+                Takes::Nothing => None,
+                Takes::One | Takes::Many => Some(words.next().ok_or_else(|| missing(option))?),
+                Takes::Maybe => words.next_if(|next| !next.starts_with('-')),
+            };
+            while option.takes == Takes::Many && words.next_if(|next| !next.starts_with('-')).is_some() {}
+        }
+        asked.take(option, value)?;
+    }
+    match unknown {
+        Some(word) if !asked.version => {
+            Err(format!("error: unknown option '{word}'{}", suggest::similar(word)))
+        }
+        _ => Ok(asked),
+    }
+}
+
+fn fits(option: &Opt, inline: Option<&str>) -> bool {
+    inline.is_none() || option.takes != Takes::Nothing
+}
+
+fn title(option: &Opt) -> String {
+    format!("{} <{}>", option.names.join(", "), option.value)
+}
+
+fn missing(option: &Opt) -> String {
+    format!("error: option '{}' argument missing", title(option))
+}
+
+impl Asked {
+    fn take(&mut self, option: &Opt, value: Option<&str>) -> Result<(), String> {
+        let long = option.names.iter().find(|name| name.starts_with("--")).copied().unwrap_or_default();
+        let text = value.unwrap_or_default();
+        let choices: &[&str] = match long {
+            "--output-format" => &["text", "json", "stream-json"],
+            "--input-format" => &["text", "stream-json"],
+            "--permission-mode" => &["acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"],
+            _ => &[],
+        };
+        let invalid =
+            |why: &str| Err(format!("error: option '{}' argument '{text}' is invalid. {why}", title(option)));
+        if !choices.is_empty() && !choices.contains(&text) {
+            return invalid(&format!("Allowed choices are {}.", choices.join(", ")));
+        }
+        match long {
+            "--max-turns" if text.trim().parse::<f64>().is_err() => return invalid("must be a number"),
+            "--output-format" => self.output = value.map(str::to_owned),
+            "--input-format" => self.input = value.map(str::to_owned),
+            "--print" => self.print = true,
+            "--verbose" => self.verbose = true,
+            "--version" => self.version = true,
+            "--dangerously-skip-permissions" => self.skip_permissions = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// As root, the real one refuses to skip permissions outside a sandbox. Only where a test asks for it,
+    /// because tests run as root.
+    pub(crate) fn check_root(&self, faults: &Faults) -> Result<(), String> {
+        let sandbox = std::env::var_os("IS_SANDBOX").is_some_and(|value| value == "1");
+        if !faults.has(Fault::CheckRoot) || !self.skip_permissions || sandbox || !is_root() {
+            return Ok(());
+        }
+        let said =
+            "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
+        Err(said.into())
+    }
+
+    /// What is wrong with the whole of it, given what stdin held.
+    pub(crate) fn check(&self, stdin: &[u8]) -> Result<(), String> {
+        let stream_in = self.input.as_deref() == Some("stream-json");
+        let stream_out = self.output.as_deref() == Some("stream-json");
+        if stream_in && !stream_out {
+            return Err("Error: --input-format=stream-json requires output-format=stream-json.".into());
+        }
+        if self.print && !self.prompt && !stream_in {
+            let provided =
+                "Provide a prompt with text through stdin or as a prompt argument when using --print";
+            if stdin.is_empty() {
+                return Err("Error: Input must be provided either through stdin or as a prompt argument \
+                            when using --print"
+                    .into());
+            }
+            if stdin.trim_ascii().is_empty() {
+                return Err(format!("Error: Input contained only whitespace. {provided}"));
+            }
+        }
+        if self.print && stream_out && !self.verbose {
+            return Err(
+                "Error: When using --print, --output-format=stream-json requires --verbose".to_owned()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

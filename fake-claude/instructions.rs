@@ -1,0 +1,104 @@
+//! What fake-claude is to do: from the environment, overridden by `.fake-claude.json` in the current folder.
+//!
+//! The names are the same in both: `FAKE_CLAUDE_PACE` is the file's `pace`.
+
+use std::path::{Path, PathBuf};
+
+use murmur::replay::{End, Pace};
+use serde::Deserialize;
+
+use crate::faults::{Fault, Faults};
+
+const FILE: &str = ".fake-claude.json";
+
+/// Instructions that cannot be followed; said on stderr, exit code 70.
+#[derive(Debug)]
+pub(crate) struct Wrong(pub(crate) String);
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) struct Instructions {
+    pub(crate) fixture: Option<PathBuf>,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) pace: Pace,
+    pub(crate) faults: Faults,
+    pub(crate) stdout: Option<String>,
+    pub(crate) stderr: Option<String>,
+    pub(crate) exit: Option<i32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    fixture: Option<PathBuf>,
+    log: Option<PathBuf>,
+    pace: Option<String>,
+    faults: Option<Vec<String>>,
+    stdout: Option<String>,
+    stderr: Option<String>,
+    exit: Option<i32>,
+}
+
+impl Instructions {
+    pub(crate) fn read() -> Result<Self, Wrong> {
+        let (file, env) = (from_file()?, from_environment()?);
+        let pace = file.pace.or(env.pace).map(|word| parse_pace(&word)).transpose()?;
+        let words = file.faults.or(env.faults).unwrap_or_default();
+        let faults = words.iter().map(|word| Fault::parse(word)).collect::<Result<_, _>>()?;
+        let instructions = Self {
+            fixture: file.fixture.or(env.fixture),
+            log: file.log.or(env.log),
+            pace: pace.unwrap_or(Pace::Instant),
+            faults: Faults(faults),
+            stdout: file.stdout.or(env.stdout),
+            stderr: file.stderr.or(env.stderr),
+            exit: file.exit.or(env.exit),
+        };
+        Ok(instructions)
+    }
+
+    /// Whether anything says what to play.
+    pub(crate) fn say_nothing(&self) -> bool {
+        let text = self.stdout.is_none() && self.stderr.is_none();
+        self.fixture.is_none() && text && self.exit.is_none() && self.faults.0.is_empty()
+    }
+
+    /// How the run ends: as told, else as a fault says, else as recorded.
+    pub(crate) fn end(&self, recorded: End) -> End {
+        self.exit.map(End::Code).or_else(|| self.faults.end()).unwrap_or(recorded)
+    }
+}
+
+fn from_file() -> Result<Form, Wrong> {
+    match std::fs::read(FILE) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Wrong(format!("{FILE}: {error}"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Form::default()),
+        Err(error) => Err(Wrong(format!("{FILE}: {error}"))),
+    }
+}
+
+fn from_environment() -> Result<Form, Wrong> {
+    let value =
+        |name: &str| std::env::var_os(format!("FAKE_CLAUDE_{name}")).filter(|value| !value.is_empty());
+    let text = |name: &str| value(name).map(|value| value.to_string_lossy().into_owned());
+    let number =
+        |word: String| word.parse().map_err(|_| Wrong(format!("FAKE_CLAUDE_EXIT: not a code: {word}")));
+    Ok(Form {
+        fixture: value("FIXTURE").map(PathBuf::from),
+        log: value("LOG").map(PathBuf::from),
+        pace: text("PACE"),
+        faults: text("FAULT").map(|list| list.split(',').map(|word| word.trim().to_owned()).collect()),
+        stdout: text("STDOUT"),
+        stderr: text("STDERR"),
+        exit: text("EXIT").map(number).transpose()?,
+    })
+}
+
+fn parse_pace(word: &str) -> Result<Pace, Wrong> {
+    match (word, word.strip_prefix("gate:")) {
+        ("instant", _) => Ok(Pace::Instant),
+        ("recorded", _) => Ok(Pace::Recorded),
+        (_, Some(path)) => Ok(Pace::Gate(Path::new(path).into())),
+        _ => Err(Wrong(format!("unknown pace: {word} (instant, recorded, gate:FIFO)"))),
+    }
+}

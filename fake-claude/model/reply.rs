@@ -1,0 +1,50 @@
+//! One message of the model, whole or as the events of a stream.
+
+use serde_json::{Value, json};
+
+/// A message to be said.
+pub(crate) struct Message<'a> {
+    pub(crate) id: String,
+    pub(crate) model: &'a Value,
+    pub(crate) content: &'a [Value],
+}
+
+impl Message<'_> {
+    fn stop_reason(&self) -> &'static str {
+        let calls = self.content.iter().any(|block| block["type"] == "tool_use");
+        if calls { "tool_use" } else { "end_turn" }
+    }
+
+    /// The answer to a request that does not stream.
+    pub(crate) fn whole(&self) -> Value {
+        json!({"id": self.id, "type": "message", "role": "assistant", "model": self.model,
+            "content": self.content, "stop_reason": self.stop_reason(), "stop_sequence": null,
+            "usage": {"input_tokens": 10, "output_tokens": 20}})
+    }
+
+    /// The answer to a request that streams.
+    pub(crate) fn events(&self) -> impl Iterator<Item = Value> {
+        let start = json!({"type": "message_start", "message": {"id": self.id, "type": "message",
+            "role": "assistant", "model": self.model, "content": [], "stop_reason": null,
+            "stop_sequence": null, "usage": {"input_tokens": 10, "output_tokens": 1}}});
+        let blocks = self.content.iter().enumerate().flat_map(|(index, block)| block_events(index, block));
+        let end = json!({"type": "message_delta", "usage": {"output_tokens": 20},
+            "delta": {"stop_reason": self.stop_reason(), "stop_sequence": null}});
+        [start].into_iter().chain(blocks).chain([end, json!({"type": "message_stop"})])
+    }
+}
+
+fn block_events(index: usize, block: &Value) -> [Value; 3] {
+    let (start, delta) = if block["type"] == "tool_use" {
+        let mut start = block.clone();
+        start["input"] = json!({});
+        (start, json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}))
+    } else {
+        (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": block["text"]}))
+    };
+    [
+        json!({"type": "content_block_start", "index": index, "content_block": start}),
+        json!({"type": "content_block_delta", "index": index, "delta": delta}),
+        json!({"type": "content_block_stop", "index": index}),
+    ]
+}

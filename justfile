@@ -1,0 +1,57 @@
+# murmur's table of contents: `just --list`
+
+# list the recipes
+[private]
+default:
+    @just --list --unsorted
+
+# everything CI checks: format, lints, tests, docs, dependencies
+check: fmt-check lint test docs deny
+
+# every test, hermetic
+test *ARGS:
+    cargo test --locked {{ARGS}}
+
+# the main job, live, with nothing installed
+demo:
+    cargo run --locked --release -- demo
+
+# measure: parse, beat, idle, scan, log (all of them without a name)
+bench *NAMES:
+    cargo bench --locked --bench figures -- {{NAMES}}
+
+# record every committed fixture anew from the real Claude Code
+fixtures *NAMES:
+    cargo test --locked --test conformance -- record {{NAMES}}
+
+# hold fake-claude against the real Claude Code, scenario by scenario
+conformance *NAMES:
+    cargo test --locked --test conformance -- check {{NAMES}}
+
+# long proofs, not part of check: many beats, crashes at random moments
+soak ROUNDS="200":
+    MURMUR_SOAK_ROUNDS={{ROUNDS}} cargo test --locked --release --test it soak -- --nocapture
+
+# known vulnerabilities in the dependencies; fetches the advisory database, so not part of check
+advisories:
+    cargo deny check advisories
+
+# format the code
+fmt:
+    cargo fmt
+
+[private]
+fmt-check:
+    cargo fmt --check
+
+[private]
+lint:
+    cargo clippy --locked --all-targets -- --deny warnings
+
+[private]
+docs:
+    RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps --document-private-items
+
+[private]
+deny:
+    @if command -v cargo-deny >/dev/null 2>&1; then cargo deny --offline check bans licenses sources; else echo "cargo-deny is not installed: dependencies not checked"; fi

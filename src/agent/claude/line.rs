@@ -1,0 +1,202 @@
+//! One line of stream-json → the events in it. Borrowed throughout: a string without escapes is not copied.
+
+use super::super::event::{Event, Json};
+use super::json::{Scanner, Text};
+use super::rare;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Hands the events of `line` (without its newline) to `sink`. A blank line has none, and one that is not a JSON
+/// object has none but [`Event::Garbled`].
+pub(super) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return;
+    }
+    match Line::read(line) {
+        Some(parsed) => parsed.emit(line, sink),
+        None => sink(Event::Garbled),
+    }
+}
+
+/// The fields murmur looks at, of any type of line.
+#[derive(Default)]
+struct Line<'a> {
+    kind: Text<'a>,
+    subtype: Text<'a>,
+    parent: Text<'a>,
+    message: Message<'a>,
+    session_id: Text<'a>,
+    model: Text<'a>,
+    version: Text<'a>,
+}
+
+impl<'a> Line<'a> {
+    fn read(line: &'a [u8]) -> Option<Self> {
+        if line.first() != Some(&b'{') {
+            return None;
+        }
+        let (mut read, mut scanner) = (Self::default(), Scanner::new(line));
+        scanner.members(|value, name| {
+            match name {
+                b"type" => read.kind = value.text_or_empty()?,
+                b"subtype" => read.subtype = value.text_or_empty()?,
+                b"parent_tool_use_id" => read.parent = value.text_or_empty()?,
+                b"message" => read.message = Message::read(value)?,
+                b"session_id" => read.session_id = value.text_or_empty()?,
+                b"model" => read.model = value.text_or_empty()?,
+                b"claude_code_version" => read.version = value.text_or_empty()?,
+                _ => value.skip()?,
+            }
+            Some(())
+        })?;
+        scanner.is_at_end().then_some(read)
+    }
+
+    fn emit(self, line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+        match (self.kind.0, self.subtype.0) {
+            (b"assistant" | b"user", _) => {
+                let (message, parent) = (self.message.id.decode(), self.parent.decode());
+                let read = Scanner::new(self.message.content).elements(|block| {
+                    Block::read(block)?.emit(&message, &parent, sink);
+                    Some(())
+                });
+                if read.is_none() {
+                    sink(Event::Garbled);
+                }
+            }
+            (b"system", b"init") => sink(Event::Session {
+                id: self.session_id.decode(),
+                model: self.model.decode(),
+                version: self.version.decode(),
+            }),
+            (b"system", b"api_retry") => sink(rare::retry(line)),
+            (b"result", _) => sink(rare::result(line)),
+            _ => {}
+        }
+    }
+}
+
+/// A message. Its blocks are read one by one when they are asked for, so that any number of them fits in memory.
+struct Message<'a> {
+    id: Text<'a>,
+    /// Where it is a string it is a prompt played back, which murmur has no use for.
+    content: &'a [u8],
+}
+
+impl Default for Message<'_> {
+    fn default() -> Self {
+        Self { id: Text::default(), content: b"[]" }
+    }
+}
+
+impl<'a> Message<'a> {
+    fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        let mut read = Self::default();
+        scanner.members(|value, name| {
+            match name {
+                b"id" => read.id = value.text_or_empty()?,
+                b"content" => read.content = value.raw()?,
+                _ => value.skip()?,
+            }
+            Some(())
+        })?;
+        Some(read)
+    }
+}
+
+#[derive(Default)]
+struct Block<'a> {
+    kind: Text<'a>,
+    text: Text<'a>,
+    id: Text<'a>,
+    name: Text<'a>,
+    input: Option<&'a [u8]>,
+    tool_use_id: Text<'a>,
+    content: Output<'a>,
+    is_error: bool,
+}
+
+impl<'a> Block<'a> {
+    fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        let mut read = Self::default();
+        scanner.members(|value, name| {
+            match name {
+                b"type" => read.kind = value.text_or_empty()?,
+                b"text" => read.text = value.text_or_empty()?,
+                b"id" => read.id = value.text_or_empty()?,
+                b"name" => read.name = value.text_or_empty()?,
+                b"input" => read.input = Some(value.raw()?),
+                b"tool_use_id" => read.tool_use_id = value.text_or_empty()?,
+                b"content" => read.content = Output::read(value)?,
+                b"is_error" => read.is_error = value.raw()? == b"true",
+                _ => value.skip()?,
+            }
+            Some(())
+        })?;
+        Some(read)
+    }
+
+    fn emit(self, message: &str, parent: &str, sink: &mut impl FnMut(Event<'_>)) {
+        let (message, parent) = (Cow::Borrowed(message), Cow::Borrowed(parent));
+        match self.kind.0 {
+            // A user's text is what the agent was told, not what it said.
+            b"text" if !message.is_empty() => sink(Event::Text { message, parent, text: self.text.decode() }),
+            b"tool_use" => {
+                // Handed on as JSON, so it has to be some.
+                let input = String::from_utf8_lossy(self.input.unwrap_or(b"null"));
+                let Ok(input) = serde_json::from_str::<&RawValue>(&input) else {
+                    return sink(Event::Garbled);
+                };
+                let (id, name) = (self.id.decode(), self.name.decode());
+                sink(Event::ToolUse { message, parent, id, name, input: Json(input) });
+            }
+            b"tool_result" => {
+                let (id, output) = (self.tool_use_id.decode(), self.content.decode());
+                sink(Event::ToolResult { parent, id, output, is_error: self.is_error });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A tool's output: a string, or blocks whose texts are joined by newlines.
+enum Output<'a> {
+    Text(Text<'a>),
+    Blocks(Vec<Text<'a>>),
+}
+
+impl Default for Output<'_> {
+    fn default() -> Self {
+        Self::Text(Text::default())
+    }
+}
+
+impl<'a> Output<'a> {
+    fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        if !scanner.is_array() {
+            return scanner.text_or_empty().map(Self::Text);
+        }
+        let mut texts = Vec::new();
+        scanner.elements(|block| {
+            block.members(|value, name| match name {
+                b"text" => {
+                    texts.extend(value.text()?.filter(|text| !text.0.is_empty()));
+                    Some(())
+                }
+                _ => value.skip(),
+            })
+        })?;
+        Some(Self::Blocks(texts))
+    }
+
+    fn decode(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text.decode(),
+            Self::Blocks(texts) => match texts[..] {
+                [only] => only.decode(),
+                _ => texts.into_iter().map(Text::decode).collect::<Vec<_>>().join("\n").into(),
+            },
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The lines that come once or seldom: a field of another shape than today's costs that field and nothing else.
+
+use super::super::event::{Event, RunResult};
+use super::json::{Scanner, Text};
+
+/// The run's summary. `line` was found to be a JSON object a moment ago.
+pub(super) fn result(line: &[u8]) -> Event<'static> {
+    let mut result = RunResult::default();
+    let read = Scanner::new(line).members(|value, name| {
+        match name {
+            b"subtype" => result.subtype = value.text_or_empty()?.decode().into_owned(),
+            b"is_error" => result.is_error = value.raw()? == b"true",
+            b"result" => result.text = value.text()?.map(owned),
+            b"errors" => value.elements(|error| {
+                result.errors.extend(error.text()?.map(owned));
+                Some(())
+            })?,
+            b"stop_reason" => result.stop_reason = value.text()?.map(owned),
+            b"session_id" => result.session_id = value.text()?.map(owned),
+            b"total_cost_usd" => result.cost_usd = number(value.raw()?),
+            b"duration_ms" => result.duration_ms = number(value.raw()?),
+            b"num_turns" => result.num_turns = number(value.raw()?),
+            b"permission_denials" => value.elements(|denial| {
+                result.denials.extend(name_in(denial, b"tool_name")?);
+                Some(())
+            })?,
+            b"deferred_tool_use" => result.deferred_tool = name_in(value, b"name")?,
+            _ => value.skip()?,
+        }
+        Some(())
+    });
+    read.map_or(Event::Garbled, |()| Event::Result(result))
+}
+
+/// The model is tried again.
+pub(super) fn retry(line: &[u8]) -> Event<'static> {
+    let (mut attempt, mut of, mut delay_ms, mut status) = (None, None, None, None);
+    let read = Scanner::new(line).members(|value, name| {
+        match name {
+            b"attempt" => attempt = number(value.raw()?),
+            b"max_retries" => of = number(value.raw()?),
+            b"retry_delay_ms" => delay_ms = number(value.raw()?),
+            b"error_status" => status = number(value.raw()?),
+            _ => value.skip()?,
+        }
+        Some(())
+    });
+    let whole = |number: Option<f64>| number.unwrap_or_default() as u64;
+    let retry = Event::Retry { attempt: whole(attempt), of: whole(of), delay_ms: whole(delay_ms), status };
+    read.map_or(Event::Garbled, |()| retry)
+}
+
+fn owned(text: Text<'_>) -> String {
+    text.decode().into_owned()
+}
+
+/// A JSON number; anything else in its place is none.
+fn number<'a, N: serde::Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
+    serde_json::from_slice(raw).ok()
+}
+
+/// The string that the object has under `wanted`.
+fn name_in(object: &mut Scanner<'_>, wanted: &[u8]) -> Option<Option<String>> {
+    let mut found = None;
+    object.members(|value, name| {
+        if name == wanted {
+            found = value.text()?.map(owned)
+        } else {
+            value.skip()?
+        }
+        Some(())
+    })?;
+    Some(found)
+}

@@ -1,0 +1,237 @@
+use super::super::event::Json;
+use super::*;
+use proptest::prelude::*;
+use std::borrow::Cow;
+
+/// Every event of `chunks`, as text that owns itself.
+fn events(chunks: &[&[u8]]) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut sink = |event: Event<'_>| seen.push(format!("{event:?}"));
+    let mut parser = Parser::default();
+    for chunk in chunks {
+        parser.feed(chunk, &mut sink);
+    }
+    parser.finish(&mut sink);
+    seen
+}
+
+fn of(text: &str) -> Vec<String> {
+    events(&[text.as_bytes()])
+}
+
+const STREAM: &str = concat!(
+    r#"{"type":"system","subtype":"init","session_id":"s1","model":"m","claude_code_version":"2.1.329"}"#,
+    "\n",
+    r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"Zwei \"Wörter\"\n"}]}}"#,
+    "\r\n\n",
+    r#"{"message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"id":"a"},"type":"assistant"}"#,
+    "\n",
+    r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"x"},{"type":"image"},{"type":"text","text":"y"}],"is_error":true}]},"tool_use_result":"any"}"#,
+    "\n",
+    r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":512.7,"error_status":529}"#,
+    "\n",
+    r#"{"total_cost_usd":0.5,"num_turns":2,"is_error":false,"subtype":"success","result":"HEARTBEAT_OK","type":"result","permission_denials":[{"tool_name":"Bash"}]}"#,
+);
+
+#[test]
+fn a_stream_becomes_events_in_order() {
+    insta::assert_snapshot!(of(STREAM).join("\n"), @r#"
+    Session { id: "s1", model: "m", version: "2.1.329" }
+    Text { message: "a", parent: "", text: "Zwei \"Wörter\"\n" }
+    ToolUse { message: "a", parent: "", id: "t1", name: "Bash", input: Json(RawValue({"command":"ls"})) }
+    ToolResult { parent: "", id: "t1", output: "x\ny", is_error: true }
+    Retry { attempt: 1, of: 10, delay_ms: 512, status: Some(529) }
+    Result(RunResult { subtype: "success", is_error: false, text: Some("HEARTBEAT_OK"), errors: [], stop_reason: None, session_id: None, cost_usd: Some(0.5), duration_ms: None, num_turns: Some(2), denials: ["Bash"], deferred_tool: None })
+    "#);
+}
+
+#[test]
+fn unknown_types_fields_and_shapes_are_skipped() {
+    for line in [
+        r#"{"type":"command_lifecycle","x":[1,{"y":2}]}"#,
+        r#"{"attachment":{"deep":[[[]]]}}"#,
+        r#"{"type":7,"message":3}"#,
+        r#"{"type":"assistant","message":null,"parent_tool_use_id":{}}"#,
+        r#"{"type":"assistant","message":{"id":"a","content":"just text"}}"#,
+        r#"{"type":"assistant","message":{"id":"a","content":[{"type":"thinking","thinking":"hm"}]}}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"the prompt"}]}}"#,
+    ] {
+        assert_eq!(of(line), Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
+fn a_result_keeps_what_it_can_when_a_field_has_another_shape() {
+    let line = r#"{"type":"result","is_error":true,"result":["no"],"num_turns":"many","errors":["boom",3],"subtype":null}"#;
+    insta::assert_snapshot!(of(line).join("\n"), @r#"Result(RunResult { subtype: "", is_error: true, text: None, errors: ["boom"], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None })"#);
+}
+
+#[test]
+fn what_is_not_json_is_garbled_and_the_next_line_counts() {
+    let seen = of("not json\n[1]\n{\"type\":\"result\"");
+    assert_eq!(seen, ["Garbled", "Garbled", "Garbled"]);
+    let seen = of("{\"type\":\"assi\n{\"type\":\"result\",\"result\":\"x\"}");
+    assert_eq!(seen[0], "Garbled");
+    assert!(seen[1].starts_with("Result("), "{}", seen[1]);
+}
+
+#[test]
+fn invalid_utf8_costs_its_own_characters_only() {
+    let mut line =
+        br#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"caf"#.to_vec();
+    line.extend_from_slice(b"\xff\xfe\"}]}}");
+    assert_eq!(events(&[&line]), ["Text { message: \"a\", parent: \"\", text: \"caf\u{fffd}\u{fffd}\" }"]);
+}
+
+#[test]
+fn a_line_over_the_limit_is_passed_over_and_the_next_one_parses() {
+    let mut parser = Parser::default();
+    let mut seen = Vec::new();
+    let mut sink = |event: Event<'_>| seen.push(format!("{event:?}"));
+    parser.feed(b"{\"type\":\"user\",\"x\":\"", &mut sink);
+    for _ in 0..100 {
+        parser.feed(&[b'a'; 1 << 20], &mut sink);
+        if let State::Line(kept) = &parser.state {
+            assert!(kept.capacity() <= 2 * MAX_LINE);
+        }
+    }
+    parser.feed(b"\"}\n{\"type\":\"result\",\"result\":\"after\"}\n", &mut sink);
+    assert_eq!(seen[0], format!("Oversized {{ bytes: {} }}", 100 * (1 << 20) + 22));
+    assert!(seen[1].contains("after"));
+    assert_eq!(seen.len(), 2);
+}
+
+#[test]
+fn nesting_without_end_is_no_stack_overflow() {
+    let line = format!(r#"{{"type":"user","message":{}"#, "[".repeat(1_000_000));
+    assert_eq!(of(&line), ["Garbled"]);
+}
+
+#[test]
+fn escapes_are_undone_and_half_a_surrogate_pair_costs_itself_only() {
+    let line = r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"\"\/\b\f\\\u00e9\ud83d\ude00\ud83dx\ude00\ud83d\u0041\u12"}]}}"#;
+    let said = "\"/\u{8}\u{c}\\é😀\u{fffd}x\u{fffd}\u{fffd}A\u{fffd}12";
+    assert_eq!(of(line), [format!("Text {{ message: \"a\", parent: \"\", text: {said:?} }}")]);
+}
+
+#[test]
+fn a_result_whose_text_was_cut_within_a_character_counts() {
+    let seen = of(r#"{"type":"result","result":"HEARTBEAT_OK \ud83d"}"#);
+    assert!(seen[0].contains("HEARTBEAT_OK \u{fffd}"), "{seen:?}");
+}
+
+/// Values that look like a message, and others.
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let names = [
+        "type",
+        "text",
+        "id",
+        "name",
+        "input",
+        "content",
+        "tool_use_id",
+        "is_error",
+        "message",
+        "x",
+        "parent_tool_use_id",
+        "assistant",
+        "user",
+        "tool_use",
+        "tool_result",
+        "",
+    ];
+    let name = proptest::sample::select(names.to_vec());
+    let leaf = prop_oneof![
+        name.clone().prop_map(serde_json::Value::from),
+        any::<String>().prop_map(serde_json::Value::from),
+        any::<i32>().prop_map(serde_json::Value::from),
+        any::<bool>().prop_map(serde_json::Value::from),
+        Just(serde_json::Value::Null),
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            prop::collection::vec((name.clone(), inner), 0..8).prop_map(|members| {
+                let members = members.into_iter().map(|(name, value)| (name.to_owned(), value));
+                serde_json::Value::Object(members.collect())
+            }),
+        ]
+    })
+}
+
+/// What the events of an assistant's or a user's line are, by the book: through a parser that knows all of JSON.
+fn by_the_book(line: &serde_json::Value) -> Vec<String> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let (message, parent) = (text(&line["message"]["id"]), text(&line["parent_tool_use_id"]));
+    let mut seen = Vec::new();
+    for block in line["message"]["content"].as_array().into_iter().flatten() {
+        let input = serde_json::value::to_raw_value(&block["input"]).unwrap();
+        let (message, parent) = (Cow::from(message.as_str()), Cow::from(parent.as_str()));
+        let event = match block["type"].as_str() {
+            Some("text") if !message.is_empty() => {
+                Event::Text { message, parent, text: text(&block["text"]).into() }
+            }
+            Some("tool_use") => {
+                let (id, name) = (text(&block["id"]).into(), text(&block["name"]).into());
+                Event::ToolUse { message, parent, id, name, input: Json(&input) }
+            }
+            Some("tool_result") => {
+                let texts = block["content"].as_array().into_iter().flatten().map(|part| text(&part["text"]));
+                let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+                let output = block["content"].as_str().map_or_else(|| texts.join("\n"), str::to_owned).into();
+                let is_error = block["is_error"] == serde_json::Value::Bool(true);
+                Event::ToolResult { parent, id: text(&block["tool_use_id"]).into(), output, is_error }
+            }
+            _ => continue,
+        };
+        seen.push(format!("{event:?}"));
+    }
+    seen
+}
+
+proptest! {
+    #[test]
+    fn any_message_is_read_as_a_whole_json_parser_would(
+        kind in prop_oneof![Just("assistant"), Just("user")],
+        id in any_json(),
+        parent in any_json(),
+        blocks in prop::collection::vec(
+            (prop_oneof![Just("text"), Just("tool_use"), Just("tool_result"), Just("x")], any_json()),
+            0..4,
+        ),
+        rest in any_json(),
+        pretty in any::<bool>(),
+    ) {
+        let block = |(kind, mut block): (&str, serde_json::Value)| {
+            if let Some(block) = block.as_object_mut() {
+                block.insert("type".to_owned(), kind.into());
+            }
+            block
+        };
+        let content: Vec<serde_json::Value> = blocks.into_iter().map(block).collect();
+        let message = serde_json::json!({ "id": id, "content": content, "rest": rest });
+        let line = serde_json::json!({ "type": kind, "message": message, "parent_tool_use_id": parent });
+        let text = if pretty {
+            serde_json::to_string_pretty(&line).unwrap().replace('\n', "\r\t ")
+        } else {
+            line.to_string()
+        };
+        // An input is handed on as it was written, so only compact ones compare.
+        prop_assume!(!pretty || !text.contains("tool_use\""));
+        prop_assert_eq!(of(&text), by_the_book(&line));
+    }
+
+    #[test]
+    fn any_split_of_a_stream_gives_the_same_events(cuts in prop::collection::vec(0..STREAM.len(), 0..20)) {
+        let mut cuts = cuts;
+        cuts.extend([0, STREAM.len()]);
+        cuts.sort_unstable();
+        let chunks: Vec<&[u8]> = cuts.windows(2).map(|cut| &STREAM.as_bytes()[cut[0]..cut[1]]).collect();
+        prop_assert_eq!(events(&chunks), of(STREAM));
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        events(&[&bytes]);
+    }
+}

@@ -1,0 +1,215 @@
+//! Events gathered into turns: what a verbose beat saves and shows (spec 0, `ConversationTurn`).
+//!
+//! Blocks of one message are one turn; tool results find their calls by id. A subagent's own messages are left
+//! out: they happen inside the call that started it, whose result is kept.
+
+use super::event::Event;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::time::Duration;
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub enum Turn {
+    /// The agent spoke, called tools, or both.
+    #[serde(rename_all = "camelCase")]
+    Assistant {
+        /// What it said, its text blocks joined by newlines.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// The tools it called, in order.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall>,
+    },
+    /// The run's summary.
+    #[serde(rename_all = "camelCase")]
+    Result {
+        /// The final text, or what went wrong.
+        text: String,
+        /// US dollars.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
+        /// Milliseconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        /// Turns, as the agent counts them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        num_turns: Option<u64>,
+    },
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// Its input, as the agent wrote it.
+    pub input: Box<RawValue>,
+    /// Its answer, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Milliseconds from the call to the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Whether the call failed or was refused.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+/// A conversation under way.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    turns: Vec<Turn>,
+    /// The message that the last turn is made of.
+    message: String,
+    open: Vec<Open>,
+}
+
+/// A call that waits for its answer.
+#[derive(Debug)]
+struct Open {
+    id: String,
+    turn: usize,
+    call: usize,
+    since: Duration,
+}
+
+impl Conversation {
+    /// Adds what `event` tells, which came `at` after the start.
+    pub fn add(&mut self, event: &Event<'_>, at: Duration) {
+        match event {
+            Event::Text { message, parent, text } if parent.is_empty() => {
+                let (said, _) = self.turn(message);
+                let said = said.get_or_insert_default();
+                if !said.is_empty() {
+                    said.push('\n');
+                }
+                said.push_str(text);
+            }
+            Event::ToolUse { message, parent, id, name, input } if parent.is_empty() => {
+                let (_, calls) = self.turn(message);
+                let call = calls.len();
+                calls.push(ToolCall {
+                    name: name.clone().into_owned(),
+                    input: input.0.to_owned(),
+                    output: None,
+                    duration_ms: None,
+                    is_error: false,
+                });
+                let turn = self.turns.len() - 1;
+                self.open.push(Open { id: id.clone().into_owned(), turn, call, since: at });
+            }
+            Event::ToolResult { id, output, is_error, .. } => self.answer(id, output, *is_error, at),
+            Event::Result(result) => {
+                let text = result.text.clone().unwrap_or_else(|| result.errors.join("\n"));
+                let (cost_usd, duration_ms, num_turns) =
+                    (result.cost_usd, result.duration_ms, result.num_turns);
+                self.turns.push(Turn::Result { text, cost_usd, duration_ms, num_turns });
+                self.message.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// The turns so far.
+    #[must_use]
+    pub fn into_turns(self) -> Vec<Turn> {
+        self.turns
+    }
+
+    /// The turn of `message`: the last one if it is of the same message, else a new one.
+    fn turn(&mut self, message: &str) -> (&mut Option<String>, &mut Vec<ToolCall>) {
+        if self.message != message || !matches!(self.turns.last(), Some(Turn::Assistant { .. })) {
+            self.turns.push(Turn::Assistant { text: None, tool_calls: Vec::new() });
+            message.clone_into(&mut self.message);
+        }
+        match self.turns.last_mut() {
+            Some(Turn::Assistant { text, tool_calls }) => (text, tool_calls),
+            _ => unreachable!("the last turn was made an assistant's just now"),
+        }
+    }
+
+    fn answer(&mut self, id: &str, output: &str, is_error: bool, at: Duration) {
+        let Some(found) = self.open.iter().position(|open| open.id == id) else { return };
+        let Open { turn, call, since, .. } = self.open.swap_remove(found);
+        if let Some(Turn::Assistant { tool_calls, .. }) = self.turns.get_mut(turn)
+            && let Some(call) = tool_calls.get_mut(call)
+        {
+            call.output = Some(output.to_owned());
+            call.duration_ms = Some(u64::try_from(at.saturating_sub(since).as_millis()).unwrap_or(u64::MAX));
+            call.is_error = is_error;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::claude::Parser;
+    use super::*;
+
+    #[test]
+    fn blocks_of_one_message_are_one_turn_and_results_find_their_calls() {
+        let stream = concat!(
+            r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"Looking."}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","id":"t2","name":"Read","input":{}}]}}"#,
+            "\n",
+            r#"{"type":"user","message":{"content":[{"tool_use_id":"t2","type":"tool_result","content":"second"}]}}"#,
+            "\n",
+            r#"{"type":"assistant","parent_tool_use_id":"t1","message":{"id":"sub","content":[{"type":"text","text":"inner"}]}}"#,
+            "\n",
+            r#"{"type":"user","message":{"content":[{"tool_use_id":"t1","type":"tool_result","content":"first","is_error":true}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"id":"b","content":[{"type":"text","text":"Done."}]}}"#,
+            "\n",
+            r#"{"type":"result","result":"Done.","num_turns":3,"total_cost_usd":0.1,"duration_ms":5}"#,
+        );
+        let mut conversation = Conversation::default();
+        let mut parser = Parser::default();
+        let mut at = Duration::ZERO;
+        let mut sink = |event: Event<'_>| {
+            at += Duration::from_millis(1);
+            conversation.add(&event, at);
+        };
+        parser.feed(stream.as_bytes(), &mut sink);
+        parser.finish(&mut sink);
+        insta::assert_snapshot!(serde_json::to_string_pretty(&conversation.into_turns()).unwrap(), @r#"
+        [
+          {
+            "role": "assistant",
+            "text": "Looking.",
+            "toolCalls": [
+              {
+                "name": "Bash",
+                "input": {"command":"ls"},
+                "output": "first",
+                "durationMs": 4,
+                "isError": true
+              },
+              {
+                "name": "Read",
+                "input": {},
+                "output": "second",
+                "durationMs": 1
+              }
+            ]
+          },
+          {
+            "role": "assistant",
+            "text": "Done."
+          },
+          {
+            "role": "result",
+            "text": "Done.",
+            "costUsd": 0.1,
+            "durationMs": 5,
+            "numTurns": 3
+          }
+        ]
+        "#);
+    }
+}

@@ -1,0 +1,164 @@
+//! Where `claude` is. Services start without the user's PATH, so their login shell is asked for it.
+
+use crate::sys::process;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+/// The agent's program.
+pub const CLAUDE: &str = "claude";
+
+/// Why there is no program to start.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum FindError {
+    /// No folder of PATH has it.
+    #[error("claude not found on PATH ({}); install Claude Code, or put its folder on the PATH of your login shell", .path.display())]
+    Missing {
+        /// The PATH that was searched.
+        path: PathBuf,
+    },
+    /// The file that is there is not executable.
+    #[error("{} is not executable; run: chmod +x {}", .file.display(), .file.display())]
+    NotExecutable {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// The first executable file called `program` in the folders of `path`. Relative folders are passed over.
+///
+/// # Errors
+/// [`FindError::NotExecutable`] if only files that cannot be executed are there, else [`FindError::Missing`].
+pub fn find(program: &str, path: &OsStr) -> Result<PathBuf, FindError> {
+    let mut not_executable = None;
+    for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
+        let file = folder.join(program);
+        if !file.is_file() {
+            continue;
+        }
+        if rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok() {
+            return Ok(file);
+        }
+        not_executable.get_or_insert(file);
+    }
+    Err(match not_executable {
+        Some(file) => FindError::NotExecutable { file },
+        None => FindError::Missing { path: PathBuf::from(path) },
+    })
+}
+
+/// The PATH to find and to run the agent with: the login shell's, followed by what only `own` has.
+///
+/// The shell is asked as a login shell first; where that PATH has no `claude` it is asked as an interactive one
+/// too, since many users set PATH in files that only those read. A shell that fails, or does not answer within
+/// `deadline`, counts for nothing: the answer is then `own`.
+pub async fn login_path(shell: &Path, own: &OsStr, deadline: Duration) -> OsString {
+    let mut best = joined(OsStr::new(""), own);
+    let end = Instant::now() + deadline;
+    for flags in ["-lc", "-lic"] {
+        if let Some(path) = ask(shell, flags, end).await {
+            best = joined(&path, own);
+            if find(CLAUDE, &path).is_ok() {
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// What marks the answer among whatever else a login shell prints.
+const MARK: &str = "__murmur_path__";
+
+/// Asks `shell` once. What it starts is gone afterwards.
+async fn ask(shell: &Path, flags: &str, end: Instant) -> Option<OsString> {
+    // The shell itself prints the variable, so that no program of the user's PATH is run for it.
+    let script = format!("printf '{MARK}%s{MARK}' \"$PATH\"");
+    let mut command = Command::new(shell);
+    command.args([flags, &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    process::bind_to_us(&mut command);
+    let mut child = command.spawn().ok()?;
+    let mut stdout = child.stdout.take()?;
+    let mut said = Vec::new();
+    let answering = async {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
+            said.extend_from_slice(&buffer[..count]);
+            if said.len() > 1 << 20 || between_marks(&said).is_some() {
+                break;
+            }
+        }
+    };
+    let _late = tokio::time::timeout_at(end, answering).await;
+    if let Some(pid) = child.id() {
+        process::signal_group(pid, rustix::process::Signal::KILL);
+    }
+    let _status = child.wait().await;
+    between_marks(&said).filter(|path| !path.is_empty()).map(|path| OsString::from_vec(path.to_vec()))
+}
+
+fn between_marks(said: &[u8]) -> Option<&[u8]> {
+    let start = memchr::memmem::find(said, MARK.as_bytes())? + MARK.len();
+    let end = memchr::memmem::find(&said[start..], MARK.as_bytes())?;
+    said.get(start..start + end)
+}
+
+/// The folders of `first`, then those of `second` that are not among them. One whose name is not UTF-8 is left out:
+/// it cannot be handed on to a beat's process.
+fn joined(first: &OsStr, second: &OsStr) -> OsString {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in std::env::split_paths(first).chain(std::env::split_paths(second)) {
+        if folder.to_str().is_some_and(|name| !name.is_empty()) && !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    std::env::join_paths(folders).unwrap_or_else(|_| first.to_os_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn executable(path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_not_executable_is_named_only_if_there_is_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        std::fs::create_dir_all(&one).unwrap();
+        std::fs::create_dir_all(&two).unwrap();
+        std::fs::write(one.join(CLAUDE), "").unwrap();
+        let path = std::env::join_paths([&one, &two]).unwrap();
+        assert_eq!(find(CLAUDE, &path), Err(FindError::NotExecutable { file: one.join(CLAUDE) }));
+        executable(&two.join(CLAUDE), "");
+        assert_eq!(find(CLAUDE, &path), Ok(two.join(CLAUDE)));
+        assert!(matches!(find("nothing", &path), Err(FindError::Missing { .. })));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_login_shell_that_chatters_is_understood_and_own_folders_come_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = folder.path().join("shell");
+        executable(&shell, "#!/bin/sh\necho welcome\nPATH=/from/login:/usr/bin\neval \"$2\"\necho bye\n");
+        let path = login_path(&shell, OsStr::new("/usr/bin:/own"), Duration::from_secs(60)).await;
+        assert_eq!(path, "/from/login:/usr/bin:/own");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_login_shell_that_is_broken_or_hangs_counts_for_nothing() {
+        let own = OsStr::new("/own");
+        assert_eq!(login_path(Path::new("/nonexistent"), own, Duration::from_secs(60)).await, own);
+        let folder = tempfile::tempdir().unwrap();
+        let shell = folder.path().join("shell");
+        executable(&shell, "#!/bin/sh\nkill -STOP $$\n");
+        assert_eq!(login_path(&shell, own, Duration::from_millis(50)).await, own);
+    }
+}

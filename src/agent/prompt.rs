@@ -1,0 +1,29 @@
+//! The prompt of a beat (spec 0, Prompt Construction).
+
+use jiff::Timestamp;
+use std::path::Path;
+
+/// Wraps `instructions`, a HEARTBEAT.md without its frontmatter, to the letter of spec 0.
+#[must_use]
+pub fn beat(workspace: &Path, at: Timestamp, instructions: &str) -> String {
+    format!(
+        "You are a heartbeat agent. Follow the instructions below.
+
+WORKSPACE: {}
+TIME: {}
+
+---
+{}
+---
+
+Rules:
+- Do what the instructions above ask.
+- If there is nothing to report: respond with exactly HEARTBEAT_OK (nothing else).
+- If something needs human attention: respond with ATTENTION: followed by a concise summary.
+- Be brief.
+",
+        workspace.display(),
+        crate::sys::clock::rfc3339(at),
+        instructions.trim_end_matches(['\n', '\r']),
+    )
+}

@@ -1,0 +1,274 @@
+//! One beat: a job goes in; an agent runs; its outcome stands in the journal when this returns.
+//!
+//! Whatever is wrong, short of another beat in the same workspace, is an `error` outcome and journalled like any
+//! other. Who starts beats, and when, is not known here.
+
+use crate::agent::conversation::Conversation;
+use crate::agent::event::Event;
+use crate::agent::find::{self, CLAUDE};
+use crate::agent::invocation::{AGENT_VARIABLE, Invocation, Limits, beat_args};
+use crate::agent::process::{self, Ending, Patience, Run};
+use crate::agent::prompt;
+use crate::config::heartbeat::{self, Heartbeat};
+use crate::config::permissions::Permissions;
+use crate::journal::append;
+use crate::journal::entry::Entry;
+use crate::journal::last_beat;
+use crate::journal::unfinished::{Begun, Kept, Record};
+use crate::outcome::{self, Kind, Outcome};
+use crate::sys::paths::{DataDir, readable};
+use crate::sys::{atomic, clock, lock};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is to be run: a heartbeat with everything resolved, so that nobody has to read the configuration again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// The beat's id, a UUIDv7.
+    pub beat: String,
+    /// The agent's id.
+    pub agent: String,
+    /// The workspace, absolute.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// Its HEARTBEAT.md.
+    pub file: PathBuf,
+    /// The most agent loop iterations.
+    pub max_turns: u32,
+    /// How long it may run, in seconds.
+    pub timeout: u32,
+    /// The model, where it is not the user's default.
+    pub model: Option<String>,
+    /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
+    pub deny: Option<Vec<String>>,
+    /// The PATH to find and run the agent with.
+    pub path: PathBuf,
+    /// What is known to be wrong with the heartbeat; nothing is started then.
+    pub problem: Option<String>,
+    /// Whether to keep the conversation.
+    pub verbose: bool,
+    /// Whether a daemon starts it.
+    pub scheduled: bool,
+}
+
+/// How long an agent has to end by itself when it is told to.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// What came of a beat, and where it is written down.
+#[derive(Debug)]
+pub struct Report {
+    /// Its journal line.
+    pub entry: Entry,
+    /// Why the line is not in the journal, if it is not.
+    pub unwritten: Option<(io::Error, Kept)>,
+}
+
+/// Why a beat did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum BeatError {
+    /// Another beat of the workspace runs.
+    #[error("a beat of {} is running already; wait for its end, see: murmur status", .workspace.display())]
+    Busy {
+        /// The workspace.
+        workspace: PathBuf,
+    },
+    /// The lock on the workspace cannot be taken.
+    #[error("cannot lock {}: {source}", .path.display())]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Runs `job` and journals it. `stop` resolves when it is to end early; `sink` is told what the agent does.
+///
+/// # Errors
+/// Only that no beat began.
+pub async fn run(
+    job: &Job,
+    dir: &DataDir,
+    stop: impl Future<Output = ()>,
+    mut sink: impl FnMut(&Event<'_>),
+) -> Result<Report, BeatError> {
+    let _alone = lock_workspace(dir, &job.workspace)?;
+    let started = clock::now();
+    let mut entry = job.entry(started);
+    let (pid, scheduled) = (std::process::id(), job.scheduled);
+    let begun = Begun { pid, entry: entry.clone(), over: false, scheduled };
+    let record = Record::create(&dir.beats(), &begun);
+
+    let clock = Instant::now();
+    let mut conversation = job.verbose.then(Conversation::default);
+    let mut observe = |event: &Event<'_>, at: Duration| {
+        if let Some(conversation) = &mut conversation {
+            conversation.add(event, at);
+        }
+        sink(event);
+    };
+    let patience = Patience { limit: Duration::from_secs(job.timeout.into()), grace: GRACE };
+    match invocation(job, dir, started) {
+        Ok(invocation) => match process::run(&invocation, patience, stop, &mut observe).await {
+            Ok(run) => fill_in(&mut entry, run),
+            Err(error) => entry.set_outcome(Outcome::Error(cannot_start(&invocation.program, &error))),
+        },
+        Err(problem) => entry.set_outcome(Outcome::Error(problem)),
+    }
+    entry.duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
+    entry.turns = conversation.map(Conversation::into_turns);
+    if job.verbose {
+        // The journal has the conversation too; this copy is a convenience and may fail on a full disk.
+        let _best_effort = last_beat::save(&dir.last_beat(&job.workspace, job.name.as_deref()), &entry);
+    }
+    let unwritten = match record {
+        Ok(record) => record.finish(&dir.journal(), &entry).err(),
+        Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
+    };
+    Ok(Report { entry, unwritten })
+}
+
+/// How `job` would be started at `at`, or what is wrong with it.
+///
+/// # Errors
+/// One line that names the file and says what to do.
+pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation, String> {
+    if let Some(problem) = &job.problem {
+        return Err(problem.clone());
+    }
+    let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.to_string())?;
+    let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.to_string())?;
+    let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
+    Ok(Invocation {
+        program,
+        args: beat_args(limits),
+        env: vec![
+            (AGENT_VARIABLE, job.agent.clone().into()),
+            ("MURMUR_DIR", dir.root().into()),
+            ("MURMUR_PROJECT", project(&job.workspace).into()),
+            ("PATH", job.path.clone().into()),
+        ],
+        cwd: job.workspace.clone(),
+        stdin: prompt::beat(&job.workspace, at, &instructions).into_bytes(),
+    })
+}
+
+/// A new beat's id, which sorts by `at`.
+#[must_use]
+pub fn new_id(at: Timestamp) -> String {
+    let seconds = u64::try_from(at.as_second()).unwrap_or_default();
+    let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
+    uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
+}
+
+/// The agent of a beat: the workspace's name, for people, and the random end of the beat's id.
+fn agent(workspace: &Path, name: Option<&str>, beat: &str) -> String {
+    let tail = beat.get(beat.len().saturating_sub(8)..).unwrap_or(beat);
+    match name {
+        Some(name) => format!("{}-{}-{tail}", project(workspace), readable(name)),
+        None => format!("{}-{tail}", project(workspace)),
+    }
+}
+
+/// The workspace's name in `MURMUR_PROJECT` and in agents' ids.
+fn project(workspace: &Path) -> String {
+    readable(&workspace.file_name().unwrap_or_default().to_string_lossy())
+}
+
+fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatError> {
+    // One lock for one folder, by whatever path it was reached.
+    let real = workspace.canonicalize();
+    let path = dir.workspace_lock(real.as_deref().unwrap_or(workspace));
+    let failed = |source| BeatError::Lock { path: path.clone(), source };
+    if let Some(folder) = path.parent() {
+        atomic::create_private_folder(folder).map_err(failed)?;
+    }
+    let held = lock::try_lock(&path).map_err(failed)?;
+    held.ok_or_else(|| BeatError::Busy { workspace: workspace.to_path_buf() })
+}
+
+fn fill_in(entry: &mut Entry, run: Run) {
+    let mut outcome = outcome::decide(&run.ending, &run.said, &run.stderr);
+    if run.survivors > 0 {
+        let survivors = run.survivors;
+        outcome = Outcome::Error(format!("{survivors} of the agent's processes could not be ended"));
+    }
+    entry.set_outcome(outcome);
+    entry.exit = Some(run.exit);
+    entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
+    entry.session_id = run.session_id;
+    // A run's cost adds up from one of its summaries to the next; turns are counted anew in each.
+    entry.num_turns =
+        run.said.iter().map(|said| said.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
+    entry.cost_usd = run.said.last().and_then(|said| said.cost_usd);
+    entry.denials = run.said.into_iter().map(|said| said.denials).max_by_key(Vec::len).unwrap_or_default();
+}
+
+fn cannot_start(program: &Path, error: &io::Error) -> String {
+    let what = format!("cannot start {}: {error}", program.display());
+    // The file is there, so it is its interpreter that is not.
+    let hint = if error.kind() == io::ErrorKind::NotFound {
+        "; the interpreter in its first line is missing"
+    } else {
+        ""
+    };
+    format!("{what}{hint}")
+}
+
+impl Job {
+    /// A beat of `heartbeat`, which finds its agent on `path`.
+    #[must_use]
+    pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf) -> Self {
+        Self {
+            agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
+            beat,
+            workspace: heartbeat.workspace.to_path_buf(),
+            name: heartbeat.name.as_deref().map(str::to_owned),
+            file: heartbeat.file.clone(),
+            max_turns: heartbeat.max_turns.get(),
+            timeout: heartbeat.timeout.as_secs(),
+            model: heartbeat.model.as_deref().map(str::to_owned),
+            deny: match &heartbeat.permissions {
+                Permissions::Skip => None,
+                Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
+            },
+            path,
+            problem: heartbeat.problem.as_ref().map(ToString::to_string),
+            verbose: false,
+            scheduled: false,
+        }
+    }
+
+    /// The line of this beat if it could not even begin.
+    #[must_use]
+    pub fn failed(&self, started: Timestamp, error: String) -> Entry {
+        Entry { error: Some(error), ..self.entry(started) }
+    }
+
+    /// The line of a beat whose process died before it could say more.
+    fn entry(&self, started: Timestamp) -> Entry {
+        Entry {
+            ts: clock::rfc3339(started),
+            workspace: self.workspace.display().to_string(),
+            outcome: Kind::Error,
+            duration_ms: 0,
+            summary: None,
+            error: Some("murmur was killed while this beat ran; what came of it is not known".to_owned()),
+            turns: None,
+            beat: self.beat.clone(),
+            heartbeat: self.name.clone(),
+            agent: self.agent.clone(),
+            session_id: None,
+            cost_usd: None,
+            num_turns: None,
+            exit: None,
+            timed_out: false,
+            denials: Vec::new(),
+        }
+    }
+}

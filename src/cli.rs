@@ -1,0 +1,107 @@
+//! The command line: one small file a command. Arguments are parsed here and known nowhere below.
+
+mod args;
+mod beat;
+mod demo;
+mod host;
+mod init;
+mod log;
+mod place;
+mod record;
+mod schema;
+mod screen;
+mod start;
+mod status;
+mod stop;
+mod style;
+mod verbose;
+mod workspaces;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Runs murmur with these arguments, the program's name first, and says how it ended.
+///
+/// Exit codes: 0 done, 1 it failed, 2 usage.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    // Packages link the binary under other names; a link called `claude` is the demo's agent.
+    match args.first().map(|name| std::path::Path::new(name).file_name().unwrap_or_default().to_owned()) {
+        Some(name) if name == "claude" => return demo::replay(),
+        _ => {}
+    }
+    if args.is_empty() {
+        args.push("murmur".into());
+    }
+    let parsed = match Args::try_parse_from(args) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let _closed = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match dispatch(parsed) {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
+    let place = place::Place::new(args.data_dir);
+    match args.command {
+        Command::Init(args) => init::run(&args, &place),
+        Command::Workspaces(args) => workspaces::run(&args, &place),
+        Command::Beat(args) => beat::run(&args, &place),
+        Command::Start(args) => start::run(&args, &place),
+        Command::Stop => stop::run(&place),
+        Command::Status(args) => status::run(&args, &place),
+        Command::Log(args) => log::run(&args, &place),
+        Command::Record(args) => record::run(&args, &place),
+        Command::Schema => schema::run(),
+        Command::Demo => demo::run(),
+        Command::Host(args) => host::run(&args, &place),
+    }
+}
+
+/// `error: what failed: the thing`, and, where a message says what to do after a semicolon, `hint:` that.
+fn complain(error: &anyhow::Error) {
+    let (what, hint) = described(error);
+    let mut stderr = io::stderr().lock();
+    let _closed = match hint {
+        Some(hint) => writeln!(stderr, "error: {what}\nhint: {hint}"),
+        None => writeln!(stderr, "error: {what}"),
+    };
+}
+
+/// What failed with its causes, none of them twice, and what to do about it.
+fn described(error: &anyhow::Error) -> (String, Option<String>) {
+    let (mut what, mut hint) = (String::new(), None);
+    for cause in error.chain().map(ToString::to_string) {
+        let (said, to_do) =
+            cause.split_once("; ").map_or((&cause[..], None), |(said, to_do)| (said, Some(to_do)));
+        if what.is_empty() {
+            said.clone_into(&mut what);
+        } else if !what.contains(said) {
+            what = format!("{what}: {said}");
+        }
+        hint = hint.or_else(|| to_do.map(str::to_owned));
+    }
+    (what, hint)
+}
+
+/// Whether the reader of our output has gone, which is its right.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The runtime of commands that wait for something: one thread, no more.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}

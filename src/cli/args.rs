@@ -1,0 +1,250 @@
+//! What can be typed.
+
+use crate::outcome::Kind;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Runs Claude Code on a schedule, unattended, and tells honestly how it went.
+#[derive(Debug, Parser)]
+#[command(
+    name = "murmur",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  murmur demo                      see it work, with nothing installed
+  murmur init --interval 30m       make a HEARTBEAT.md here and have it run every 30 minutes
+  murmur beat                      run it now
+  murmur start                     run all that is due, from now on
+  murmur status                    what runs, what came of it, what comes next
+  murmur log --follow              what came of every beat, as it comes"
+)]
+pub(super) struct Args {
+    /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data_dir: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    Init(Init),
+    Workspaces(Workspaces),
+    Beat(Beat),
+    Start(Start),
+    /// Stop the daemon: no new beats, running ones get 5 s to end; returns when it is gone
+    Stop,
+    Status(Status),
+    Log(Log),
+    Record(Record),
+    /// Print the JSON Schema of config.json
+    Schema,
+    /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
+    Demo,
+    #[command(hide = true)]
+    Host(Host),
+}
+
+/// Write a HEARTBEAT.md and register the workspace; overwrites nothing
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur init                                   this folder, every 30 minutes
+  murmur init ~/repos/site --cron '0 9 * * 1-5' --tz Europe/Berlin
+  murmur init --name nightly --interval 1d      a second heartbeat, heartbeats/nightly/HEARTBEAT.md")]
+pub(super) struct Init {
+    /// The workspace
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Make a named heartbeat, heartbeats/NAME/HEARTBEAT.md
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// Run every so often: a number and a unit of s, m, h or d, as 30m or 1h30m
+    #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
+    pub(super) interval: Option<String>,
+    /// Run at these times: five cron fields
+    #[arg(long, value_name = "CRON")]
+    pub(super) cron: Option<String>,
+    /// The time zone of --cron, as Europe/Berlin
+    #[arg(long, requires = "cron")]
+    pub(super) tz: Option<String>,
+    /// What to write [possible values: default, tests, issues, deploy, or a file of yours]
+    #[arg(long, default_value = "default")]
+    pub(super) template: String,
+}
+
+/// List, add or remove workspaces
+#[derive(Debug, ClapArgs)]
+pub(super) struct Workspaces {
+    #[command(subcommand)]
+    pub(super) command: WorkspacesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkspacesCommand {
+    /// Every registered workspace
+    List {
+        /// One JSON object on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Register a folder that has a HEARTBEAT.md
+    Add {
+        /// The workspace
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// Run every so often [default: 30m, unless --cron or HEARTBEAT.md's frontmatter says]
+        #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
+        interval: Option<String>,
+        /// Run at these times: five cron fields
+        #[arg(long, value_name = "CRON")]
+        cron: Option<String>,
+        /// The time zone of --cron
+        #[arg(long, requires = "cron")]
+        tz: Option<String>,
+    },
+    /// Forget a workspace; its files stay
+    Remove {
+        /// The workspace
+        #[arg(default_value = ".")]
+        path: PathBuf,
+    },
+}
+
+/// Run one beat now; exits with 0 for ok and attention, 1 for error
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur beat                   this folder's HEARTBEAT.md
+  murmur beat ~/repos/site -V   and show every tool call as it happens
+  murmur beat --name nightly    heartbeats/nightly/HEARTBEAT.md
+  murmur beat --dry-run         what would run, without running it")]
+pub(super) struct Beat {
+    /// The workspace, registered or not
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// The named heartbeat to run
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// Show what the agent does as it happens, and keep the conversation
+    #[arg(long, short = 'V')]
+    pub(super) verbose: bool,
+    /// One JSON object on stdout: the journal line
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print prompt, arguments and environment, and run nothing
+    #[arg(long, conflicts_with_all = ["json", "verbose"])]
+    pub(super) dry_run: bool,
+}
+
+/// Start the daemon; returns when it answers
+#[derive(Debug, ClapArgs)]
+pub(super) struct Start {
+    /// Stay in the foreground, and say on stderr what happens
+    #[arg(long)]
+    pub(super) foreground: bool,
+    /// Look for edits this often as well [default: only where the system cannot tell: 10s]
+    #[arg(long, value_name = "INTERVAL", value_parser = tick)]
+    pub(super) tick: Option<Duration>,
+    /// Say on stdout, in one line, that it is up or why not, and then close it.
+    #[arg(long, hide = true)]
+    pub(super) announce: bool,
+}
+
+/// A tick of no length would never end.
+fn tick(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("must be more than 0s".to_owned()),
+        parsed => parsed.map_err(|error| error.to_string()),
+    }
+}
+
+/// Say who runs, and how every heartbeat is
+#[derive(Debug, ClapArgs)]
+pub(super) struct Status {
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Show the journal
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur log -n 5                        the last five beats
+  murmur log --outcome error --since 1d  what went wrong today
+  murmur log --follow --json | jq .      every beat as it ends, for a program")]
+pub(super) struct Log {
+    /// The most beats to show
+    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    pub(super) count: usize,
+    /// Go on and show beats as they end
+    #[arg(long, short = 'f')]
+    pub(super) follow: bool,
+    /// Only this workspace
+    #[arg(long, value_name = "PATH")]
+    pub(super) workspace: Option<PathBuf>,
+    /// Only this outcome
+    #[arg(long)]
+    pub(super) outcome: Option<OutcomeArg>,
+    /// Only beats that ended in this span of time, as 2h
+    #[arg(long, value_name = "INTERVAL", value_parser = humantime::parse_duration)]
+    pub(super) since: Option<Duration>,
+    /// The journal's own lines
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum OutcomeArg {
+    Ok,
+    Attention,
+    Error,
+}
+
+impl From<OutcomeArg> for Kind {
+    fn from(outcome: OutcomeArg) -> Self {
+        match outcome {
+            OutcomeArg::Ok => Self::Ok,
+            OutcomeArg::Attention => Self::Attention,
+            OutcomeArg::Error => Self::Error,
+        }
+    }
+}
+
+/// Record a run of Claude Code as a fixture that fake-claude replays
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  echo hi | murmur record hello -- claude --print --verbose --output-format stream-json
+  murmur record nightly --beat ~/repos/site")]
+pub(super) struct Record {
+    /// The fixture's name
+    pub(super) name: String,
+    /// The folder it is put in
+    #[arg(long, value_name = "DIR", default_value = "fixtures/claude")]
+    pub(super) into: PathBuf,
+    /// Record a beat of this workspace
+    #[arg(long, value_name = "PATH", conflicts_with = "command")]
+    pub(super) beat: Option<PathBuf>,
+    /// With --beat: the named heartbeat
+    #[arg(long, value_name = "HEARTBEAT", requires = "beat")]
+    pub(super) heartbeat: Option<String>,
+    /// The command to record
+    #[arg(last = true, required_unless_present = "beat")]
+    pub(super) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Host {
+    #[command(subcommand)]
+    pub(super) command: HostCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum HostCommand {
+    /// Run the one beat whose job comes on stdin.
+    Beat,
+}

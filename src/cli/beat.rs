@@ -1,0 +1,221 @@
+//! `murmur beat`: one beat now, in this process.
+
+use super::args::Beat;
+use super::place::Place;
+use super::screen::Screen;
+use super::style::{Style, plain_line};
+use super::verbose;
+use crate::agent::find;
+use crate::agent::invocation::Invocation;
+use crate::beat::{self, Job};
+use crate::config::cron::Crons;
+use crate::config::edit;
+use crate::config::file::File;
+use crate::config::heartbeat::{self, Heartbeat};
+use crate::daemon::instance;
+use crate::journal::append;
+use crate::journal::entry::Entry;
+use crate::journal::reserve::Reserve;
+use crate::journal::unfinished::{self, Kept};
+use crate::outcome::Kind;
+use crate::sys::lock::{self, Lock};
+use crate::sys::paths::DataDir;
+use crate::sys::{clock, process};
+use anyhow::Context;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+
+/// How long the login shell may take to say its PATH.
+const LOGIN: Duration = Duration::from_secs(5);
+
+pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = if args.dry_run { place.data_dir()? } else { place.prepared_data_dir()? };
+    if let (false, Err(open)) = (args.dry_run, dir.require_private()) {
+        writeln!(io::stderr(), "warning: {open}")?;
+    }
+    let workspace = place.workspace(&args.path)?;
+    let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
+    super::runtime()?.block_on(async {
+        let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into());
+        job.verbose = args.verbose;
+        if args.dry_run {
+            show(&beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)?)
+        } else {
+            perform(job, &dir, args).await
+        }
+    })
+}
+
+/// What [`run`] would start.
+pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<Invocation> {
+    let dir = place.data_dir()?;
+    let workspace = place.workspace(&args.path)?;
+    let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
+    let path = super::runtime()?.block_on(path(place));
+    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into());
+    beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)
+}
+
+/// The heartbeat to run. A workspace that is not registered has the defaults; when it runs next is no matter here.
+fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -> anyhow::Result<Heartbeat> {
+    let crons = Crons::new(place.time_zone());
+    let file = File::read(&dir.config(), &crons)?;
+    let registered = heartbeat::resolve_registered(&file, workspace, &crons);
+    let heartbeats = registered.unwrap_or_else(|| heartbeat::resolve_folder(workspace, &crons));
+    let known: Vec<String> =
+        heartbeats.iter().filter_map(|heartbeat| Some(heartbeat.name.as_deref()?.to_owned())).collect();
+    heartbeats.into_iter().find(|heartbeat| heartbeat.name.as_deref() == name).with_context(|| match name {
+        Some(name) if known.is_empty() => {
+            format!("no heartbeat {name:?} in {}; it has none with a name", workspace.display())
+        }
+        Some(name) => {
+            format!("no heartbeat {name:?} in {}; there are: {}", workspace.display(), known.join(", "))
+        }
+        None => {
+            format!("no HEARTBEAT.md in {}; say which with --name: {}", workspace.display(), known.join(", "))
+        }
+    })
+}
+
+/// Our own PATH, or the login shell's where ours has no agent: cron and services start without the user's.
+async fn path(place: &Place) -> OsString {
+    let own = place.path();
+    match find::find(find::CLAUDE, &own) {
+        Ok(_) => own,
+        Err(_) => find::login_path(&place.shell(), &own, LOGIN).await,
+    }
+}
+
+/// What would run.
+fn show(invocation: &Invocation) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "cwd: {}", invocation.cwd.display())?;
+    writeln!(out, "argv:\n  {}", invocation.program.display())?;
+    for arg in &invocation.args {
+        writeln!(out, "  {arg}")?;
+    }
+    writeln!(out, "environment:")?;
+    for (name, value) in &invocation.env {
+        writeln!(out, "  {name}={}", value.display())?;
+    }
+    writeln!(out, "prompt:\n{}", String::from_utf8_lossy(&invocation.stdin))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
+    process::adopt_orphans().context("cannot become the parent of orphans")?;
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let stop = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+    };
+    // Lines that waited for room, and those of beats that were killed, where no daemon runs to write them.
+    let _later = unfinished::recover(&dir.beats(), &dir.journal(), clock::now());
+    let mut room = Room::take(dir);
+    let style = Style::of_stdout();
+    let show = args.verbose && !args.json;
+    let mut screen = Screen::new();
+    let report = beat::run(&job, dir, stop, |event| {
+        if let Some(note) = verbose::unknown_version(event) {
+            let _closed = writeln!(io::stderr(), "warning: {note}");
+        }
+        if show {
+            screen.show(|out| verbose::event(out, style, event));
+        }
+    })
+    .await?;
+    if let Some((error, kept)) = &report.unwritten {
+        let reserved = *kept == Kept::Nowhere && room.as_mut().is_some_and(|room| room.keep(&report.entry));
+        let kept = match kept {
+            Kept::Nowhere if reserved => "; the line is kept and written when there is room".to_owned(),
+            Kept::InRecord => "; the line is kept and written when there is room".to_owned(),
+            Kept::Nowhere => format!("; the line is: {}", report.entry.line()?.trim_end()),
+        };
+        writeln!(io::stderr(), "warning: cannot write the journal: {error}{kept}")?;
+    }
+    screen.say(|out| {
+        if args.json {
+            return out.write_all(report.entry.line()?.as_bytes());
+        }
+        if show {
+            verbose::summary(out, style, &report.entry)?;
+        }
+        print(out, style, &report.entry)
+    });
+    let rest = async {
+        if let Some(started) = report.entry.started() {
+            remember(dir, &job, started).await;
+        }
+        screen.finish().await;
+    };
+    tokio::select! {
+        () = rest => {}
+        // Nobody reads, or another holds config.json; the beat is over and journalled, so there is nothing to wait for.
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
+    }
+    Ok(if report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The room on the disk that was taken in good time, where no daemon has it.
+struct Room {
+    _alone: Lock,
+    reserve: Reserve,
+    lines: Vec<String>,
+}
+
+impl Room {
+    /// Takes it, and writes the lines that found no room before. `None` if a daemon, or another beat, has it.
+    fn take(dir: &DataDir) -> Option<Self> {
+        let alone = lock::try_lock(&dir.reserve_lock()).ok()??;
+        if instance::is_running(dir).ok()? {
+            return None;
+        }
+        let mut reserve = Reserve::new(dir.reserve());
+        let mut lines = reserve.take(&dir.beats(), &dir.journal()).ok()?;
+        lines.retain(|line| append::append_line(&dir.journal(), line).is_err());
+        reserve.keep(&lines).ok()?;
+        Some(Self { _alone: alone, reserve, lines })
+    }
+
+    /// Keeps a beat's line.
+    fn keep(&mut self, entry: &Entry) -> bool {
+        let Ok(line) = entry.line() else { return false };
+        self.lines.push(line);
+        self.reserve.keep(&self.lines).is_ok()
+    }
+}
+
+/// Writes `lastRun`, where the workspace is registered. A thread of its own waits for the lock on config.json, so that
+/// whoever holds that keeps nobody from ending this.
+async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
+    let (config, lock) = (dir.config(), dir.config_lock());
+    let (workspace, name) = (job.workspace.clone(), job.name.clone());
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let run = edit::LastRun { workspace: &workspace, name: name.as_deref(), at };
+        let _gone = tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run])));
+    });
+    if let Ok(Err(error)) = told.await {
+        let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {error}");
+    }
+}
+
+/// The outcome in a line, and what was said.
+fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
+    let seconds = entry.duration_ms as f64 / 1000.0;
+    let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
+    let line =
+        format!("{} {} {text}", style.outcome(entry.outcome), style.dim(format_args!("{seconds:.1}s")));
+    writeln!(out, "{}", line.trim_end())
+}

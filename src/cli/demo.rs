@@ -1,0 +1,202 @@
+//! `murmur demo`: the real daemon on three workspaces in a temporary home, with recorded runs in Claude Code's place.
+//!
+//! Needs nothing installed and no credential, ends by itself, leaves no file and no process.
+
+use super::style::{Style, plain_line};
+use crate::journal::entry::Entry;
+use crate::journal::read::{self, Filter};
+use crate::replay::{End, Fixture, Pace, Parts, play};
+use crate::sys::atomic;
+use crate::sys::process::{self, Signal};
+use crate::sys::watch::{Place as Watched, Watch};
+use anyhow::{Context, bail};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The recorded runs: a workspace's name, what its heartbeat asks, and the run.
+macro_rules! runs {
+    ($($name:literal: $fixture:literal, $prompt:literal;)*) => {
+        [$(($name, $prompt, Parts {
+            run: include_bytes!(concat!("../../fixtures/claude/", $fixture, "/run.json")),
+            stdin: include_bytes!(concat!("../../fixtures/claude/", $fixture, "/stdin")),
+            stdout: include_bytes!(concat!("../../fixtures/claude/", $fixture, "/stdout")),
+            stderr: include_bytes!(concat!("../../fixtures/claude/", $fixture, "/stderr")),
+            times: include_bytes!(concat!("../../fixtures/claude/", $fixture, "/times")),
+        })),*]
+    };
+}
+
+const RUNS: [(&str, &str, Parts<'static>); 3] = runs! {
+    "website": "ok", "Check that the site answers. If it does, respond HEARTBEAT_OK.";
+    "backups": "attention", "Check how old the newest backup is. Older than a day: tell me.";
+    "mailbox": "api-429", "Look for urgent mail. If there is none, respond HEARTBEAT_OK.";
+};
+
+/// The file in a workspace that says which run its agent replays.
+const FIXTURE: &str = ".recorded-run";
+
+/// How long all of it may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+pub(super) fn run() -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let stage = tempfile::Builder::new()
+        .prefix("murmur-demo-")
+        .tempdir()
+        .context("cannot make a temporary folder")?;
+    let home = stage.path().canonicalize()?;
+    let data = home.join("murmur");
+    set_stage(&home, &data)?;
+    writeln!(out, "Three workspaces, each with a HEARTBEAT.md, in {}:", home.display())?;
+    for (name, prompt, _) in RUNS {
+        writeln!(out, "  {name:<8}  {prompt}")?;
+    }
+    writeln!(
+        out,
+        "\nStarting the daemon. Each heartbeat is due at once; recorded runs of Claude Code answer.\n"
+    )?;
+    out.flush()?;
+    let mut daemon = Daemon(start(&home, &data)?);
+    let entries = super::runtime()?.block_on(watch_beats(&data, &mut out))?;
+    writeln!(out, "\nThe journal, {}:\n", data.join("heartbeats.jsonl").display())?;
+    for (_, line) in &entries {
+        writeln!(out, "  {}", String::from_utf8_lossy(line))?;
+    }
+    let status = daemon.stop()?;
+    if !status.success() {
+        bail!("the daemon ended with {status}");
+    }
+    if data.join("murmur.pid").exists() || data.join("murmur.sock").exists() {
+        bail!("the daemon left its PID file or socket behind");
+    }
+    stage.close().context("cannot remove the temporary folder")?;
+    writeln!(out, "\nThe daemon has stopped; no file and no process is left.")?;
+    writeln!(out, "Yours next: murmur init PATH, murmur start, murmur log --follow")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the workspaces, the configuration, and an agent called `claude` that is this very program.
+fn set_stage(home: &Path, data: &Path) -> anyhow::Result<()> {
+    atomic::create_private_folder(data)?;
+    let bin = home.join("bin");
+    atomic::create_private_folder(&bin)?;
+    let ourselves = std::env::current_exe().context("cannot find murmur itself")?;
+    std::os::unix::fs::symlink(ourselves, bin.join("claude"))?;
+    let mut workspaces = Vec::new();
+    for (name, prompt, parts) in RUNS {
+        let workspace = home.join(name);
+        atomic::create_private_folder(&workspace)?;
+        std::fs::write(workspace.join("HEARTBEAT.md"), format!("{prompt}\n"))?;
+        let fixture = Fixture::from_parts(Path::new(name), &parts)?;
+        let folder = home.join("runs").join(name);
+        atomic::create_private_folder(&home.join("runs"))?;
+        fixture.save(&folder)?;
+        std::fs::write(workspace.join(FIXTURE), folder.as_os_str().as_encoded_bytes())?;
+        workspaces.push(serde_json::json!({ "path": workspace, "interval": "1h", "lastRun": null }));
+    }
+    let config = serde_json::json!({ "workspaces": workspaces });
+    atomic::write(&data.join("config.json"), format!("{config:#}\n").as_bytes())?;
+    Ok(())
+}
+
+/// The daemon in the foreground, as a child, so that it cannot outlive the demo unseen.
+fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
+    let path = std::env::join_paths(
+        std::iter::once(home.join("bin"))
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    )?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--data-dir").arg(data).args(["start", "--foreground"]);
+    // `true` as a login shell says nothing, so that the PATH is the one given here.
+    command.env("PATH", path).env("HOME", home).env("SHELL", "true");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().context("cannot start the daemon")
+}
+
+/// Shows every beat as it arrives, until each workspace had one.
+async fn watch_beats(data: &Path, out: &mut impl Write) -> anyhow::Result<Vec<read::Found>> {
+    let style = Style::of_stdout();
+    let journal = data.join("heartbeats.jsonl");
+    let place = Watched::new(data, &["heartbeats.jsonl"]);
+    let mut watch = Watch::new([&place]).ok();
+    let mut shown = 0;
+    let all = async {
+        loop {
+            let entries = read::newest(&journal, u64::MAX, &Filter::default(), RUNS.len())?;
+            for (entry, _) in entries.iter().skip(shown) {
+                show(out, style, entry)?;
+            }
+            shown = entries.len();
+            if shown == RUNS.len() {
+                return anyhow::Ok(entries);
+            }
+            match &mut watch {
+                Some(watch) => watch.changed().await?,
+                None => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+        }
+    };
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not come in time")?,
+        _ = interrupt.recv() => bail!("interrupted"),
+        _ = terminate.recv() => bail!("interrupted"),
+    }
+}
+
+fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
+    let name = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
+    let seconds = entry.duration_ms as f64 / 1000.0;
+    writeln!(
+        out,
+        "{}",
+        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome(entry.outcome)).trim_end()
+    )?;
+    out.flush()
+}
+
+/// The daemon, stopped whatever happens.
+struct Daemon(Child);
+
+impl Daemon {
+    fn stop(&mut self) -> io::Result<std::process::ExitStatus> {
+        process::signal(self.0.id(), Signal::TERM);
+        self.0.wait()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ended = self.stop();
+    }
+}
+
+/// What `claude` is on the demo's stage: the recorded run that the current folder names, at its recorded pace.
+pub(super) fn replay() -> ExitCode {
+    let folder = match std::fs::read(FIXTURE) {
+        Ok(path) => PathBuf::from(String::from_utf8_lossy(&path).into_owned()),
+        Err(_) => {
+            super::complain(&anyhow::anyhow!(
+                "this claude is murmur's demo agent; it replays {FIXTURE} and nothing else"
+            ));
+            return ExitCode::FAILURE;
+        }
+    };
+    let _prompt = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    let played = Fixture::load(&folder)
+        .map_err(anyhow::Error::from)
+        .and_then(|fixture| Ok(play(&fixture, &Pace::Recorded, &mut io::stdout(), &mut io::stderr())?));
+    match played {
+        Ok(End::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Ok(End::Signal(_)) => ExitCode::FAILURE,
+        Err(error) => {
+            super::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

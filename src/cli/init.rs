@@ -1,0 +1,145 @@
+//! `murmur init`: a HEARTBEAT.md to start from, and the workspace in config.json. Overwrites nothing.
+
+use super::args::Init;
+use super::place::Place;
+use super::workspaces::{self, Registered};
+use crate::config::cron::Crons;
+use crate::config::edit::NewWorkspace;
+use crate::config::file::File;
+use crate::config::interval::Interval;
+use crate::config::timing::Schedule as Timing;
+use anyhow::{Context, bail};
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The templates that come with murmur.
+const TEMPLATES: [(&str, &str); 4] = [
+    ("default", include_str!("templates/default.md")),
+    ("tests", include_str!("templates/tests.md")),
+    ("issues", include_str!("templates/issues.md")),
+    ("deploy", include_str!("templates/deploy.md")),
+];
+
+/// How often, where nothing is said.
+const INTERVAL: &str = "30m";
+
+pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.prepared_data_dir()?;
+    let workspace = place.workspace(&args.path)?;
+    let schedule = schedule(args, place)?;
+    // Before anything is written: a configuration that cannot be read cannot be added to.
+    File::read(&dir.config(), &Crons::new(place.time_zone()))?;
+    let template = template(&args.template)?;
+    let file = match &args.name {
+        Some(name) => workspace.join("heartbeats").join(checked(name)?).join("HEARTBEAT.md"),
+        None => workspace.join("HEARTBEAT.md"),
+    };
+    let mut out = io::stdout().lock();
+    // A named heartbeat carries its own schedule; a workspace's own stands in config.json.
+    let text = if args.name.is_some() { format!("{}{template}", front(&schedule)) } else { template };
+    if create(&file, &text)? {
+        writeln!(out, "wrote {}", file.display())?;
+    } else {
+        writeln!(out, "{} is there already; left as it is", file.display())?;
+    }
+    // The schedule of a named heartbeat is its own; its workspace gets none by it.
+    let entry = match &args.name {
+        Some(_) => NewWorkspace { interval: None, cron: None, tz: None, ..schedule.workspace(&workspace) },
+        None => schedule.workspace(&workspace),
+    };
+    match workspaces::register(&dir, &entry)? {
+        Registered::New => writeln!(out, "registered {}", workspace.display())?,
+        Registered::Already if args.name.is_some() => {
+            writeln!(out, "{} is registered already", workspace.display())?
+        }
+        Registered::Already => {
+            let config = dir.config();
+            writeln!(
+                out,
+                "{} is registered already; when it runs is changed in {}",
+                workspace.display(),
+                config.display()
+            )?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The schedule of the arguments, checked.
+fn schedule(args: &Init, place: &Place) -> anyhow::Result<Schedule> {
+    checked_schedule(args.interval.as_deref(), args.cron.as_deref(), args.tz.as_deref(), place)
+}
+
+/// This schedule, or every 30 minutes where there is none.
+pub(super) fn checked_schedule(
+    interval: Option<&str>,
+    cron: Option<&str>,
+    tz: Option<&str>,
+    place: &Place,
+) -> anyhow::Result<Schedule> {
+    let interval: Option<Interval> = match (interval, cron) {
+        (Some(interval), _) => Some(interval.parse()?),
+        (None, None) => Some(INTERVAL.parse()?),
+        (None, Some(_)) => None,
+    };
+    Timing::from_keys(interval, cron, tz, &Crons::new(place.time_zone()))?;
+    Ok(Schedule { interval, cron: cron.map(str::to_owned), tz: tz.map(str::to_owned) })
+}
+
+/// A schedule as it was typed, checked.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub(super) interval: Option<Interval>,
+    pub(super) cron: Option<String>,
+    pub(super) tz: Option<String>,
+}
+
+impl Schedule {
+    /// An entry of config.json with this schedule.
+    pub(super) fn workspace<'a>(&'a self, path: &'a Path) -> NewWorkspace<'a> {
+        let (cron, tz) = (self.cron.as_deref(), self.tz.as_deref());
+        NewWorkspace { path, name: None, interval: self.interval, cron, tz }
+    }
+}
+
+fn template(name: &str) -> anyhow::Result<String> {
+    if let Some((_, text)) = TEMPLATES.iter().find(|(known, _)| *known == name) {
+        return Ok((*text).to_owned());
+    }
+    let known: Vec<&str> = TEMPLATES.iter().map(|(known, _)| *known).collect();
+    std::fs::read_to_string(name).map_err(|error| {
+        anyhow::anyhow!("no template {name:?}: {error}; there are {}, and files of yours", known.join(", "))
+    })
+}
+
+fn checked(name: &str) -> anyhow::Result<&str> {
+    let plain = |character: char| !character.is_control() && character != '/';
+    if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(plain) {
+        bail!("{name:?} cannot name a heartbeat; use up to 100 letters, digits, - and _");
+    }
+    Ok(name)
+}
+
+fn front(schedule: &Schedule) -> String {
+    let mut lines = vec!["---".to_owned()];
+    lines.extend(schedule.interval.map(|interval| format!("interval: {interval}")));
+    lines.extend(schedule.cron.as_ref().map(|cron| format!("cron: '{cron}'")));
+    lines.extend(schedule.tz.as_ref().map(|tz| format!("tz: {tz}")));
+    lines.push("---\n".to_owned());
+    lines.join("\n")
+}
+
+/// Makes `file` with `text`, or says by `false` that there is one.
+fn create(file: &Path, text: &str) -> anyhow::Result<bool> {
+    let cannot = || format!("cannot write {}", file.display());
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(file) {
+        Ok(mut made) => made.write_all(text.as_bytes()).with_context(cannot).map(|()| true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error).with_context(cannot),
+    }
+}

@@ -1,0 +1,60 @@
+//! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
+
+use crate::sys::paths::{DataDir, PathsError};
+use jiff::tz::TimeZone;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What the environment says.
+#[derive(Debug)]
+pub(super) struct Place {
+    data_dir: Option<PathBuf>,
+}
+
+impl Place {
+    pub(super) fn new(data_dir: Option<PathBuf>) -> Self {
+        Self { data_dir }
+    }
+
+    /// The data folder, which need not exist.
+    pub(super) fn data_dir(&self) -> Result<DataDir, PathsError> {
+        let (murmur_dir, home) = (std::env::var_os("MURMUR_DIR"), std::env::var_os("HOME"));
+        DataDir::find(self.data_dir.as_deref(), murmur_dir.as_deref(), home.as_deref())
+    }
+
+    /// The data folder, made where it does not exist, and ours.
+    pub(super) fn prepared_data_dir(&self) -> Result<DataDir, PathsError> {
+        let dir = self.data_dir()?;
+        dir.prepare()?;
+        Ok(dir)
+    }
+
+    /// This process's PATH.
+    pub(super) fn path(&self) -> OsString {
+        std::env::var_os("PATH").unwrap_or_default()
+    }
+
+    /// The user's login shell.
+    pub(super) fn shell(&self) -> PathBuf {
+        std::env::var_os("SHELL")
+            .filter(|shell| !shell.is_empty())
+            .map_or_else(|| "/bin/sh".into(), PathBuf::from)
+    }
+
+    /// The time zone of cron expressions that name none.
+    pub(super) fn time_zone(&self) -> TimeZone {
+        TimeZone::system()
+    }
+
+    /// `path`, absolute and without links, as workspaces are registered.
+    pub(super) fn workspace(&self, path: &Path) -> anyhow::Result<PathBuf> {
+        match path.canonicalize() {
+            Ok(real) if real.is_dir() => Ok(real),
+            Ok(real) => anyhow::bail!(
+                "workspace {} is not a folder; name the folder that holds HEARTBEAT.md",
+                real.display()
+            ),
+            Err(error) => anyhow::bail!("cannot open workspace {}: {error}; check the path", path.display()),
+        }
+    }
+}

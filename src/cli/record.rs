@@ -1,0 +1,69 @@
+//! `murmur record`: the real thing, run untouched and kept as a fixture.
+
+use super::args::{Beat, Record};
+use super::place::Place;
+use crate::agent::find;
+use crate::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
+use anyhow::Context;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
+    let plan = match &args.beat {
+        Some(workspace) => plan_beat(args, workspace, place)?,
+        None => plan_command(args, place)?,
+    };
+    // Nothing of ours may come between the command and its reader, so only how it ended is passed on.
+    let end = match record(&plan) {
+        Ok(recorded) => recorded.end,
+        Err(RecordError::Refused { end, source }) => {
+            super::complain(
+                &anyhow::Error::new(source)
+                    .context(format!("recording {} refused, nothing saved", args.name)),
+            );
+            return Ok(ExitCode::from(u8::try_from(end.shell_code().max(1)).unwrap_or(1)));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(ExitCode::from(u8::try_from(end.shell_code()).unwrap_or(1)))
+}
+
+fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
+    let (program, argv) = args.command.split_first().context("no command; put it after --")?;
+    // A path is taken as it is, a name is looked up.
+    let file = if program.as_encoded_bytes().contains(&b'/') {
+        PathBuf::from(program)
+    } else {
+        find::find(&program.to_string_lossy(), &place.path())?
+    };
+    Ok(RecordPlan {
+        name: args.name.clone(),
+        into: args.into.clone(),
+        version: ask_version(&file),
+        program: file.into(),
+        argv: argv.to_vec(),
+        cwd: std::env::current_dir().context("cannot tell the current folder")?,
+        env: Vec::new(),
+        only_env: false,
+        stdin: Stdin::Inherit,
+    })
+}
+
+/// A beat's invocation, exactly as `murmur beat` has it.
+fn plan_beat(args: &Record, workspace: &std::path::Path, place: &Place) -> anyhow::Result<RecordPlan> {
+    let name = args.heartbeat.clone();
+    let beat = Beat { path: workspace.to_path_buf(), name, verbose: false, json: false, dry_run: true };
+    let invocation = super::beat::plan(&beat, place)?;
+    Ok(RecordPlan {
+        name: args.name.clone(),
+        into: args.into.clone(),
+        version: ask_version(&invocation.program),
+        program: invocation.program.into(),
+        argv: invocation.args.into_iter().map(OsString::from).collect(),
+        cwd: invocation.cwd,
+        env: invocation.env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        only_env: false,
+        stdin: Stdin::Bytes(invocation.stdin),
+    })
+}

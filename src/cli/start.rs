@@ -1,0 +1,125 @@
+//! `murmur start`: the daemon, in the background unless told otherwise.
+
+use super::args::Start;
+use super::place::Place;
+use super::stop::daemon_pid;
+use crate::daemon::instance;
+use crate::daemon::serve::{self, Setup};
+use crate::sys::paths::DataDir;
+use crate::sys::{atomic, clock, process, socket};
+use anyhow::{Context, bail};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Command, ExitCode, Stdio};
+use tokio::signal::unix::{SignalKind, signal};
+
+pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
+    if args.foreground {
+        let served = serve_here(args, place);
+        if let (true, Err(error)) = (args.announce, &served) {
+            let (what, hint) = super::described(error);
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            writeln!(io::stdout(), "error {what}{hint}")?;
+        }
+        return served;
+    }
+    let dir = place.prepared_data_dir()?;
+    dir.require_private()?;
+    if instance::is_running(&dir)? {
+        return already_runs(&dir);
+    }
+    start_behind(args, &dir)
+}
+
+fn already_runs(dir: &DataDir) -> anyhow::Result<ExitCode> {
+    match daemon_pid(dir)? {
+        Some(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
+        None => writeln!(io::stdout(), "murmur is running already")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the daemon as a process of its own and returns when it answers, or says why it does not.
+fn start_behind(args: &Start, dir: &DataDir) -> anyhow::Result<ExitCode> {
+    let log =
+        atomic::open_append(&dir.log()).with_context(|| format!("cannot open {}", dir.log().display()))?;
+    let mut command = Command::new(std::env::current_exe().context("cannot find murmur itself")?);
+    command.arg("--data-dir").arg(dir.root()).args(["start", "--foreground", "--announce"]);
+    if let Some(tick) = args.tick {
+        command.arg("--tick").arg(humantime::format_duration(tick).to_string());
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    let mut child = command.spawn().context("cannot start the daemon")?;
+    let mut said = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut said)?;
+    }
+    match said.trim_end().split_once(' ') {
+        Some(("ready", pid)) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
+        Some(("running", _)) => return already_runs(dir),
+        Some(("error", error)) => bail!("{error}"),
+        _ => bail!("the daemon ended before it answered; see {}", dir.log().display()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Is the daemon, until it is told to stop.
+fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
+    if args.announce {
+        let _leads_already = process::lead_session();
+    }
+    let dir = place.prepared_data_dir()?;
+    dir.require_private()?;
+    let become_daemon =
+        instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()))?;
+    let _instance = match become_daemon {
+        Some(instance) => instance,
+        None if args.announce => {
+            writeln!(io::stdout(), "running already")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => return already_runs(&dir),
+    };
+    // The folder must be there before it can be watched.
+    atomic::create_private_folder(&dir.beats())
+        .with_context(|| format!("cannot make {}", dir.beats().display()))?;
+    std::env::set_current_dir("/").context("cannot change to /")?;
+    super::runtime()?.block_on(async {
+        let listener = socket::listen(dir.root(), dir.socket_name())
+            .with_context(|| format!("cannot listen on {}/{}", dir.root().display(), dir.socket_name()))?;
+        let (mut terminate, mut interrupt) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let mut hang_up = signal(SignalKind::hangup())?;
+        let stop = async {
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => return,
+                    _ = interrupt.recv() => return,
+                    // A terminal that closes does not end a daemon.
+                    _ = hang_up.recv() => {}
+                }
+            }
+        };
+        say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
+        if args.announce {
+            writeln!(io::stdout(), "ready {}", std::process::id())?;
+            process::close_stdout()?;
+        }
+        let setup = Setup {
+            time_zone: place.time_zone(),
+            tick: args.tick,
+            shell: place.shell(),
+            path: place.path(),
+            dir: dir.clone(),
+        };
+        let served = serve::serve(setup, listener, stop, say).await;
+        let _gone = socket::remove(dir.root(), dir.socket_name());
+        say("murmur stopped");
+        served.context("the daemon cannot go on")
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line for people, with its time, on stderr: murmur.log in the background.
+fn say(line: &str) {
+    let _full = writeln!(io::stderr().lock(), "{} {line}", clock::rfc3339(clock::now()));
+}

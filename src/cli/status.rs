@@ -1,0 +1,183 @@
+//! `murmur status`: the daemon and every heartbeat, from the daemon if one answers, else from the files.
+
+use super::args::Status as Args;
+use super::place::Place;
+use super::style::{Style, plain_line};
+use crate::config::heartbeat::Cache;
+use crate::daemon::state::{Running, State};
+use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
+use crate::daemon::{instance, rpc};
+use crate::journal::read::{Backward, Entries, raw_workspace};
+use crate::journal::unfinished;
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use anyhow::{Context, bail};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.data_dir()?;
+    let now = clock::now();
+    let mut status = match instance::is_running(&dir)? {
+        true => match super::runtime()?.block_on(rpc::ask_status(&dir)) {
+            Ok(status) => status,
+            // It may have ended while it was asked.
+            Err(_) if !instance::is_running(&dir)? => from_files(&dir, place, now)?,
+            Err(error) => {
+                let held = dir.pid();
+                bail!(
+                    "the daemon holds {} and does not answer: {error}; murmur stop, or kill it",
+                    held.display()
+                )
+            }
+        },
+        false => from_files(&dir, place, now)?,
+    };
+    if let Err(open) = dir.require_private()
+        && dir.root().exists()
+    {
+        status.problems.push(open.to_string());
+    }
+    add_last(&dir, &mut status.heartbeats)?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&status)?)?;
+    } else {
+        print(&mut out, &status, now)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the daemon would say if it ran.
+fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<Status> {
+    let mut state = State::default();
+    let problems = match Cache::new(place.time_zone()).load(&dir.config(), now) {
+        Ok(loaded) => {
+            let problems = loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
+            state.load(loaded.heartbeats, loaded.max_concurrent, now);
+            problems
+        }
+        Err(error) => vec![format!("{:#}", anyhow::Error::new(error))],
+    };
+    let survey =
+        unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
+    let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
+    state.others(running.collect());
+    let heartbeats = status::heartbeats(&state, now);
+    // The others were killed; their lines are written when murmur starts, and need no room to be made.
+    let waiting_lines = survey.dead.iter().filter(|(_, begun)| begun.over).count();
+    Ok(Status { daemon: None, problems, waiting_lines, heartbeats })
+}
+
+/// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
+fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result<()> {
+    let mut wanted: HashMap<Vec<u8>, Vec<&mut HeartbeatStatus>> = HashMap::new();
+    for heartbeat in heartbeats.iter_mut().filter(|heartbeat| heartbeat.last_run.is_some()) {
+        let workspace = serde_json::to_vec(&heartbeat.workspace)?;
+        wanted.entry(workspace).or_default().push(heartbeat);
+    }
+    let lines = Backward::open(&dir.journal());
+    let lines = lines.with_context(|| format!("cannot read {}", dir.journal().display()))?;
+    let mut entries = Entries::new(lines, None);
+    while !wanted.is_empty() {
+        let wants = |line: &[u8]| raw_workspace(line).is_some_and(|workspace| wanted.contains_key(workspace));
+        let Some((entry, line)) = entries.next_entry(wants)? else { break };
+        let Some(workspace) = raw_workspace(&line) else { continue };
+        let Some(heartbeats) = wanted.get_mut(workspace) else { continue };
+        if let Some(found) = heartbeats.iter().position(|heartbeat| heartbeat.name == entry.heartbeat) {
+            let ended_at = entry.ended().map(clock::rfc3339).unwrap_or_default();
+            heartbeats.swap_remove(found).last =
+                Some(Last { outcome: entry.outcome, ended_at, text: entry.summary.or(entry.error) });
+        }
+        if heartbeats.is_empty() {
+            wanted.remove(workspace);
+        }
+    }
+    Ok(())
+}
+
+fn print(out: &mut impl Write, status: &Status, now: Timestamp) -> anyhow::Result<()> {
+    let style = Style::of_stdout();
+    match &status.daemon {
+        Some(daemon) => {
+            let uptime = span(SignedDuration::from_secs(daemon.uptime_seconds));
+            writeln!(out, "murmur {} is running (PID {}), up {uptime}", daemon.version, daemon.pid)?;
+        }
+        None => writeln!(out, "murmur is not running; start it with: murmur start")?,
+    }
+    for problem in &status.problems {
+        writeln!(out, "problem: {problem}")?;
+    }
+    if status.waiting_lines > 0 {
+        let (count, s) =
+            (status.waiting_lines, if status.waiting_lines == 1 { ["", "s"] } else { ["s", ""] });
+        writeln!(out, "problem: {count} journal line{} wait{} for room on the disk; make room", s[0], s[1])?;
+    }
+    if status.heartbeats.is_empty() {
+        writeln!(out, "no heartbeats; make one with: murmur init PATH")?;
+    }
+    for heartbeat in &status.heartbeats {
+        print_heartbeat(out, style, heartbeat, status.daemon.is_some(), now)?;
+    }
+    Ok(())
+}
+
+fn print_heartbeat(
+    out: &mut impl Write,
+    style: Style,
+    heartbeat: &HeartbeatStatus,
+    daemon: bool,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
+    writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
+    writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
+    match &heartbeat.last {
+        Some(last) => {
+            let text = last.text.as_deref().map(plain_line).unwrap_or_default();
+            let line =
+                format!("  last      {} {} {text}", style.outcome(last.outcome), ago(&last.ended_at, now));
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        None => writeln!(out, "  last      never")?,
+    }
+    match (&heartbeat.running, heartbeat.waiting, &heartbeat.next_run) {
+        (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
+        (None, true, _) if daemon => writeln!(out, "  next      due, waits for its turn")?,
+        (None, true, _) => writeln!(out, "  next      due")?,
+        (None, false, Some(next)) => writeln!(out, "  next      {}", ahead(next, now))?,
+        (None, false, None) => writeln!(out, "  next      never")?,
+    }
+    if let Some(problem) = &heartbeat.problem {
+        writeln!(out, "  problem   {problem}")?;
+    }
+    Ok(())
+}
+
+fn ago(at: &str, now: Timestamp) -> String {
+    at.parse::<Timestamp>()
+        .map_or_else(|_| at.to_owned(), |at| format!("{} ago", span(now.duration_since(at))))
+}
+
+fn ahead(at: &str, now: Timestamp) -> String {
+    at.parse::<Timestamp>()
+        .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))
+}
+
+/// The two largest units of a span: `3h 5m`.
+pub(super) fn span(span: SignedDuration) -> String {
+    let seconds = span.as_secs().max(0);
+    let parts =
+        [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let mut shown = parts.iter().skip_while(|(count, _)| *count == 0).take(2).filter(|(count, _)| *count > 0);
+    match shown.next() {
+        None => "0s".to_owned(),
+        Some(first) => std::iter::once(first)
+            .chain(shown)
+            .map(|(n, unit)| format!("{n}{unit}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+    }
+}

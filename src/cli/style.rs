@@ -1,0 +1,65 @@
+//! Colour, on a terminal only, and never where NO_COLOR is set.
+
+use crate::outcome::Kind;
+use std::fmt::Display;
+use std::io::IsTerminal;
+
+/// Whether to colour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    colour: bool,
+}
+
+impl Style {
+    /// For what goes to stdout.
+    pub(super) fn of_stdout() -> Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { colour: !unwanted && std::io::stdout().is_terminal() }
+    }
+
+    /// The outcome, in its colour, padded to the longest.
+    pub(super) fn outcome(self, kind: Kind) -> String {
+        let code = match kind {
+            Kind::Ok => "32",
+            Kind::Attention => "33",
+            Kind::Error => "31",
+        };
+        self.paint(code, format_args!("{kind:<9}"))
+    }
+
+    pub(super) fn bold(self, text: impl Display) -> String {
+        self.paint("1", text)
+    }
+
+    pub(super) fn dim(self, text: impl Display) -> String {
+        self.paint("2", text)
+    }
+
+    fn paint(self, code: &str, text: impl Display) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+}
+
+/// One line of text that an agent wrote, with nothing in it that a terminal would obey.
+pub(super) fn plain_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|character| !is_obeyed(*character)));
+    }
+    line
+}
+
+/// Text that an agent wrote, its line breaks and tabs kept, with nothing else in it that a terminal would obey.
+pub(super) fn plain_text(text: &str) -> String {
+    text.chars().filter(|character| !is_obeyed(*character) || matches!(character, '\n' | '\t')).collect()
+}
+
+/// Whether a terminal does something at this character: control characters, and those that turn the direction of
+/// the text around them, by which it could show something else than is there.
+fn is_obeyed(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}

@@ -1,0 +1,86 @@
+//! What a verbose beat shows: tool calls and text as they come, then the conversation in short (spec 0).
+
+use super::style::{Style, plain_line, plain_text};
+use crate::agent::conversation::Turn;
+use crate::agent::event::Event;
+use crate::journal::entry::Entry;
+use std::io::{self, Write};
+
+/// The most characters of a tool's input that are shown.
+const INPUT: usize = 120;
+
+/// The versions of Claude Code that murmur was tried with.
+const KNOWN: &str = "2.1.";
+
+/// Shows one event, as it happens.
+pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io::Result<()> {
+    match event {
+        Event::ToolUse { parent, name, input, .. } => {
+            let indent = if parent.is_empty() { "" } else { "  " };
+            let input = short(input.0.get(), INPUT);
+            writeln!(out, "{indent}{} {}({input})", style.dim("[tool]"), plain_line(name))?;
+        }
+        Event::Text { parent, text, .. } if parent.is_empty() => writeln!(out, "{}", plain_text(text))?,
+        Event::Retry { attempt, of, delay_ms, status } => {
+            let status = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+            writeln!(out, "{} {attempt} of {of} in {delay_ms} ms ({status})", style.dim("[retry]"))?;
+        }
+        Event::Oversized { bytes } => {
+            writeln!(out, "{} a line of {bytes} bytes was passed over", style.dim("[note]"))?
+        }
+        _ => {}
+    }
+    out.flush()
+}
+
+/// What to say of a version that murmur was not tried with.
+pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
+    match event {
+        Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => Some(
+            format!("Claude Code {} is not a version murmur was tried with ({KNOWN}x)", plain_line(version)),
+        ),
+        _ => None,
+    }
+}
+
+/// The conversation in short.
+pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
+    let Some(turns) = entry.turns.as_deref().filter(|turns| !turns.is_empty()) else { return Ok(()) };
+    writeln!(out, "\n{}", style.bold("Conversation"))?;
+    for (number, turn) in turns.iter().enumerate() {
+        match turn {
+            Turn::Assistant { text, tool_calls } => {
+                let text = text.as_deref().map(|text| format!(" {}", short(text, INPUT))).unwrap_or_default();
+                writeln!(out, "{:>3}.{text}", number + 1)?;
+                for call in tool_calls {
+                    let failed = if call.is_error { " failed" } else { "" };
+                    let took = call.duration_ms.map(|ms| format!(" {ms} ms")).unwrap_or_default();
+                    let lines = call.output.as_deref().map_or(0, |output| output.lines().count());
+                    let input = short(call.input.get(), INPUT);
+                    let name = plain_line(&call.name);
+                    let plural = if lines == 1 { "" } else { "s" };
+                    let told = style.dim(format_args!("→{failed} {lines} line{plural}{took}"));
+                    writeln!(out, "     [tool] {name}({input}) {told}")?;
+                }
+            }
+            Turn::Result { cost_usd, duration_ms, num_turns, .. } => {
+                let mut facts = Vec::new();
+                facts.extend(
+                    num_turns.map(|turns| format!("{turns} turn{}", if turns == 1 { "" } else { "s" })),
+                );
+                facts.extend(cost_usd.map(|cost| format!("${cost:.4}")));
+                facts.extend(duration_ms.map(|ms| format!("{ms} ms")));
+                writeln!(out, "     {}", style.dim(facts.join(", ")))?;
+            }
+        }
+    }
+    writeln!(out)
+}
+
+fn short(text: &str, most: usize) -> String {
+    let line = plain_line(text);
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

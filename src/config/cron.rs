@@ -1,0 +1,140 @@
+//! A cron expression in a time zone, and the instant after another at which it fires.
+//!
+//! In come five fields and a zone, out go instants. Which schedule is due is not decided here.
+
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use pattern::Pattern;
+
+/// Five cron fields in a time zone. Cheap to clone: heartbeats with the same expression share it.
+///
+/// An expression that names its hours runs once for every wall time it names: at the end of the gap where the
+/// clock skips that time, at its first passing where the clock repeats it. One whose hour field covers every
+/// hour keeps its rhythm in real time: it skips what the clock skips and repeats what the clock repeats.
+#[derive(Debug, Clone)]
+pub struct Cron {
+    pattern: Arc<Pattern>,
+    zone: TimeZone,
+}
+
+/// Why an expression with its zone is no schedule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CronError {
+    /// It is not five fields that make sense, nor a nickname.
+    #[error(
+        "{text:?} is not a cron expression ({reason}); write five fields, minute hour day month weekday, such as \"*/15 9-17 * * MON-FRI\", or @hourly, @daily, @weekly, @monthly, @yearly"
+    )]
+    Syntax {
+        /// What was found.
+        text: Box<str>,
+        /// What the parser says.
+        reason: Box<str>,
+    },
+    /// There is no such day.
+    #[error("{text:?} never fires; write a day that exists")]
+    Never {
+        /// What was found.
+        text: Box<str>,
+    },
+    /// The time zone is unknown.
+    #[error("time zone {zone:?} is unknown; write an IANA name such as \"Europe/Berlin\" or \"UTC\"")]
+    Zone {
+        /// What was found.
+        zone: Box<str>,
+    },
+}
+
+impl Cron {
+    /// The expression in a zone.
+    ///
+    /// # Errors
+    /// When it is no expression or can never fire.
+    pub fn new(text: &str, zone: TimeZone) -> Result<Self, CronError> {
+        Ok(Self { pattern: Arc::new(Pattern::parse(text)?), zone })
+    }
+
+    /// The first instant later than `after` at which it fires; none where the calendar ends before.
+    #[must_use]
+    pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        walk::next_after(&self.pattern, &self.zone, after)
+    }
+
+    /// The expression as it was written.
+    #[must_use]
+    pub fn expression(&self) -> &str {
+        self.pattern.text()
+    }
+
+    /// The zone's IANA name, where it has one.
+    #[must_use]
+    pub fn zone_name(&self) -> Option<&str> {
+        self.zone.iana_name()
+    }
+}
+
+impl PartialEq for Cron {
+    fn eq(&self, other: &Self) -> bool {
+        self.expression() == other.expression() && self.zone == other.zone
+    }
+}
+
+impl Eq for Cron {}
+
+impl fmt::Display for Cron {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.expression())?;
+        self.zone_name().map_or(Ok(()), |zone| write!(out, " {zone}"))
+    }
+}
+
+/// Reads cron expressions, each of them once, with a zone for those that name none.
+#[derive(Debug)]
+pub struct Crons {
+    zone: TimeZone,
+    known: RefCell<HashMap<Box<str>, Arc<Pattern>>>,
+}
+
+impl Crons {
+    /// A reader whose default zone is `zone`: the system's, in production.
+    #[must_use]
+    pub fn new(zone: TimeZone) -> Self {
+        Self { zone, known: RefCell::default() }
+    }
+
+    /// The expression in the zone named, or in the default zone.
+    ///
+    /// # Errors
+    /// When it is no expression, can never fire, or the zone is unknown.
+    pub fn get(&self, text: &str, zone: Option<&str>) -> Result<Cron, CronError> {
+        let zone = zone.map_or_else(|| Ok(self.zone.clone()), zone_of)?;
+        let known = self.known.borrow().get(text).cloned();
+        let pattern = match known {
+            Some(pattern) => pattern,
+            None => {
+                let pattern = Arc::new(Pattern::parse(text)?);
+                self.known.borrow_mut().insert(text.into(), Arc::clone(&pattern));
+                pattern
+            }
+        };
+        Ok(Cron { pattern, zone })
+    }
+}
+
+/// The zone of an IANA name.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn zone_of(name: &str) -> Result<TimeZone, CronError> {
+    TimeZone::get(name).map_err(|_| CronError::Zone { zone: name.into() })
+}

@@ -1,0 +1,185 @@
+//! Changes to config.json that leave every other byte as its user wrote it.
+//!
+//! Text in, text out: the functions here know which bytes are which key, replace or insert those, and imitate the
+//! layout around them. [`apply`] does it to the file, under a lock.
+
+mod layout;
+mod member;
+#[cfg(test)]
+mod tests;
+mod workspaces;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::json::{self, Object};
+use super::problem::Problem;
+use crate::sys;
+
+pub use workspaces::{NewWorkspace, add_workspace, remove_workspace};
+
+/// Why config.json was not changed. It is then as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// It is not what the reader accepts as a whole.
+    #[error(transparent)]
+    Wrong(#[from] Problem),
+    /// There is no such workspace to remove.
+    #[error("workspace {} is not in config.json; `murmur workspaces list` shows those that are", path.display())]
+    Unknown {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// The workspace to add is there already.
+    #[error("workspace {} is in config.json already; change its entry there", path.display())]
+    Known {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// A path that JSON cannot hold.
+    #[error("path {} is not UTF-8; rename the folder", path.display())]
+    NotUtf8 {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// The lock could not be taken.
+    #[error("{} cannot be locked; check the owner and mode of its folder", path.display())]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another process is changing the file.
+    #[error("{} is held by another process; it is tried again", path.display())]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// It could not be read.
+    #[error("{} cannot be read; check its owner and mode", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It could not be written.
+    #[error("{} cannot be written; check its folder's owner, mode and free space", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// That a heartbeat ran.
+#[derive(Debug, Clone, Copy)]
+pub struct LastRun<'a> {
+    /// The workspace's path, as config.json has it.
+    pub workspace: &'a Path,
+    /// The heartbeat's name; none for the workspace's own.
+    pub name: Option<&'a str>,
+    /// When it ran.
+    pub at: Timestamp,
+}
+
+/// Reads the file at `path` under the lock at `lock_path`, and replaces it where `edit` changes its text.
+///
+/// A file that does not exist is an empty text. Nothing is written where the text stays the same.
+///
+/// # Errors
+/// What `edit` says, and what the system says of the two files. The file is then as it was.
+pub fn apply(
+    path: &Path,
+    lock_path: &Path,
+    edit: impl FnOnce(&str) -> Result<String, EditError>,
+) -> Result<(), EditError> {
+    let _lock = sys::lock::lock(lock_path)
+        .map_err(|source| EditError::Lock { path: lock_path.to_owned(), source })?;
+    replace(path, edit)
+}
+
+/// Does the same, but waits for nobody.
+///
+/// # Errors
+/// As [`apply`]; [`EditError::Busy`] where another has the lock.
+pub fn apply_at_once(
+    path: &Path,
+    lock_path: &Path,
+    edit: impl FnOnce(&str) -> Result<String, EditError>,
+) -> Result<(), EditError> {
+    let lock = sys::lock::try_lock(lock_path)
+        .map_err(|source| EditError::Lock { path: lock_path.to_owned(), source })?;
+    match lock {
+        Some(_held) => replace(path, edit),
+        None => Err(EditError::Busy { path: lock_path.to_owned() }),
+    }
+}
+
+fn replace(path: &Path, edit: impl FnOnce(&str) -> Result<String, EditError>) -> Result<(), EditError> {
+    let before = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(source) => return Err(EditError::Read { path: path.to_owned(), source }),
+    };
+    let text = super::file::text_of(&before, path)?;
+    if !text.body().trim().is_empty() {
+        text.object(text.body())?;
+    }
+    let after = edit(text.source())?;
+    if after.as_bytes() == before {
+        return Ok(());
+    }
+    sys::atomic::write(path, after.as_bytes())
+        .map_err(|source| EditError::Write { path: path.to_owned(), source })
+}
+
+/// Sets `lastRun`, or `lastRuns.<name>`, of the workspaces named; those that are not there any more are skipped.
+///
+/// # Errors
+/// When the text is not JSON or not an object.
+pub fn set_last_run(source: &str, updates: &[LastRun<'_>]) -> Result<String, EditError> {
+    let text = super::file::text_of(source.as_bytes(), Path::new("config.json"))?;
+    if text.body().trim().is_empty() {
+        return Ok(source.to_owned());
+    }
+    let root = text.object(text.body())?;
+    let entries =
+        root.get("workspaces").and_then(|member| json::elements(member.value).ok()).unwrap_or_default();
+    let mut pending: std::collections::HashMap<&Path, Vec<&LastRun<'_>>> = std::collections::HashMap::new();
+    for update in updates {
+        pending.entry(update.workspace).or_default().push(update);
+    }
+    let mut out = String::with_capacity(source.len() + 64 * updates.len());
+    let mut copied = 0;
+    for entry in entries {
+        let Ok(object) = Object::parse(entry) else { continue };
+        let path = object.get("path").and_then(|member| json::string(member.value));
+        // The first entry of a path is the one that counts, so it is taken out here.
+        let Some(updates) = path.and_then(|path| pending.remove(Path::new(path.as_ref()))) else { continue };
+        let span = json::span(source, entry);
+        let changed = updates.iter().fold(entry.to_owned(), |entry, update| with_last_run(&entry, update));
+        out.push_str(source.get(copied..span.start).unwrap_or_default());
+        out.push_str(&changed);
+        copied = span.end;
+    }
+    out.push_str(source.get(copied..).unwrap_or_default());
+    Ok(out)
+}
+
+fn with_last_run(entry: &str, update: &LastRun<'_>) -> String {
+    let at = format!("\"{}\"", sys::clock::rfc3339(update.at));
+    let Some(name) = update.name else { return member::set(entry, "lastRun", &at) };
+    let runs = Object::parse(entry).ok().and_then(|object| object.get("lastRuns"));
+    match runs.filter(|member| member.value.starts_with('{')) {
+        Some(member) if !member.value.contains('"') => {
+            member::set(entry, "lastRuns", &member::nested(entry, name, &at))
+        }
+        Some(runs) => member::set(entry, "lastRuns", &member::set(runs.value, name, &at)),
+        None => member::set(entry, "lastRuns", &member::nested(entry, name, &at)),
+    }
+}

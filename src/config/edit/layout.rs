@@ -1,0 +1,93 @@
+//! How a JSON text is laid out: what stands between its parts, so that new parts can look the same.
+
+use crate::config::json::{Object, span};
+
+/// The white space of an object or array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Before the first part: a line end with indentation, a space, or nothing.
+    pub(super) open: String,
+    /// Before each other part.
+    pub(super) before: String,
+    /// Before the closing bracket.
+    pub(super) close: String,
+    /// Between a key and its value: the colon with what is around it.
+    pub(super) colon: String,
+}
+
+impl Layout {
+    /// One part to a line.
+    pub(super) fn lines(newline: &str, indent: &str, unit: &str) -> Self {
+        let before = format!("{newline}{indent}{unit}");
+        Self { open: before.clone(), before, close: format!("{newline}{indent}"), colon: ": ".to_owned() }
+    }
+
+    /// All parts in one line: `{"a": 1, "b": 2}`.
+    pub(super) fn inline() -> Self {
+        Self { open: String::new(), before: " ".to_owned(), close: String::new(), colon: ": ".to_owned() }
+    }
+
+    /// The layout of an object that has members; none of one that is empty.
+    pub(super) fn of_object(text: &str, object: &Object<'_>) -> Option<Self> {
+        let (first, last) = (object.0.first()?, object.0.last()?);
+        let before_last = object.0.len().checked_sub(2).and_then(|index| object.0.get(index));
+        let colon = text.get(span(text, last.key).end..span(text, last.value).start)?;
+        let open = text.get(1..span(text, first.key).start)?;
+        let before = match before_last {
+            Some(other) => after_comma(text.get(span(text, other.value).end..span(text, last.key).start)?),
+            // Who writes a space after a colon writes one after a comma.
+            None if open.is_empty() && colon.ends_with(' ') => " ",
+            None => open,
+        };
+        let close = text.get(span(text, last.value).end..text.len().checked_sub(1)?)?;
+        let [open, before, close, colon] = [open, before, close, colon].map(str::to_owned);
+        Some(Self { open, before, close, colon })
+    }
+
+    /// Whether parts have lines of their own.
+    pub(super) fn is_lines(&self) -> bool {
+        self.before.contains('\n')
+    }
+
+    /// The line end, `\n` or `\r\n`.
+    pub(super) fn newline(&self) -> &str {
+        if self.before.contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    /// The indentation of each part.
+    pub(super) fn indent(&self) -> &str {
+        self.before.rsplit('\n').next().unwrap_or_default()
+    }
+
+    /// How much deeper a part lies than the bracket; two spaces where that cannot be seen.
+    pub(super) fn unit(&self) -> &str {
+        let outer = self.close.rsplit('\n').next().unwrap_or_default();
+        self.indent()
+            .strip_prefix(outer)
+            .filter(|unit| !unit.is_empty() && self.close.contains('\n'))
+            .unwrap_or("  ")
+    }
+}
+
+/// The white space that follows the comma.
+pub(super) fn after_comma(between: &str) -> &str {
+    between.split_once(',').map_or(between, |(_, after)| after)
+}
+
+/// An object with these members (values as JSON), laid out.
+pub(super) fn object(members: &[(&str, String)], layout: &Layout) -> String {
+    let mut out = String::from("{");
+    let Layout { open, before, colon, .. } = layout;
+    for (index, (key, value)) in members.iter().enumerate() {
+        let (comma, space) = if index > 0 { (",", before) } else { ("", open) };
+        out.push_str(&format!("{comma}{space}{}{colon}{value}", quoted(key)));
+    }
+    out.push_str(&layout.close);
+    out.push('}');
+    out
+}
+
+/// A text as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,341 @@
+//! Edits change what they are about and not one byte more.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const AT: &str = "2026-02-03T10:00:00Z";
+
+fn set(source: &str, path: &str, name: Option<&str>) -> String {
+    let update = LastRun { workspace: Path::new(path), name, at: AT.parse().unwrap() };
+    set_last_run(source, &[update]).unwrap()
+}
+
+#[test]
+fn a_last_run_is_replaced_where_it_stands() {
+    for (source, expected) in [
+        (
+            r#"{"workspaces":[{"path":"/a","lastRun":null}]}"#,
+            r#"{"workspaces":[{"path":"/a","lastRun":"2026-02-03T10:00:00Z"}]}"#,
+        ),
+        (
+            "\u{feff}{ \"workspaces\" : [ { \"lastRun\" :  \"old\" , \"p\\u0061th\" : \"\\/a\" } ] }\r\n",
+            "\u{feff}{ \"workspaces\" : [ { \"lastRun\" :  \"2026-02-03T10:00:00Z\" , \"p\\u0061th\" : \"\\/a\" } ] }\r\n",
+        ),
+        (
+            r#"{"workspaces":[{"path":"/x","lastRun":1}],"workspaces":[{"path":"/x","path":"/a","lastRun":1,"lastRun":{"b":[2]}}]}"#,
+            r#"{"workspaces":[{"path":"/x","lastRun":1}],"workspaces":[{"path":"/x","path":"/a","lastRun":1,"lastRun":"2026-02-03T10:00:00Z"}]}"#,
+        ),
+    ] {
+        assert_eq!(set(source, "/a", None), expected);
+    }
+}
+
+#[test]
+fn a_new_key_looks_like_those_around_it() {
+    for (source, name, expected) in [
+        (r#"{"workspaces":[{"path":"/a"}]}"#, None, r#"{"workspaces":[{"path":"/a","lastRun":"T"}]}"#),
+        (
+            r#"{"workspaces":[{ "path": "/a" }]}"#,
+            None,
+            r#"{"workspaces":[{ "path": "/a", "lastRun": "T" }]}"#,
+        ),
+        (
+            "{\"workspaces\": [\n\t{\n\t\t\"path\": \"/a\",\n\t\t\"interval\": \"1h\"\n\t}\n]}",
+            None,
+            "{\"workspaces\": [\n\t{\n\t\t\"path\": \"/a\",\n\t\t\"interval\": \"1h\",\n\t\t\"lastRun\": \"T\"\n\t}\n]}",
+        ),
+        (
+            "{\"workspaces\": [\r\n  {\r\n    \"path\": \"/a\"\r\n  }]}",
+            Some("n"),
+            "{\"workspaces\": [\r\n  {\r\n    \"path\": \"/a\",\r\n    \"lastRuns\": {\r\n      \"n\": \"T\"\r\n    }\r\n  }]}",
+        ),
+        (
+            r#"{"workspaces":[{"path":"/a","lastRuns":{}}]}"#,
+            Some("n"),
+            r#"{"workspaces":[{"path":"/a","lastRuns":{"n":"T"}}]}"#,
+        ),
+        (
+            r#"{"workspaces":[{"path":"/a","lastRuns":{ "m": null }}]}"#,
+            Some("n"),
+            r#"{"workspaces":[{"path":"/a","lastRuns":{ "m": null, "n": "T" }}]}"#,
+        ),
+        (
+            r#"{"workspaces":[{"path":"/a","lastRuns":{"\u006e":1}}]}"#,
+            Some("n"),
+            r#"{"workspaces":[{"path":"/a","lastRuns":{"\u006e":"T"}}]}"#,
+        ),
+        (
+            r#"{"workspaces":[{"path":"/a","lastRuns":null}]}"#,
+            Some("q\"\n"),
+            r#"{"workspaces":[{"path":"/a","lastRuns":{"q\"\n":"T"}}]}"#,
+        ),
+    ] {
+        assert_eq!(set(source, "/a", name), expected.replace("\"T\"", &format!("\"{AT}\"")));
+    }
+}
+
+#[test]
+fn several_runs_are_written_at_once_and_unknown_workspaces_are_skipped() {
+    let at: Timestamp = AT.parse().unwrap();
+    let update = |workspace, name| LastRun { workspace: Path::new(workspace), name, at };
+    let source = r#"{"workspaces":[{"path":"/a"},{"path":"/b/","lastRun":null},7,{"path":"/a"}]}"#;
+    let updates = [
+        update("/b", None),
+        update("/a", Some("n")),
+        update("/a", Some("m")),
+        update("/a", None),
+        update("/z", None),
+    ];
+    assert_eq!(
+        set_last_run(source, &updates).unwrap().replace(AT, "T"),
+        r#"{"workspaces":[{"path":"/a","lastRuns":{"n":"T","m":"T"},"lastRun":"T"},{"path":"/b/","lastRun":"T"},7,{"path":"/a"}]}"#
+    );
+    assert_eq!(set_last_run("", &updates).unwrap(), "");
+    assert!(set_last_run("{", &updates).is_err());
+}
+
+fn new(path: &str) -> NewWorkspace<'_> {
+    NewWorkspace {
+        path: Path::new(path),
+        name: None,
+        interval: Some("30m".parse().unwrap()),
+        cron: None,
+        tz: None,
+    }
+}
+
+#[test]
+fn a_workspace_is_added_in_the_style_of_the_file() {
+    let pretty = "{\n  \"workspaces\": [\n    {\n      \"path\": \"/a\",\n      \"interval\": \"30m\",\n      \"lastRun\": null\n    }\n  ]\n}\n";
+    for source in ["", " \n", "{}", "{\"workspaces\": []}"] {
+        let added = add_workspace(source, &new("/a")).unwrap();
+        let value: Value = serde_json::from_str(&added).unwrap();
+        assert_eq!(value, serde_json::from_str::<Value>(pretty).unwrap(), "{added}");
+    }
+    assert_eq!(add_workspace("", &new("/a")).unwrap(), pretty);
+    assert_eq!(add_workspace("{\n  \"workspaces\": []\n}\n", &new("/a")).unwrap(), pretty);
+    let two = add_workspace(pretty, &new("/b")).unwrap();
+    assert_eq!(two, pretty.replace("\n    }\n  ]", "\n    },\n    {\n      \"path\": \"/b\",\n      \"interval\": \"30m\",\n      \"lastRun\": null\n    }\n  ]"));
+    assert_eq!(remove_workspace(&two, Path::new("/b")).unwrap(), pretty);
+    assert_eq!(remove_workspace(&two, Path::new("/a")).unwrap(), pretty.replace("/a", "/b"));
+    assert_eq!(remove_workspace(pretty, Path::new("/a")).unwrap(), "{\n  \"workspaces\": []\n}\n");
+    assert_eq!(
+        add_workspace(r#"{"workspaces":[{"path":"/a"}]}"#, &new("/b")).unwrap(),
+        r#"{"workspaces":[{"path":"/a"},{"path":"/b","interval":"30m","lastRun":null}]}"#
+    );
+    assert_eq!(
+        add_workspace("{\"x\": 1}", &new("/b")).unwrap(),
+        r#"{"x": 1, "workspaces": [{"path": "/b", "interval": "30m", "lastRun": null}]}"#
+    );
+}
+
+#[test]
+fn what_is_there_is_not_added_and_what_is_not_there_is_not_removed() {
+    let source = r#"{"workspaces":[{"path":"/a"}]}"#;
+    assert_eq!(
+        add_workspace(source, &new("/a/")).unwrap_err().to_string(),
+        "workspace /a/ is in config.json already; change its entry there"
+    );
+    assert_eq!(
+        remove_workspace(source, Path::new("/b")).unwrap_err().to_string(),
+        "workspace /b is not in config.json; `murmur workspaces list` shows those that are"
+    );
+    assert!(add_workspace("{\"workspaces\": 7}", &new("/a")).is_err());
+}
+
+#[test]
+fn the_file_is_written_only_when_it_changes_and_never_when_it_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, lock) = (folder.path().join("config.json"), folder.path().join("config.lock"));
+    let edit = |text: &str| {
+        set_last_run(text, &[LastRun { workspace: Path::new("/a"), name: None, at: AT.parse().unwrap() }])
+    };
+    apply(&path, &lock, edit).unwrap();
+    assert!(!path.exists(), "nothing to write");
+    std::fs::write(&path, "{\"workspaces\": [\n  {\"path\": \"/a\"]}").unwrap();
+    assert_eq!(
+        apply(&path, &lock, edit).unwrap_err().to_string(),
+        format!(
+            "{}:2:16: this is not JSON: expected `,` or `}}`; correct it there or just before",
+            path.display()
+        )
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"workspaces\": [\n  {\"path\": \"/a\"]}");
+    apply(&folder.path().join("new.json"), &lock, |text| add_workspace(text, &new("/a"))).unwrap();
+    assert!(folder.path().join("new.json").exists());
+}
+
+/// JSON with its freedom of form: white space, escapes, order, and keys given twice.
+#[derive(Debug, Clone)]
+enum Json {
+    Plain(String),
+    List(Vec<(String, Json)>),
+    Object(Vec<(String, String, String, Json)>),
+}
+
+impl Json {
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Plain(text) => out.push_str(text),
+            Self::List(parts) => {
+                out.push('[');
+                for (index, (space, part)) in parts.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    out.push_str(space);
+                    part.write(out);
+                    out.push_str(space);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (index, (space, key, colon, value)) in members.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    out.push_str(&format!("{space}{key}{colon}"));
+                    value.write(out);
+                    out.push_str(space);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+fn space() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["", "", " ", "\n  ", "\r\n\t", "  \n"]).prop_map(str::to_owned)
+}
+
+fn colon() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![":", ": ", " : ", ":\n"]).prop_map(str::to_owned)
+}
+
+fn pick(choices: &[&str]) -> impl Strategy<Value = Json> + use<> {
+    prop::sample::select(choices.iter().map(ToString::to_string).collect::<Vec<_>>()).prop_map(Json::Plain)
+}
+
+fn foreign() -> impl Strategy<Value = Json> {
+    let leaf = pick(&[
+        "null",
+        "true",
+        "-1.5e3",
+        "\"\"",
+        "\"lastRun\"",
+        "\"}],{\\\"\"",
+        "\"\\u00e9é\\n\"",
+        "[]",
+        "{}",
+    ]);
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec((space(), inner.clone()), 0..3).prop_map(Json::List),
+            members(prop::collection::vec((key(&["\"lastRun\"", "\"x\"", "\"path\"", "\"\""]), inner), 0..3)),
+        ]
+    })
+}
+
+fn key(choices: &[&str]) -> impl Strategy<Value = String> + use<> {
+    prop::sample::select(choices.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+fn members(of: impl Strategy<Value = Vec<(String, Json)>>) -> impl Strategy<Value = Json> {
+    (of, space(), colon()).prop_map(|(members, space, colon)| {
+        Json::Object(
+            members.into_iter().map(|(key, value)| (space.clone(), key, colon.clone(), value)).collect(),
+        )
+    })
+}
+
+fn entry() -> impl Strategy<Value = Json> {
+    let path = (
+        key(&["\"path\"", "\"p\\u0061th\""]),
+        pick(&["\"/a\"", "\"/b\"", "\"\\/a\"", "\"/\\u0061\"", "\"/é\\\\\""]),
+    )
+        .boxed();
+    let last = (
+        key(&["\"lastRun\"", "\"last\\u0052un\""]),
+        prop_oneof![pick(&["null", "\"2020-01-01T00:00:00Z\""]), foreign()],
+    );
+    let named = (key(&["\"n\"", "\"\\u006e\"", "\"m\""]), pick(&["null", "\"2020-01-01T00:00:00Z\""]));
+    let runs = (
+        key(&["\"lastRuns\""]),
+        prop_oneof![members(prop::collection::vec(named, 0..3)), pick(&["null", "{ }"])],
+    );
+    let other = (key(&["\"interval\"", "\"x\"", "\"last Run\"", "\"é\""]), foreign());
+    let member = prop_oneof![3 => path.clone(), 2 => last, 2 => runs, 3 => other];
+    members((path, prop::collection::vec(member, 0..5)).prop_flat_map(|(path, mut rest)| {
+        rest.push(path);
+        Just(rest).prop_shuffle()
+    }))
+}
+
+fn config() -> impl Strategy<Value = String> {
+    let list = prop::collection::vec((space(), prop_oneof![5 => entry(), 1 => foreign()]), 0..4)
+        .prop_map(Json::List)
+        .boxed();
+    let member = prop_oneof![2 => (key(&["\"workspaces\"", "\"work\\u0073paces\""]), list.clone()), 1 => (key(&["\"y\"", "\"maxConcurrent\""]), foreign())];
+    let root = members((prop::collection::vec(member, 0..3), list).prop_map(|(mut rest, list)| {
+        rest.push(("\"workspaces\"".to_owned(), list));
+        rest
+    }));
+    (root, any::<bool>(), space()).prop_map(|(root, mark, space): (Json, bool, String)| {
+        let mut out = String::from(if mark { "\u{feff}" } else { "" });
+        out.push_str(&space);
+        root.write(&mut out);
+        out.push_str(&space);
+        out
+    })
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn a_last_run_changes_its_own_value_and_not_one_other_byte(
+        source in config(), path in prop::sample::select(vec!["/a", "/b", "/é\\"]), name in prop::option::of(Just("n")),
+    ) {
+        let after = set(&source, path, name);
+        let mut expected = value(&source);
+        let own = expected["workspaces"].as_array_mut().unwrap().iter_mut().find(|entry| entry["path"] == path);
+        match own {
+            None => prop_assert_eq!(&after, &source),
+            Some(entry) => {
+                match name {
+                    None => entry["lastRun"] = json!(AT),
+                    Some(name) if entry["lastRuns"].is_object() => entry["lastRuns"][name] = json!(AT),
+                    Some(name) => entry["lastRuns"] = json!({ name: AT }),
+                }
+                prop_assert_eq!(value(&after), expected, "{}", source);
+                // What is the same before and after the change, taken away, leaves one hole in each text.
+                let start = source.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
+                let room = source.len().min(after.len()) - start;
+                let end = source.bytes().rev().zip(after.bytes().rev()).take(room).take_while(|(one, other)| one == other).count();
+                let new = after.get(start..after.len() - end);
+                prop_assert!(new.is_none_or(|new| new.len() <= AT.len() + 60), "{:?}", new);
+                prop_assert_eq!(set(&after, path, name), after);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_workspace_that_is_added_and_removed_leaves_the_file_as_it_was(source in config()) {
+        let before = value(&source);
+        let added = add_workspace(&source, &new("/new \"one\"")).unwrap();
+        let mut expected = before.clone();
+        expected["workspaces"].as_array_mut().unwrap().push(json!({"path": "/new \"one\"", "interval": "30m", "lastRun": null}));
+        prop_assert_eq!(value(&added), expected);
+        let removed = remove_workspace(&added, Path::new("/new \"one\"")).unwrap();
+        prop_assert_eq!(value(&removed), before.clone());
+        if !before["workspaces"].as_array().unwrap().is_empty() {
+            prop_assert_eq!(removed, source);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! config.json: bytes in, workspaces out, each of which is right or wrong on its own.
+//!
+//! It looks at nothing but the text: whether the folders exist is `heartbeat`'s business.
+
+#[cfg(test)]
+mod tests;
+mod workspace;
+
+use std::collections::HashMap;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::cron::Crons;
+use super::json::{self, Member, Object};
+use super::problem::{Place, Problem};
+use super::spelling;
+use super::timing::Schedule;
+use jiff::Timestamp;
+
+#[cfg(test)]
+pub(super) use workspace::KEYS;
+pub use workspace::Workspace;
+pub(super) use workspace::{DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, is_word};
+
+/// How many beats run at once where config.json does not say.
+pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();
+
+/// What config.json says.
+#[derive(Debug)]
+pub struct File {
+    /// How many beats may run at once, in all workspaces together.
+    pub max_concurrent: NonZeroU32,
+    /// Its entries, in their order.
+    pub workspaces: Vec<Result<Workspace, Box<BadWorkspace>>>,
+    /// What is probably a slip and was skipped. One line each.
+    pub warnings: Vec<Problem>,
+}
+
+/// An entry that is wrong. Nothing runs there.
+#[derive(Debug, Clone)]
+pub struct BadWorkspace {
+    /// What is wrong with it.
+    pub problem: Problem,
+    /// Its path, where that much could be read and no entry before has it.
+    pub path: Option<Arc<Path>>,
+    /// Its schedule, where that much could be read.
+    pub schedule: Option<Schedule>,
+    /// Its last run, where that much could be read.
+    pub last_run: Option<Timestamp>,
+}
+
+/// Why config.json as a whole cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system could not read it.
+    #[error("{} cannot be read; check its owner and mode", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A place in it is wrong in a way that leaves no entry to be trusted.
+    #[error(transparent)]
+    Wrong(#[from] Problem),
+}
+
+const ROOT_KEYS: [&str; 3] = ["maxConcurrent", "workspaces", "$schema"];
+
+impl File {
+    /// Reads the file at `path`. One that does not exist is an empty one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is wrong as a whole; [`File::parse`] says when that is.
+    pub fn read(path: &Path, crons: &Crons) -> Result<Self, FileError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Self::parse(&bytes, path, crons),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::empty()),
+            Err(source) => Err(FileError::Read { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Reads the bytes of a file; `path` is for messages. Nothing but white space is what a torn write leaves.
+    ///
+    /// # Errors
+    /// When it is not UTF-8, not JSON, not an object, when `workspaces` is no array, `maxConcurrent` no number of
+    /// at least 1, or when rules are given at the top, where they would have no effect.
+    pub fn parse(bytes: &[u8], path: &Path, crons: &Crons) -> Result<Self, FileError> {
+        let text = text_of(bytes, path)?;
+        let mut file = Self::empty();
+        if text.body().trim().is_empty() {
+            let what = "it is empty, which is not JSON; write {} into it, or remove it";
+            return Err(Problem::at(path, Place { line: 1, column: 1 }, what).into());
+        }
+        let root = text.object(text.body())?;
+        for member in &root.0 {
+            let name = member.name();
+            if ROOT_KEYS.contains(&name.as_ref()) {
+                continue;
+            }
+            let known = &ROOT_KEYS[..2];
+            let what = text.unknown_key(
+                member.key,
+                &name,
+                known,
+                "workspaces have rules of their own; move it into each",
+            );
+            if spelling::is_about_permission(&name) {
+                return Err(what.into());
+            }
+            file.warnings.push(what);
+        }
+        if let Some(member) = root.get("maxConcurrent").filter(|member| member.value != "null") {
+            file.max_concurrent = serde_json::from_str(member.value).map_err(|_| {
+                text.wrong("maxConcurrent", member.value, "write a whole number of at least 1, such as 4")
+            })?;
+        }
+        if let Some(member) = root.get("workspaces") {
+            let entries = text.entries(&member)?;
+            file.workspaces.reserve_exact(entries.len());
+            let mut reader = workspace::Reader::new(&text, crons, &mut file.warnings);
+            file.workspaces.extend(entries.into_iter().map(|entry| reader.read(entry)));
+        }
+        refuse_duplicates(&mut file.workspaces, &text);
+        Ok(file)
+    }
+
+    fn empty() -> Self {
+        Self { max_concurrent: DEFAULT_MAX_CONCURRENT, workspaces: Vec::new(), warnings: Vec::new() }
+    }
+}
+
+/// The first entry of a path counts, and a later one is wrong. Where they disagree about rules, so is the first.
+fn refuse_duplicates(entries: &mut [Result<Workspace, Box<BadWorkspace>>], text: &Text<'_>) {
+    // The paths are clean, so their bytes tell them apart, which is cheaper than their components.
+    let paths: Vec<Option<Arc<Path>>> = entries.iter().map(path_of).collect();
+    let mut seen: HashMap<&[u8], usize> = HashMap::with_capacity(entries.len());
+    for (index, path) in paths.iter().enumerate() {
+        let Some(path) = path else { continue };
+        let first = *seen.entry(path.as_os_str().as_encoded_bytes()).or_insert(index);
+        if first == index {
+            continue;
+        }
+        let [before, entry] = match entries.get_disjoint_mut([first, index]) {
+            Ok(pair) => pair,
+            Err(_) => continue,
+        };
+        let lines = (place_of(before), place_of(entry));
+        if let (Ok(one), Ok(other)) = (&*before, &*entry)
+            && one.permissions != other.permissions
+        {
+            let what = twice(path, lines.1, "the two disagree on \"permissions\", so nothing runs there");
+            *before = Err(Box::new(one.to_bad(Problem::at(text.path, lines.0, what))));
+        }
+        let what = twice(path, lines.0, "only that entry counts");
+        let problem = Problem::at(text.path, lines.1, what);
+        *entry = Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
+    }
+}
+
+/// The message for a workspace that is listed twice.
+pub(super) fn twice(path: &Path, other: Place, what: &str) -> String {
+    format!("workspace {path:?} is also listed in line {}; {what}; remove one of the two", other.line)
+}
+
+fn path_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Option<Arc<Path>> {
+    entry.as_ref().map_or_else(|bad| bad.path.clone(), |workspace| Some(Arc::clone(&workspace.path)))
+}
+
+fn place_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Place {
+    let unknown = Place { line: 1, column: 1 };
+    entry.as_ref().map_or_else(|bad| bad.problem.place.unwrap_or(unknown), |workspace| workspace.place)
+}
+
+/// The text of a file with what its errors need.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Text<'a> {
+    source: &'a str,
+    path: &'a Path,
+}
+
+/// The text of a config.json.
+pub(super) fn text_of<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Text<'a>, Problem> {
+    match std::str::from_utf8(bytes) {
+        Ok(source) => Ok(Text { source, path }),
+        Err(error) => {
+            let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+            let place = Place::of(&start, start.len());
+            Err(Problem::at(
+                path,
+                place,
+                format!("byte {} is not UTF-8; save the file as UTF-8", error.valid_up_to()),
+            ))
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    /// All of it, but for a byte order mark.
+    pub(super) fn body(&self) -> &'a str {
+        self.source.strip_prefix('\u{feff}').unwrap_or(self.source)
+    }
+
+    /// The object that the whole text is.
+    pub(super) fn object(&self, body: &'a str) -> Result<Object<'a>, Problem> {
+        Object::parse(body).map_err(|error| {
+            if error.is_data() {
+                let start = body.len() - body.trim_start().len();
+                let what = format!("{}; write {{\"workspaces\": []}}", json::message(&error));
+                return Problem::at(self.path, self.place(body.get(start..).unwrap_or(body)), what);
+            }
+            // serde_json counts bytes; where a line has others than ASCII its column is brought back to characters.
+            let line = body.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+            let before = line.as_bytes().get(..error.column().saturating_sub(1)).unwrap_or(line.as_bytes());
+            let column = String::from_utf8_lossy(before).chars().count();
+            let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let place = Place { line: count(error.line()), column: count(column + 1) };
+            Problem::at(
+                self.path,
+                place,
+                format!("this is not JSON: {}; correct it there or just before", json::message(&error)),
+            )
+        })
+    }
+
+    pub(super) fn place(&self, part: &str) -> Place {
+        let place = Place::of(self.source, json::span(self.source, part).start);
+        // The mark is no character that an editor would count.
+        let marked = place.line == 1 && self.source.starts_with('\u{feff}');
+        Place { column: place.column - u32::from(marked && place.column > 1), ..place }
+    }
+
+    /// The entries of the member `workspaces`.
+    pub(super) fn entries(&self, member: &Member<'a>) -> Result<Vec<&'a str>, Problem> {
+        json::elements(member.value)
+            .map_err(|_| self.wrong("workspaces", member.value, "write a list of objects, [{\"path\": ...}]"))
+    }
+
+    /// All of it, with the byte order mark.
+    pub(super) fn source(&self) -> &'a str {
+        self.source
+    }
+
+    fn wrong(&self, key: &str, value: &str, accepted: &str) -> Problem {
+        let mut found: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        if found.chars().count() > 60 {
+            found = found.chars().take(60).chain("...".chars()).collect();
+        }
+        Problem::at(self.path, self.place(value), format!("{key:?} is {found}; {accepted}"))
+    }
+
+    fn unknown_key(&self, raw: &str, name: &str, known: &[&str], about_rules: &str) -> Problem {
+        let hint = match spelling::nearest(name, known) {
+            Some(meant) => format!("did you mean {meant:?}?"),
+            None if spelling::is_about_permission(name) => about_rules.to_owned(),
+            None => format!("it has no effect; known are {}", known.join(", ")),
+        };
+        Problem::at(self.path, self.place(raw), format!("key {name:?} is not known; {hint}"))
+    }
+}

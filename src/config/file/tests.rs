@@ -1,0 +1,300 @@
+//! What config.json may say, and what it says back.
+
+use super::*;
+use crate::config::permissions::Permissions;
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+
+fn parse(text: &str) -> Result<File, String> {
+    parse_bytes(text.as_bytes())
+}
+
+fn parse_bytes(bytes: &[u8]) -> Result<File, String> {
+    File::parse(bytes, Path::new("/m/config.json"), &Crons::new(TimeZone::UTC))
+        .map_err(|error| error.to_string())
+}
+
+fn entry(members: &str) -> Result<Workspace, String> {
+    let mut file = parse(&format!("{{\"workspaces\": [\n  {{{members}}}\n]}}")).unwrap();
+    file.workspaces.remove(0).map_err(|bad| bad.problem.to_string())
+}
+
+#[test]
+fn the_config_of_the_first_spec_is_read() {
+    let file = parse(
+        r#"{"workspaces": [
+            {"path": "/Users/theo/repos/my-project", "interval": "30m", "maxTurns": 3, "lastRun": "2026-02-03T10:00:00Z"},
+            {"path": "/Users/theo/repos/another-project/", "interval": "1h", "maxTurns": 5,
+             "permissions": {"deny": ["Bash(curl *)", "Bash(wget *)"]}, "lastRun": null}]}"#,
+    )
+    .unwrap();
+    assert_eq!(file.max_concurrent.get(), 4);
+    assert_eq!(file.warnings, []);
+    let [Ok(one), Ok(other)] = file.workspaces.as_slice() else { panic!("{:?}", file.workspaces) };
+    assert_eq!(&*one.path, Path::new("/Users/theo/repos/my-project"));
+    assert_eq!(one.schedule.as_ref().unwrap().to_string(), "every 30m");
+    assert_eq!(
+        (one.max_turns.get(), one.timeout.to_string(), one.permissions.denied().len()),
+        (3, "5m".into(), 0)
+    );
+    assert_eq!(one.last_run, Some("2026-02-03T10:00:00Z".parse().unwrap()));
+    assert_eq!(other.path.to_str(), Some("/Users/theo/repos/another-project"));
+    assert_eq!((other.max_turns.get(), other.permissions.denied().len(), other.last_run), (5, 2, None));
+    assert_eq!(other.place.to_string(), "3:13");
+}
+
+#[test]
+fn every_key_is_read() {
+    let workspace = entry(
+        r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "model": "opus",
+           "permissions": "skip", "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
+    )
+    .unwrap();
+    assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
+    assert_eq!((workspace.name.as_deref(), workspace.model.as_deref()), (Some("A"), Some("opus")));
+    assert_eq!((workspace.timeout.as_secs(), &workspace.permissions), (60, &Permissions::Skip));
+    assert_eq!(*workspace.last_runs, [("b".into(), "2026-02-03T10:00:00.5Z".parse().unwrap())]);
+}
+
+#[test]
+fn a_file_that_is_wrong_as_a_whole_is_one_error_with_its_place() {
+    for (text, expected) in [
+        (
+            "{\"workspaces\": [\n  {\"ä\": 1,}]}",
+            "/m/config.json:2:11: this is not JSON: key must be a string; correct it there or just before",
+        ),
+        (
+            "{",
+            "/m/config.json:1:1: this is not JSON: EOF while parsing an object; correct it there or just before",
+        ),
+        (
+            "\n []",
+            "/m/config.json:2:2: invalid type: sequence, expected an object; write {\"workspaces\": []}",
+        ),
+        (
+            "7",
+            "/m/config.json:1:1: invalid type: integer `7`, expected an object; write {\"workspaces\": []}",
+        ),
+        (
+            "{} x",
+            "/m/config.json:1:4: this is not JSON: trailing characters; correct it there or just before",
+        ),
+        (
+            "{\"workspaces\": {}}",
+            "/m/config.json:1:16: \"workspaces\" is {}; write a list of objects, [{\"path\": ...}]",
+        ),
+        (
+            "{\"workspaces\": null}",
+            "/m/config.json:1:16: \"workspaces\" is null; write a list of objects, [{\"path\": ...}]",
+        ),
+        (
+            "{\"maxConcurrent\": 0}",
+            "/m/config.json:1:19: \"maxConcurrent\" is 0; write a whole number of at least 1, such as 4",
+        ),
+        (
+            "{\"maxConcurrent\": \"4\"}",
+            "/m/config.json:1:19: \"maxConcurrent\" is \"4\"; write a whole number of at least 1, such as 4",
+        ),
+        (
+            "{\"permissions\": {}}",
+            "/m/config.json:1:2: key \"permissions\" is not known; workspaces have rules of their own; move it into each",
+        ),
+        (
+            "\u{feff}{\"maxConcurrent\": 0}",
+            "/m/config.json:1:19: \"maxConcurrent\" is 0; write a whole number of at least 1, such as 4",
+        ),
+    ] {
+        assert_eq!(parse(text).unwrap_err(), expected, "{text}");
+    }
+    assert_eq!(
+        parse_bytes(b"{\n\"a\xff").unwrap_err(),
+        "/m/config.json:2:3: byte 4 is not UTF-8; save the file as UTF-8"
+    );
+}
+
+#[test]
+fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
+    for (members, expected) in [
+        (r#""interval": "30m""#, r#":2:3: "path" is missing; write the folder's absolute path"#),
+        (
+            r#""path": "a""#,
+            r#":2:12: "path" is "a"; it is not absolute; write the folder's absolute path, such as "/home/me/project""#,
+        ),
+        (
+            r#""path": "~/a""#,
+            r#":2:12: "path" is "~/a"; `~` is not expanded; write your home folder's absolute path instead"#,
+        ),
+        (
+            r#""path": 5"#,
+            r#":2:12: "path" is 5; write the folder's absolute path, such as "/home/me/project""#,
+        ),
+        (
+            r#""path": "/a", "interval": 30"#,
+            r#":2:30: "interval" is 30; write a text such as "30m" or "1h30m""#,
+        ),
+        (
+            r#""path": "/a", "interval": "5 min""#,
+            r#":2:30: "interval": "5 min" is not an interval; write whole numbers with d, h, m or s, largest first, such as "30m" or "1h30m""#,
+        ),
+        (
+            r#""path": "/a", "interval": "5m", "cron": "@daily""#,
+            r#":2:44: "cron": both "interval" and "cron" are given; remove one of them"#,
+        ),
+        (
+            r#""path": "/a", "cron": "0 0 30 2 *""#,
+            r#":2:26: "cron": "0 0 30 2 *" never fires; write a day that exists"#,
+        ),
+        (
+            r#""path": "/a", "cron": "@daily", "tz": "Mars""#,
+            r#":2:42: "tz": time zone "Mars" is unknown; write an IANA name such as "Europe/Berlin" or "UTC""#,
+        ),
+        (
+            r#""path": "/a", "interval": "5m", "tz": "UTC""#,
+            r#":2:42: "tz": "tz" is given without "cron"; remove it, or write "cron" instead of "interval""#,
+        ),
+        (
+            r#""path": "/a", "maxTurns": 0"#,
+            r#":2:30: "maxTurns" is 0; write a whole number of at least 1, such as 3"#,
+        ),
+        (
+            r#""path": "/a", "maxTurns": 1.5"#,
+            r#":2:30: "maxTurns" is 1.5; write a whole number of at least 1, such as 3"#,
+        ),
+        (
+            r#""path": "/a", "model": "--x""#,
+            r#":2:27: "model" is "--x"; write a text that is not empty, has no control characters and does not start with '-'"#,
+        ),
+        (
+            r#""path": "/a", "lastRun": "yesterday""#,
+            r#":2:29: "lastRun" is "yesterday"; write null, or a time such as "2026-02-03T10:00:00Z""#,
+        ),
+        (
+            r#""path": "/a", "permissions": null"#,
+            r#":2:33: "permissions" is null; write "skip" or {"deny": ["Bash(curl *)"]}"#,
+        ),
+        (
+            r#""path": "/a", "permissions": []"#,
+            r#":2:33: "permissions" is []; write "skip" or {"deny": ["Bash(curl *)"]}"#,
+        ),
+        (
+            r#""path": "/a", "permissions": {"deny": ["-x"]}"#,
+            r#":2:33: "permissions": pattern 1 of "deny" starts with '-'; write a tool pattern such as "Bash(curl *)""#,
+        ),
+        (
+            r#""path": "/a", "permisions": "skip""#,
+            r#":2:18: key "permisions" is not known; did you mean "permissions"?"#,
+        ),
+        (r#""path": "/a", "deny": []"#, r#":2:18: key "deny" is not known; rules go into "permissions""#),
+    ] {
+        assert_eq!(entry(members).unwrap_err(), format!("/m/config.json{expected}"));
+    }
+    let file = parse("{\"workspaces\": [7, {\"path\": \"/b\"}]}").unwrap();
+    assert_eq!(
+        file.workspaces[0].as_ref().unwrap_err().problem.to_string(),
+        "/m/config.json:1:17: \"workspaces\" is 7; write an object such as {\"path\": \"/home/me/project\", \"interval\": \"30m\"}"
+    );
+    assert!(file.workspaces[1].is_ok(), "the next entry is read all the same");
+}
+
+#[test]
+fn a_wrong_entry_keeps_what_could_be_read() {
+    let file = parse(
+        r#"{"workspaces": [{"maxTurns": "x", "path": "/a", "interval": "1h", "lastRun": "2026-02-03T10:00:00Z"}]}"#,
+    )
+    .unwrap();
+    let bad = file.workspaces[0].as_ref().unwrap_err();
+    assert_eq!(bad.path.as_deref(), Some(Path::new("/a")));
+    assert_eq!(bad.schedule.as_ref().unwrap().to_string(), "every 1h");
+    assert_eq!(bad.last_run, Some("2026-02-03T10:00:00Z".parse().unwrap()));
+}
+
+#[test]
+fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
+    let file = parse(
+        "{\"comment\": 1, \"maxconcurrent\": 2, \"maxConcurrent\": 5, \"maxConcurrent\": 6,\n \"workspaces\": [{\"path\": \"/a\", \"max_turns\": 9, \"path\": \"/b\", \"p\\u0061th\": \"/c\"}]}",
+    )
+    .unwrap();
+    assert_eq!(file.max_concurrent.get(), 6);
+    assert_eq!(&*file.workspaces[0].as_ref().unwrap().path, Path::new("/c"));
+    let warnings: Vec<String> = file.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "/m/config.json:1:2: key \"comment\" is not known; it has no effect; known are maxConcurrent, workspaces",
+            "/m/config.json:1:16: key \"maxconcurrent\" is not known; did you mean \"maxConcurrent\"?",
+            "/m/config.json:2:32: key \"max_turns\" is not known; did you mean \"maxTurns\"?",
+        ]
+    );
+}
+
+#[test]
+fn a_path_that_is_listed_twice_runs_once_and_not_at_all_where_rules_differ() {
+    let problems = |text: &str| -> Vec<Option<String>> {
+        let file = parse(text).unwrap();
+        file.workspaces.iter().map(|entry| entry.as_ref().err().map(|bad| bad.problem.to_string())).collect()
+    };
+    assert_eq!(
+        problems("{\"workspaces\": [{\"path\": \"/a\"},\n{\"path\": \"/b\"},\n{\"path\": \"/a/./\"}]}"),
+        [None, None, Some("/m/config.json:3:1: workspace \"/a\" is also listed in line 1; only that entry counts; remove one of the two".into())]
+    );
+    assert_eq!(
+        problems("{\"workspaces\": [{\"path\": \"/a\"},\n{\"path\": \"/a\", \"permissions\": \"skip\"}]}"),
+        [
+            Some("/m/config.json:1:17: workspace \"/a\" is also listed in line 2; the two disagree on \"permissions\", so nothing runs there; remove one of the two".into()),
+            Some("/m/config.json:2:1: workspace \"/a\" is also listed in line 1; only that entry counts; remove one of the two".into()),
+        ]
+    );
+}
+
+#[test]
+fn no_file_is_an_empty_configuration_and_a_file_without_text_is_torn() {
+    let folder = tempfile::tempdir().unwrap();
+    let crons = Crons::new(TimeZone::UTC);
+    assert!(File::read(&folder.path().join("config.json"), &crons).unwrap().workspaces.is_empty());
+    for text in ["{}", "\u{feff}{}"] {
+        assert!(parse(text).unwrap().workspaces.is_empty(), "{text:?}");
+    }
+    for text in ["", " \n", "\u{feff}"] {
+        assert!(parse(text).unwrap_err().to_string().contains("it is empty"), "{text:?}");
+    }
+    let error = File::read(folder.path(), &crons).unwrap_err().to_string();
+    assert_eq!(error, format!("{} cannot be read; check its owner and mode", folder.path().display()));
+}
+
+#[test]
+fn a_very_deep_file_is_read_or_refused_but_never_overflows() {
+    let deep = format!("{{\"x\": {}1{}, \"workspaces\": []}}", "[".repeat(200_000), "]".repeat(200_000));
+    assert!(parse(&deep).unwrap().workspaces.is_empty());
+    assert!(parse(&"[".repeat(200_000)).is_err());
+    let rules = format!(r#""path": "/a", "permissions": {}{}"#, "[".repeat(200_000), "]".repeat(200_000));
+    assert!(entry(&rules).is_err());
+}
+
+#[test]
+fn the_examples_of_the_guide_are_right() {
+    let guide = include_str!("../../../docs/config.md");
+    let block = |language: &str| {
+        guide.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
+    };
+    let file = parse(block("json")).unwrap();
+    assert!(file.workspaces.iter().all(Result::is_ok) && file.warnings.is_empty(), "{file:?}");
+    let crons = Crons::new(TimeZone::UTC);
+    let (front, body) = crate::config::frontmatter::split(block("markdown").as_bytes(), &crons).unwrap();
+    assert!(front.is_some() && body.starts_with("Run the tests."));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        let _ = parse_bytes(&bytes);
+    }
+
+    #[test]
+    fn no_text_of_json_pieces_panics(pieces in prop::collection::vec(prop::sample::select(vec![
+        "{", "}", "[", "]", ",", ":", "\"path\"", "\"/a\"", "\"workspaces\"", "\"interval\"", "\"1h\"", "null", "1", " ", "\n",
+        "\"\\ud800\"", "\"permissions\"", "\"deny\"", "\u{feff}", "é",
+    ]), 0..30)) {
+        let _ = parse(&format!("{{\"workspaces\":[{{{}", pieces.concat()));
+        let _ = parse(&pieces.concat());
+    }
+}

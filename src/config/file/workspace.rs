@@ -1,0 +1,296 @@
+//! One entry of `workspaces`: each key is read by its own type, so that an error names the key and its place.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+
+use super::{BadWorkspace, Text};
+use crate::config::cron::Crons;
+use crate::config::interval::Interval;
+use crate::config::json::{self, Object};
+use crate::config::permissions::{self, Permissions};
+use crate::config::problem::{Place, Problem};
+use crate::config::schema::WorkspaceEntry;
+use crate::config::spelling;
+use crate::config::timing::Schedule;
+
+/// How many turns a beat may take where nothing says otherwise.
+pub(in crate::config) const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
+/// How long a beat may take where nothing says otherwise.
+pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300).unwrap();
+
+/// The keys of an entry.
+pub(in crate::config) const KEYS: [&str; 11] = [
+    "path",
+    "name",
+    "interval",
+    "cron",
+    "tz",
+    "maxTurns",
+    "timeout",
+    "model",
+    "permissions",
+    "lastRun",
+    "lastRuns",
+];
+
+/// An entry that is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// The folder: absolute, without `.` and trailing slashes, links not followed.
+    pub path: Arc<Path>,
+    /// What people call it.
+    pub name: Option<Box<str>>,
+    /// When its heartbeats run that say nothing else.
+    pub schedule: Option<Schedule>,
+    /// How many turns a beat may take.
+    pub max_turns: NonZeroU32,
+    /// How long a beat may take.
+    pub timeout: Interval,
+    /// The model, where it is not the agent's own choice.
+    pub model: Option<Arc<str>>,
+    /// What its agents may not do.
+    pub permissions: Permissions,
+    /// When the heartbeat of the folder itself last ran.
+    pub last_run: Option<Timestamp>,
+    /// When the named heartbeats last ran, sorted by name.
+    pub last_runs: Box<[(Box<str>, Timestamp)]>,
+    /// Where the entry stands in config.json.
+    pub place: Place,
+}
+
+impl Workspace {
+    /// A workspace that is not in config.json: all defaults and no schedule.
+    #[must_use]
+    pub fn unregistered(path: &Path) -> Self {
+        Self {
+            path: path.components().collect::<PathBuf>().into(),
+            name: None,
+            schedule: None,
+            max_turns: DEFAULT_MAX_TURNS,
+            timeout: DEFAULT_TIMEOUT,
+            model: None,
+            permissions: Permissions::default(),
+            last_run: None,
+            last_runs: Box::default(),
+            place: Place { line: 1, column: 1 },
+        }
+    }
+
+    pub(super) fn to_bad(&self, problem: Problem) -> BadWorkspace {
+        BadWorkspace {
+            problem,
+            path: Some(Arc::clone(&self.path)),
+            schedule: self.schedule.clone(),
+            last_run: self.last_run,
+        }
+    }
+}
+
+/// Reads entries one after another, and keeps count of lines and columns: a long file is walked once, not once an entry.
+pub(super) struct Reader<'a, 'b> {
+    text: &'b Text<'a>,
+    crons: &'b Crons,
+    warnings: &'b mut Vec<Problem>,
+    offset: usize,
+    at: Place,
+}
+
+impl<'a, 'b> Reader<'a, 'b> {
+    pub(super) fn new(text: &'b Text<'a>, crons: &'b Crons, warnings: &'b mut Vec<Problem>) -> Self {
+        let offset = text.source.len() - text.body().len();
+        Self { text, crons, warnings, offset, at: Place { line: 1, column: 1 } }
+    }
+
+    pub(super) fn read(&mut self, entry: &'a str) -> Result<Workspace, Box<BadWorkspace>> {
+        let place = self.place(entry);
+        let Ok(object) = Object::parse(entry) else {
+            let problem = self.text.wrong(
+                "workspaces",
+                entry,
+                "write an object such as {\"path\": \"/home/me/project\", \"interval\": \"30m\"}",
+            );
+            return Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
+        };
+        let mut first: Option<Problem> = None;
+        let mut keys = WorkspaceEntry::default();
+        for member in &object.0 {
+            if let Err(problem) = self.key(&mut keys, &member.name(), member.value, member.key) {
+                first.get_or_insert(problem);
+            }
+        }
+        let path =
+            keys.path.as_deref().filter(|path| path.starts_with('/')).map(|path| Arc::from(clean(path)));
+        let schedule =
+            Schedule::from_keys(keys.interval, keys.cron.as_deref(), keys.tz.as_deref(), self.crons);
+        if let Err(error) = &schedule {
+            let value = object.get(error.key()).map_or(entry, |member| member.value);
+            first.get_or_insert(Problem::at(
+                self.text.path,
+                self.text.place(value),
+                format!("{:?}: {error}", error.key()),
+            ));
+        }
+        if first.is_none() && keys.path.is_none() {
+            first = Some(Problem::at(
+                self.text.path,
+                place,
+                "\"path\" is missing; write the folder's absolute path",
+            ));
+        }
+        let schedule = schedule.unwrap_or_default();
+        let last_run = keys.last_run.map(|moment| moment.0);
+        match (path, first) {
+            (Some(path), None) => Ok(Workspace {
+                path,
+                name: keys.name.map(Into::into),
+                schedule,
+                max_turns: keys.max_turns.unwrap_or(DEFAULT_MAX_TURNS),
+                timeout: keys.timeout.unwrap_or(DEFAULT_TIMEOUT),
+                model: keys.model.map(Into::into),
+                permissions: keys.permissions.unwrap_or_default(),
+                last_run,
+                last_runs: keys
+                    .last_runs
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|(name, at)| Some((name.into(), at?.0)))
+                    .collect(),
+                place,
+            }),
+            (path, first) => {
+                let problem = first.unwrap_or_else(|| {
+                    Problem::at(self.text.path, place, "\"path\" is wrong; write the folder's absolute path")
+                });
+                Err(Box::new(BadWorkspace { problem, path, schedule, last_run }))
+            }
+        }
+    }
+
+    fn key(
+        &mut self,
+        keys: &mut WorkspaceEntry,
+        name: &str,
+        value: &str,
+        raw_key: &str,
+    ) -> Result<(), Problem> {
+        let text = self.text;
+        match name {
+            "path" => keys.path = Some(path(text, value)?),
+            "name" => keys.name = word(text, name, value)?,
+            "interval" => {
+                keys.interval = read(text, name, value, "write a text such as \"30m\" or \"1h30m\"")?
+            }
+            "cron" => keys.cron = read(text, name, value, "write a text such as \"0 9 * * MON-FRI\"")?,
+            "tz" => keys.tz = read(text, name, value, "write an IANA name such as \"Europe/Berlin\"")?,
+            "maxTurns" => {
+                keys.max_turns = read(text, name, value, "write a whole number of at least 1, such as 3")?
+            }
+            "timeout" => keys.timeout = read(text, name, value, "write a text such as \"5m\" or \"1h30m\"")?,
+            "model" => keys.model = word(text, name, value)?,
+            "permissions" => keys.permissions = Some(permissions(text, value)?),
+            "lastRun" => {
+                keys.last_run =
+                    read(text, name, value, "write null, or a time such as \"2026-02-03T10:00:00Z\"")?
+            }
+            "lastRuns" => {
+                keys.last_runs = read::<BTreeMap<_, _>>(
+                    text,
+                    name,
+                    value,
+                    "write {}, or names with times such as {\"nightly\": \"2026-02-03T10:00:00Z\"}",
+                )?;
+            }
+            unknown => {
+                let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
+                if spelling::is_about_permission(unknown) {
+                    return Err(problem);
+                }
+                self.warnings.push(problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, entry: &str) -> Place {
+        let start = json::span(self.text.source, entry).start;
+        let between = self.text.source.get(self.offset..start).unwrap_or_default();
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        match between.rfind('\n') {
+            Some(newline) => {
+                let lines = count(memchr::memchr_iter(b'\n', between.as_bytes()).count());
+                let rest = between.get(newline + 1..).unwrap_or_default();
+                self.at = Place { line: self.at.line + lines, column: 1 + count(rest.chars().count()) };
+            }
+            None => self.at.column += count(between.chars().count()),
+        }
+        self.offset = start;
+        self.at
+    }
+}
+
+/// The path without `.`, doubled and trailing slashes.
+fn clean(path: &str) -> PathBuf {
+    let plain = !path.contains("//") && !path.contains("/.") && (path.len() == 1 || !path.ends_with('/'));
+    if plain { PathBuf::from(path) } else { Path::new(path).components().collect() }
+}
+
+/// A value of its type, or none where it is `null`.
+fn read<T: DeserializeOwned>(
+    text: &Text<'_>,
+    key: &str,
+    value: &str,
+    accepted: &str,
+) -> Result<Option<T>, Problem> {
+    serde_json::from_str(value).map_err(|error| {
+        // A message that ends with what to do comes from a type that knows its own rules.
+        let said = json::message(&error);
+        if said.contains("; write ") {
+            return Problem::at(text.path, text.place(value), format!("{key:?}: {said}"));
+        }
+        text.wrong(key, value, accepted)
+    })
+}
+
+fn permissions(text: &Text<'_>, value: &str) -> Result<Permissions, Problem> {
+    if value == "null" {
+        return Err(text.wrong("permissions", value, permissions::ACCEPTED));
+    }
+    let read: Option<Permissions> = read(text, "permissions", value, permissions::ACCEPTED)?;
+    read.ok_or_else(|| text.wrong("permissions", value, permissions::ACCEPTED))
+}
+
+fn path(text: &Text<'_>, value: &str) -> Result<String, Problem> {
+    let accepted = "write the folder's absolute path, such as \"/home/me/project\"";
+    let path: String =
+        read(text, "path", value, accepted)?.ok_or_else(|| text.wrong("path", value, accepted))?;
+    if path.starts_with('~') {
+        return Err(text.wrong(
+            "path",
+            value,
+            "`~` is not expanded; write your home folder's absolute path instead",
+        ));
+    }
+    if !path.starts_with('/') || path.contains('\0') {
+        return Err(text.wrong("path", value, &format!("it is not absolute; {accepted}")));
+    }
+    Ok(path)
+}
+
+/// A text that may become an argument or a title: neither empty nor an option nor able to steer a terminal.
+fn word(text: &Text<'_>, key: &str, value: &str) -> Result<Option<String>, Problem> {
+    let accepted = "write a text that is not empty, has no control characters and does not start with '-'";
+    let word: Option<String> = read(text, key, value, accepted)?;
+    if word.as_deref().is_some_and(|word| !is_word(word)) {
+        return Err(text.wrong(key, value, accepted));
+    }
+    Ok(word)
+}
+
+pub(in crate::config) fn is_word(word: &str) -> bool {
+    !word.trim().is_empty() && !word.starts_with('-') && !word.chars().any(char::is_control)
+}

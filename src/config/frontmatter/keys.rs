@@ -1,0 +1,160 @@
+//! The keys of the frontmatter: YAML text in, settings out, errors with their place in HEARTBEAT.md.
+
+use std::num::NonZeroU32;
+
+use serde::de::{Deserialize, Deserializer};
+use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
+
+use super::{Frontmatter, FrontmatterError};
+use crate::config::cron::Crons;
+use crate::config::file::is_word;
+use crate::config::interval::Interval;
+use crate::config::permissions::{self, Permissions};
+use crate::config::problem::Place;
+use crate::config::spelling;
+use crate::config::timing::Schedule;
+
+const KEYS: [&str; 10] =
+    ["name", "description", "interval", "cron", "tz", "timeout", "maxTurns", "model", "agent", "permissions"];
+
+#[derive(Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct Keys {
+    #[serde(deserialize_with = "given")]
+    name: Option<Spanned<String>>,
+    #[serde(deserialize_with = "given")]
+    description: Option<Spanned<String>>,
+    #[serde(deserialize_with = "given")]
+    interval: Option<Spanned<Interval>>,
+    #[serde(deserialize_with = "given")]
+    cron: Option<Spanned<String>>,
+    #[serde(deserialize_with = "given")]
+    tz: Option<Spanned<String>>,
+    #[serde(deserialize_with = "given")]
+    timeout: Option<Spanned<Interval>>,
+    #[serde(deserialize_with = "given")]
+    max_turns: Option<Spanned<NonZeroU32>>,
+    #[serde(deserialize_with = "given")]
+    model: Option<Spanned<String>>,
+    #[serde(deserialize_with = "given")]
+    agent: Option<Spanned<String>>,
+    #[serde(deserialize_with = "given")]
+    permissions: Option<Permissions>,
+}
+
+/// A key without a value is an error and not an absent key.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, FrontmatterError> {
+    let blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if yaml.lines().all(blank) {
+        return Ok(Frontmatter::default());
+    }
+    let options = serde_saphyr::options! {
+        // Settings are a few lines. What is larger is a mistake or an attack, and both are to end quickly.
+        budget: serde_saphyr::budget! {
+            max_depth: 8,
+            max_nodes: 4_096,
+            max_events: 16_384,
+            max_aliases: 16,
+            max_anchors: 16,
+            max_documents: 1,
+        },
+        merge_keys: MergeKeyPolicy::Error,
+        with_snippet: false,
+    };
+    let keys: Keys =
+        serde_saphyr::from_str_with_options(yaml, options).map_err(|error| describe(&error, yaml))?;
+    for (key, word) in [("name", &keys.name), ("description", &keys.description), ("model", &keys.model)] {
+        if let Some(word) = word.as_ref().filter(|word| !is_word(&word.value)) {
+            let accepted = "write one line of text that is not empty and does not start with '-'";
+            return Err(wrong(word.referenced, format!("{key:?} is {:?}; {accepted}", word.value)));
+        }
+    }
+    if let Some(agent) =
+        keys.agent.as_ref().filter(|agent| !matches!(agent.value.as_str(), "claude" | "claude-code"))
+    {
+        return Err(wrong(
+            agent.referenced,
+            format!("agent {:?} is not known; write \"claude\"", agent.value),
+        ));
+    }
+    let (cron, tz) = (keys.cron.as_ref(), keys.tz.as_ref());
+    let interval = keys.interval.as_ref().map(|interval| interval.value);
+    let schedule = Schedule::from_keys(
+        interval,
+        cron.map(|cron| cron.value.as_str()),
+        tz.map(|tz| tz.value.as_str()),
+        crons,
+    )
+    .map_err(|error| {
+        let place = if error.key() == "tz" { tz } else { cron };
+        let place = place.map_or(Location::UNKNOWN, |found| found.referenced);
+        wrong(place, format!("{:?}: {error}", error.key()))
+    })?;
+    Ok(Frontmatter {
+        name: keys.name.map(|name| name.value.into()),
+        description: keys.description.map(|description| description.value.into()),
+        schedule,
+        max_turns: keys.max_turns.map(|turns| turns.value),
+        timeout: keys.timeout.map(|timeout| timeout.value),
+        model: keys.model.map(|model| model.value.into()),
+        permissions: keys.permissions,
+    })
+}
+
+fn wrong(location: Location, what: String) -> FrontmatterError {
+    let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).max(1);
+    // The YAML begins in the second line of the file.
+    FrontmatterError::Wrong {
+        place: Place { line: number(location.line()) + 1, column: number(location.column()) },
+        what,
+    }
+}
+
+fn describe(error: &Error, yaml: &str) -> FrontmatterError {
+    let location = error.location().unwrap_or(Location::UNKNOWN);
+    let line = usize::try_from(location.line().saturating_sub(1)).unwrap_or_default();
+    let line = yaml.lines().nth(line).unwrap_or_default();
+    let key = line.split_once(':').map(|(key, _)| key.trim()).filter(|key| KEYS.contains(key));
+    let what = match (error.without_snippet(), key) {
+        (Error::SerdeUnknownField { field, .. }, _) => {
+            let hint = spelling::nearest(field, &KEYS).map_or_else(
+                || format!("known are {}", KEYS.join(", ")),
+                |meant| format!("did you mean {meant:?}?"),
+            );
+            format!("key {field:?} is not known; {hint}")
+        }
+        (Error::DuplicateMappingKey { key, .. }, _) => {
+            format!("key {:?} is given twice; remove one of the two", key.as_deref().unwrap_or_default())
+        }
+        (Error::Message { msg, .. }, Some(key)) if msg.contains("; write ") => format!("{key:?}: {msg}"),
+        (_, Some(key)) if line.contains(": *") => {
+            format!("{key:?} begins with `*`, which YAML reads as an alias; put the value in quotes")
+        }
+        (_, Some(key)) => format!("{key:?} has a wrong value; {}", accepted(key)),
+        (other, None) => {
+            let said = other.to_string();
+            let said = said.lines().next().unwrap_or_default();
+            let said = said.split(" at line ").next().unwrap_or_default().trim_start_matches("error: ");
+            format!(
+                "the frontmatter is not `key: value` lines of YAML ({said}); correct it, or begin the text with `***` if no frontmatter is meant"
+            )
+        }
+    };
+    wrong(location, what)
+}
+
+fn accepted(key: &str) -> &'static str {
+    match key {
+        "interval" | "timeout" => "write an interval such as 30m or 1h30m",
+        "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",
+        "tz" => "write an IANA name such as Europe/Berlin",
+        "maxTurns" => "write a whole number of at least 1",
+        "agent" => "write \"claude\"",
+        "permissions" => permissions::ACCEPTED,
+        _ => "write one line of text",
+    }
+}

@@ -1,0 +1,190 @@
+//! What HEARTBEAT.md may begin with.
+
+use super::*;
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+
+fn read(text: &str) -> Result<(Option<Frontmatter>, &str), String> {
+    split(text.as_bytes(), &Crons::new(TimeZone::UTC)).map_err(|error| match error.place() {
+        Some(place) => format!("{place}: {error}"),
+        None => error.to_string(),
+    })
+}
+
+fn wrong(yaml: &str) -> String {
+    read(&format!("---\n{yaml}\n---\nbody")).unwrap_err()
+}
+
+#[test]
+fn every_key_is_read_and_the_body_is_what_follows() {
+    let (front, body) = read(
+        "---\nname: Nightly\ndescription: looks after the build\ncron: \"0 3 * * *\"\ntz: Europe/Berlin\ntimeout: 10m\nmaxTurns: 8\nmodel: opus\nagent: claude-code\npermissions:\n  deny:\n    - Bash(curl *)\n    - Edit\n---\n\n# Do\n---\nmore\n",
+    )
+    .unwrap();
+    assert_eq!(body, "\n# Do\n---\nmore\n");
+    let front = front.unwrap();
+    assert_eq!(front.name.as_deref(), Some("Nightly"));
+    assert_eq!(front.description.as_deref(), Some("looks after the build"));
+    assert_eq!(front.schedule.unwrap().to_string(), "cron 0 3 * * * Europe/Berlin");
+    assert_eq!((front.max_turns.unwrap().get(), front.timeout.unwrap().as_secs()), (8, 600));
+    assert_eq!(front.model.as_deref(), Some("opus"));
+    assert_eq!(front.permissions.unwrap().denied(), ["Bash(curl *)".into(), "Edit".into()]);
+}
+
+#[test]
+fn a_text_without_frontmatter_is_all_body() {
+    for text in [
+        "",
+        "# Heartbeat\n",
+        " ---\ninterval: 1h\n---\n",
+        "----\n",
+        "---",
+        "---\n",
+        "---\n\nA rule, no frontmatter.\n",
+        "a\n---\n",
+    ] {
+        assert_eq!(read(text).unwrap(), (None, text), "{text:?}");
+    }
+    assert_eq!(read("\u{feff}# Hi").unwrap(), (None, "# Hi"));
+}
+
+#[test]
+fn line_ends_marks_and_empty_blocks_do_not_matter() {
+    for (text, body) in [
+        ("---\r\ninterval: 1h\r\n---\r\nbody\r\n", "body\r\n"),
+        ("\u{feff}---\ninterval: 1h\n---\nbody", "body"),
+        ("---  \ninterval: 1h\n---\t\n", ""),
+        ("---\ninterval: 1h # hourly\n---", ""),
+    ] {
+        let (front, found) = read(text).unwrap();
+        assert_eq!(
+            (front.unwrap().schedule.unwrap().to_string().as_str(), found),
+            ("every 1h", body),
+            "{text:?}"
+        );
+    }
+    for text in ["---\n---\nbody", "---\n\n# nothing yet\n---\nbody"] {
+        assert_eq!(read(text).unwrap(), (Some(Frontmatter::default()), "body"), "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
+    for (yaml, expected) in [
+        (
+            "interval: 5x",
+            "2:11: \"interval\": \"5x\" is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"",
+        ),
+        (
+            "name: x\ninterval: 30",
+            "3:11: \"interval\": \"30\" is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"",
+        ),
+        ("interval:", "2:9: \"interval\" has a wrong value; write an interval such as 30m or 1h30m"),
+        ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
+        (
+            "name: x\nfoo: 1",
+            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, maxTurns, model, agent, permissions",
+        ),
+        ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
+        ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),
+        ("maxTurns: 0", "2:1: \"maxTurns\" has a wrong value; write a whole number of at least 1"),
+        ("maxTurns: 1.5", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),
+        (
+            "cron: */5 * * * *",
+            "2:7: \"cron\" begins with `*`, which YAML reads as an alias; put the value in quotes",
+        ),
+        (
+            "cron: '* * *'",
+            "2:7: \"cron\": \"* * *\" is not a cron expression (it has 3 fields); write five fields, minute hour day month weekday, such as \"*/15 9-17 * * MON-FRI\", or @hourly, @daily, @weekly, @monthly, @yearly",
+        ),
+        (
+            "interval: 1h\ntz: UTC",
+            "3:5: \"tz\": \"tz\" is given without \"cron\"; remove it, or write \"cron\" instead of \"interval\"",
+        ),
+        (
+            "interval: 1h\ncron: 0 9 * * 1",
+            "3:7: \"cron\": both \"interval\" and \"cron\" are given; remove one of them",
+        ),
+        (
+            "cron: 0 9 * * 1\ntz: Mars",
+            "3:5: \"tz\": time zone \"Mars\" is unknown; write an IANA name such as \"Europe/Berlin\" or \"UTC\"",
+        ),
+        ("agent: codex", "2:8: agent \"codex\" is not known; write \"claude\""),
+        (
+            "model: --help",
+            "2:8: \"model\" is \"--help\"; write one line of text that is not empty and does not start with '-'",
+        ),
+        (
+            "permissions: none",
+            "2:14: \"permissions\": \"none\" is not known; write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}",
+        ),
+        (
+            "permissions:",
+            "2:1: \"permissions\" has a wrong value; write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}",
+        ),
+        (
+            "permissions: [Edit]",
+            "2:1: \"permissions\" has a wrong value; write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}",
+        ),
+        (
+            "permissions: {deny: Edit}",
+            "2:21: \"permissions\" has a wrong value; write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}",
+        ),
+        ("name: a\nname: b", "3:1: key \"name\" is given twice; remove one of the two"),
+    ] {
+        assert_eq!(wrong(yaml), expected, "{yaml}");
+    }
+    for yaml in ["just words", "- a\n- b", "\"x"] {
+        let error = wrong(yaml);
+        assert!(error.contains("write") || error.contains("correct it"), "{error}");
+    }
+    assert_eq!(
+        read("---\ninterval: 1h\n").unwrap_err(),
+        "1:1: the frontmatter has no end; put a line `---` after its last key"
+    );
+    assert_eq!(
+        split(b"a\xff", &Crons::new(TimeZone::UTC)).unwrap_err().to_string(),
+        "byte 1 is not UTF-8; save the file as UTF-8"
+    );
+}
+
+#[test]
+fn bombs_and_depths_are_refused_at_once() {
+    let mut laughs = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
+    for (one, two) in ('a'..'p').zip('b'..='p') {
+        laughs.push_str(&format!(
+            "{two}: &{two} [*{one},*{one},*{one},*{one},*{one},*{one},*{one},*{one},*{one}]\n"
+        ));
+    }
+    wrong(&laughs);
+    wrong(&format!("permissions: {}", "[".repeat(30_000)));
+    wrong(&format!("permissions: {}", "{deny: ".repeat(9_000)));
+    wrong(&(0..9_000).map(|depth| format!("{}-\n", " ".repeat(depth % 200))).collect::<String>()[..60_000]);
+    assert_eq!(
+        read(&format!("---\nname: {}\n---\n", "x".repeat(70_000))).unwrap_err(),
+        "1:1: the frontmatter is longer than 65536 bytes; put a line `---` after its last key, or shorten it"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        let crons = Crons::new(TimeZone::UTC);
+        let _ = split(&bytes, &crons);
+        let _ = split(&[b"---\n", bytes.as_slice(), b"\n---\n"].concat(), &crons);
+    }
+
+    #[test]
+    fn no_text_of_yaml_pieces_panics(pieces in prop::collection::vec(prop::sample::select(vec![
+        "---", "\n", "interval", "permissions", ": ", "deny", "[", "]", "{", "}", "&a ", "*a", "- ", "  ", "\"", "'", "|", ">", "!!", "<<", "#", "é", "?",
+    ]), 0..30)) {
+        let crons = Crons::new(TimeZone::UTC);
+        let _ = split(format!("---\n{}\n---\n", pieces.concat()).as_bytes(), &crons);
+    }
+
+    #[test]
+    fn frontmatter_and_body_are_the_whole_text(body in "(?s).{0,60}") {
+        let text = format!("---\ninterval: 1h\n---\n{body}");
+        prop_assert_eq!(read(&text).unwrap().1, body);
+    }
+}

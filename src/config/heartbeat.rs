@@ -1,0 +1,133 @@
+//! Heartbeats: config.json, what lies in a workspace's folder, and its frontmatter, made into one answer.
+//!
+//! A heartbeat that cannot run is still one: it carries its [`Problem`], comes due and says so in the journal.
+
+mod cache;
+mod note;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::cron::Crons;
+use super::file::{File, Workspace};
+use super::interval::Interval;
+use super::permissions::Permissions;
+use super::problem::Problem;
+use super::timing::Schedule;
+
+pub use cache::Cache;
+pub use note::{MAX_BYTES, load_body};
+
+/// The file that makes a folder a workspace.
+pub const FILE: &str = "HEARTBEAT.md";
+/// The folder in a workspace that has its named heartbeats.
+pub const FOLDER: &str = "heartbeats";
+
+/// A heartbeat's id: the workspace path, or `path::heartbeats/<name>/HEARTBEAT.md`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeartbeatId(Arc<str>);
+
+impl HeartbeatId {
+    /// The id of a workspace's own heartbeat, or of one of its named ones.
+    #[must_use]
+    pub fn new(workspace: &Path, name: Option<&str>) -> Self {
+        match name {
+            None => Self(workspace.to_string_lossy().into()),
+            Some(name) => Self(format!("{}::{FOLDER}/{name}/{FILE}", workspace.display()).into()),
+        }
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for HeartbeatId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// One scheduled prompt of a workspace, with everything resolved that a beat needs but the prompt itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// Its id, unique in a configuration.
+    pub id: HeartbeatId,
+    /// The folder it runs in: absolute, as config.json has it.
+    pub workspace: Arc<Path>,
+    /// The folder's name under `heartbeats/`; none for the workspace's own HEARTBEAT.md.
+    pub name: Option<Box<str>>,
+    /// What to call it in lists.
+    pub title: Box<str>,
+    /// What it is for, where its author says so.
+    pub description: Option<Box<str>>,
+    /// The file with its prompt.
+    pub file: PathBuf,
+    /// When it runs; without one it never does by itself.
+    pub schedule: Option<Schedule>,
+    /// How many turns a beat may take.
+    pub max_turns: NonZeroU32,
+    /// How long a beat may take.
+    pub timeout: Interval,
+    /// The model, where it is not the agent's own choice.
+    pub model: Option<Arc<str>>,
+    /// What its agent may not do.
+    pub permissions: Permissions,
+    /// Why it cannot run. A beat that comes due then ends at once with this as its error.
+    pub problem: Option<Problem>,
+    /// When it last ran.
+    pub last_run: Option<Timestamp>,
+}
+
+/// A configuration, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// How many beats may run at once.
+    pub max_concurrent: NonZeroU32,
+    /// The heartbeats, in the order of config.json, a workspace's own before its named ones, those by name.
+    pub heartbeats: Vec<Heartbeat>,
+    /// What is wrong and belongs to no heartbeat, such as an entry without a path.
+    pub problems: Vec<Problem>,
+    /// What is probably a slip and was skipped.
+    pub warnings: Vec<Problem>,
+}
+
+/// The heartbeats of one folder (an absolute path) as `file` has it, without a look at the other workspaces; `None`
+/// if it is not there.
+#[must_use]
+pub fn resolve_registered(file: &File, folder: &Path, crons: &Crons) -> Option<Vec<Heartbeat>> {
+    let is_it = |path: &Path| path == folder || path.canonicalize().is_ok_and(|real| real == folder);
+    file.workspaces.iter().find_map(|entry| match entry {
+        Ok(workspace) if is_it(&workspace.path) => Some(resolve_workspace(workspace, crons)),
+        Err(bad) if bad.path.as_deref().is_some_and(is_it) => Some(resolve::bad(bad).into_iter().collect()),
+        _ => None,
+    })
+}
+
+/// The heartbeats of one folder (an absolute path) that config.json does not name: defaults, frontmatter, and no
+/// complaint about a missing schedule.
+#[must_use]
+pub fn resolve_folder(folder: &Path, crons: &Crons) -> Vec<Heartbeat> {
+    resolve_workspace(&Workspace::unregistered(folder), crons)
+}
+
+fn resolve_workspace(workspace: &Workspace, crons: &Crons) -> Vec<Heartbeat> {
+    let mut problems = Vec::new();
+    let seen = resolve::Folder::look(&workspace.path, crons);
+    let mut heartbeats = Vec::new();
+    resolve::heartbeats(workspace, &seen, &mut heartbeats, &mut problems);
+    // A name that cannot be used has no heartbeat of its own to tell it, so the first one does.
+    if let (Some(problem), Some(first)) = (problems.pop(), heartbeats.first_mut()) {
+        first.problem.get_or_insert(problem);
+    }
+    heartbeats
+}

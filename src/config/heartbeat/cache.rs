@@ -1,0 +1,242 @@
+//! Resolving again and again without reading again: a file whose identity is the same is not opened.
+//!
+//! The identity of a file changed twice within one step of the file system's clock can be the same, so a file that
+//! changed shortly before it was read is read once more next time.
+
+use std::collections::{HashMap, hash_map};
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::num::NonZeroU64;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::note::Note;
+use super::resolve::{self, Folder};
+use super::{FOLDER, Resolved};
+use crate::config::cron::Crons;
+use crate::config::file::{self, File, FileError, Workspace};
+use crate::config::problem::{Place, Problem};
+
+/// How old a change must be for the identity to be trusted.
+const SETTLED: SignedDuration = SignedDuration::from_secs(2);
+
+/// Resolves a configuration, and remembers what it read.
+#[derive(Debug)]
+pub struct Cache {
+    crons: Crons,
+    config: Option<(Seen, File)>,
+    folders: HashMap<Key, Entry>,
+    round: u32,
+}
+
+/// What the system said of a file when it was last read: a hash of its identity, none when there was none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Seen {
+    identity: Option<NonZeroU64>,
+    settled: bool,
+}
+
+/// A clean path, hashed and compared by its bytes, which is cheaper than by its components.
+#[derive(Debug)]
+struct Key(Arc<Path>);
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.as_os_str().hash(hasher);
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_os_str() == other.0.as_os_str()
+    }
+}
+
+impl Eq for Key {}
+
+#[derive(Debug)]
+struct Entry {
+    found: Folder,
+    folder: Seen,
+    own: Seen,
+    list: Seen,
+    /// One for each of the named heartbeats, in their order.
+    named: Vec<Seen>,
+    round: u32,
+}
+
+impl Seen {
+    fn of(found: &io::Result<Metadata>, now: Timestamp) -> Self {
+        let Ok(found) = found else { return Self::default() };
+        let changed = Timestamp::new(found.ctime(), i32::try_from(found.ctime_nsec()).unwrap_or_default());
+        let times = (found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
+        let mut hasher = DefaultHasher::new();
+        (found.dev(), found.ino(), found.size(), times).hash(&mut hasher);
+        Self {
+            identity: Some(NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MIN)),
+            settled: changed.is_ok_and(|changed| now.duration_since(changed) > SETTLED),
+        }
+    }
+
+    /// Whether what was read then is what would be read now.
+    fn covers(self, now: Self) -> bool {
+        self.settled && self.identity == now.identity
+    }
+}
+
+impl Cache {
+    /// An empty one. `zone` is for cron expressions without one: the system's, in production.
+    #[must_use]
+    pub fn new(zone: TimeZone) -> Self {
+        Self { crons: Crons::new(zone), config: None, folders: HashMap::new(), round: 0 }
+    }
+
+    /// What config.json at `path`, which need not exist, and the folders it names say now.
+    ///
+    /// # Errors
+    /// When config.json as a whole is of no use. The cache then still has what it had.
+    pub fn load(&mut self, path: &Path, now: Timestamp) -> Result<Resolved, FileError> {
+        let seen = Seen::of(&std::fs::metadata(path), now);
+        let file = match self.config.take() {
+            Some((before, file)) if before.covers(seen) => file,
+            before => File::read(path, &self.crons).inspect_err(|_| self.config = before)?,
+        };
+        let resolved = self.resolve(&file, path, now);
+        self.config = Some((seen, file));
+        Ok(resolved)
+    }
+
+    fn resolve(&mut self, file: &File, path: &Path, now: Timestamp) -> Resolved {
+        self.round = self.round.wrapping_add(1);
+        let mut out = Resolved {
+            max_concurrent: file.max_concurrent,
+            heartbeats: Vec::with_capacity(file.workspaces.len()),
+            problems: Vec::new(),
+            warnings: file.warnings.clone(),
+        };
+        let mut same: HashMap<[u64; 2], (&Workspace, usize)> = HashMap::with_capacity(file.workspaces.len());
+        for entry in &file.workspaces {
+            let workspace = match entry {
+                Ok(workspace) => workspace,
+                Err(bad) => {
+                    match resolve::bad(bad) {
+                        Some(heartbeat) => out.heartbeats.push(heartbeat),
+                        None => out.problems.push(bad.problem.clone()),
+                    }
+                    continue;
+                }
+            };
+            let first = out.heartbeats.len();
+            let found = std::fs::metadata(&workspace.path);
+            if let Ok(found) = &found {
+                match same.entry([found.dev(), found.ino()]) {
+                    hash_map::Entry::Vacant(empty) => _ = empty.insert((workspace, first)),
+                    hash_map::Entry::Occupied(before) => {
+                        out.refuse_link(path, *before.get(), workspace);
+                        continue;
+                    }
+                }
+            }
+            let seen = self.look(&workspace.path, &found, now);
+            resolve::heartbeats(workspace, &seen.found, &mut out.heartbeats, &mut out.problems);
+            for heartbeat in
+                out.heartbeats.iter_mut().skip(first).filter(|heartbeat| heartbeat.schedule.is_none())
+            {
+                let what = "it has no schedule, so it never runs; write \"interval\" or \"cron\" into config.json or its frontmatter";
+                heartbeat.problem.get_or_insert_with(|| Problem::with(&heartbeat.file, what));
+            }
+        }
+        let round = self.round;
+        self.folders.retain(|_, entry| entry.round == round);
+        out
+    }
+
+    /// What is in a workspace's folder, read where it changed; `found` is what the system says of the folder.
+    fn look(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &Entry {
+        let (crons, round) = (&self.crons, self.round);
+        let entry = self.folders.entry(Key(Arc::clone(path))).or_insert_with(Entry::new);
+        let folder = Seen::of(found, now);
+        let unchanged = entry.folder.covers(folder);
+        if let Some(problem) = resolve::folder_problem(path, found) {
+            *entry = Entry::new();
+            entry.found.problem = Some(problem);
+            entry.round = round;
+            return entry;
+        }
+        entry.found.problem = None;
+        entry.folder = folder;
+        entry.round = round;
+        read_if_changed(&resolve::file_of(path, None), &mut entry.own, &mut entry.found.own, crons, now);
+        // A folder that is unchanged has no new `heartbeats` in it either.
+        if !unchanged || entry.list.identity.is_some() {
+            entry.list_again(path, now);
+        }
+        for ((name, note), seen) in entry.found.named.iter_mut().zip(&mut entry.named) {
+            read_if_changed(&resolve::file_of(path, Some(name)), seen, note, crons, now);
+        }
+        entry
+    }
+}
+
+fn read_if_changed(file: &PathBuf, seen: &mut Seen, note: &mut Note, crons: &Crons, now: Timestamp) {
+    let found = std::fs::metadata(file);
+    let current = Seen::of(&found, now);
+    if !seen.covers(current) {
+        *note = Note::read(file, &found, crons);
+        *seen = current;
+    }
+}
+
+impl Entry {
+    fn new() -> Self {
+        let none = Seen::default();
+        let found = Folder { problem: None, own: Note::Missing, named: Vec::new(), names: Vec::new() };
+        Self { found, folder: none, own: none, list: none, named: Vec::new(), round: 0 }
+    }
+
+    fn list_again(&mut self, path: &Path, now: Timestamp) {
+        let list = Seen::of(&std::fs::metadata(path.join(FOLDER)), now);
+        if self.list.covers(list) || (self.list.identity.is_none() && list.identity.is_none()) {
+            return;
+        }
+        self.list = list;
+        let mut known: HashMap<Box<str>, (Note, Seen)> = self
+            .found
+            .named
+            .drain(..)
+            .zip(self.named.drain(..))
+            .map(|((name, note), seen)| (name, (note, seen)))
+            .collect();
+        let (names, problems) = resolve::list(path);
+        self.found.names = problems;
+        for name in names {
+            let (note, seen) = known.remove(&name).unwrap_or((Note::Missing, Seen::default()));
+            self.found.named.push((name, note));
+            self.named.push(seen);
+        }
+    }
+}
+
+impl Resolved {
+    /// Two entries lead to the same folder by different paths.
+    fn refuse_link(&mut self, config: &Path, (before, at): (&Workspace, usize), workspace: &Workspace) {
+        let at_place = |place: Place, what: String| Problem::at(config, place, what);
+        let what = format!("it is the same folder as {:?}, and only that entry counts", before.path);
+        self.problems.push(at_place(workspace.place, file::twice(&workspace.path, before.place, &what)));
+        if workspace.permissions != before.permissions {
+            let what = "the two disagree on \"permissions\", so nothing runs there";
+            let problem = at_place(before.place, file::twice(&before.path, workspace.place, what));
+            let own = self
+                .heartbeats
+                .iter_mut()
+                .skip(at)
+                .take_while(|heartbeat| heartbeat.workspace == before.path);
+            own.for_each(|heartbeat| heartbeat.problem = Some(problem.clone()));
+        }
+    }
+}

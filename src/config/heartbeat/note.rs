@@ -1,0 +1,107 @@
+//! A HEARTBEAT.md as a file: is it there, can it be read, what does its frontmatter say.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::config::cron::Crons;
+use crate::config::frontmatter::{self, Frontmatter, FrontmatterError};
+use crate::config::problem::Problem;
+
+/// How large a HEARTBEAT.md may be, in bytes.
+pub const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What is known of a HEARTBEAT.md.
+#[derive(Debug)]
+pub(super) enum Note {
+    /// There is none.
+    Missing,
+    /// It has a prompt, and frontmatter perhaps.
+    Good(Option<Box<Frontmatter>>),
+    /// It is there and of no use.
+    Bad(Problem),
+}
+
+impl Note {
+    /// Reads the file; `found` is what the system says of it.
+    pub(super) fn read(path: &Path, found: &io::Result<Metadata>, crons: &Crons) -> Self {
+        match found {
+            Err(error) if is_absent(error) => Self::Missing,
+            Err(error) => Self::Bad(unreadable(path, error)),
+            Ok(metadata) => bytes(path, metadata)
+                .and_then(|bytes| {
+                    let (front, body) =
+                        frontmatter::split(&bytes, crons).map_err(|error| wrong(path, &error))?;
+                    not_empty(path, body)?;
+                    Ok(front)
+                })
+                .map_or_else(Self::Bad, |front| Self::Good(front.map(Box::new))),
+        }
+    }
+}
+
+/// The prompt of a heartbeat: its file without the frontmatter.
+///
+/// # Errors
+/// When the file is missing, not a file, larger than [`MAX_BYTES`], unreadable, not UTF-8 or has nothing to say.
+pub fn load_body(path: &Path) -> Result<String, Problem> {
+    let found = std::fs::metadata(path).map_err(|error| match error {
+        error if is_absent(&error) => missing(path),
+        error => unreadable(path, &error),
+    })?;
+    let bytes = bytes(path, &found)?;
+    let body = frontmatter::body(&bytes).map_err(|error| wrong(path, &error))?;
+    not_empty(path, body)?;
+    Ok(body.to_owned())
+}
+
+pub(super) fn missing(path: &Path) -> Problem {
+    Problem::with(path, "HEARTBEAT.md not found; create it, or run `murmur init` in its folder")
+}
+
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    Problem::with(path, format!("cannot be read ({error}); check its owner and mode"))
+}
+
+fn wrong(path: &Path, error: &FrontmatterError) -> Problem {
+    error.place().map_or_else(|| Problem::with(path, error), |place| Problem::at(path, place, error))
+}
+
+fn not_empty(path: &Path, body: &str) -> Result<(), Problem> {
+    if body.trim().is_empty() {
+        Err(Problem::with(path, "it is empty; write what the agent is to do"))
+    } else {
+        Ok(())
+    }
+}
+
+fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
+    if found.is_dir() {
+        return Err(Problem::with(path, "it is a folder; put a text file in its place"));
+    }
+    if !found.is_file() {
+        return Err(Problem::with(path, "it is not a regular file; put a text file in its place"));
+    }
+    if found.len() > MAX_BYTES {
+        return Err(too_large(path));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
+    open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > MAX_BYTES { Err(too_large(path)) } else { Ok(bytes) }
+}
+
+/// Never waits, even where a pipe took the file's place since it was looked at.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)
+}
+
+fn too_large(path: &Path) -> Problem {
+    Problem::with(path, "it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read")
+}

@@ -1,0 +1,166 @@
+//! One workspace: its entry in config.json laid under the frontmatter of each HEARTBEAT.md in its folder.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::note::{self, Note};
+use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
+use crate::config::cron::Crons;
+use crate::config::file::{BadWorkspace, DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, Workspace};
+use crate::config::frontmatter::Frontmatter;
+use crate::config::permissions::Permissions;
+use crate::config::problem::Problem;
+
+/// What was found in a workspace's folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// What is wrong with the folder itself.
+    pub(super) problem: Option<Problem>,
+    pub(super) own: Note,
+    /// Its named heartbeats, sorted, those without a HEARTBEAT.md too.
+    pub(super) named: Vec<(Box<str>, Note)>,
+    /// What is wrong with names under `heartbeats/`.
+    pub(super) names: Vec<Problem>,
+}
+
+impl Folder {
+    /// Looks at everything once, without a cache.
+    pub(super) fn look(path: &Path, crons: &Crons) -> Self {
+        let problem = folder_problem(path, &std::fs::metadata(path));
+        let read = |file: PathBuf| Note::read(&file, &std::fs::metadata(&file), crons);
+        if problem.is_some() {
+            return Self { problem, own: Note::Missing, named: Vec::new(), names: Vec::new() };
+        }
+        let (found, names) = list(path);
+        let named = found.into_iter().map(|name| {
+            let file = file_of(path, Some(&name));
+            (name, read(file))
+        });
+        Self { problem, own: read(file_of(path, None)), named: named.collect(), names }
+    }
+}
+
+pub(super) fn folder_problem(path: &Path, found: &io::Result<Metadata>) -> Option<Problem> {
+    match found {
+        Ok(metadata) if metadata.is_dir() => None,
+        Ok(_) => Some(Problem::with(path, "the workspace is not a folder; correct its path in config.json")),
+        Err(error) if note::is_absent(error) => Some(Problem::with(
+            path,
+            "the workspace does not exist; create the folder, or correct its path in config.json",
+        )),
+        Err(error) => Some(note::unreadable(path, error)),
+    }
+}
+
+/// The names under `heartbeats/`, sorted, and what is wrong with others. Hidden folders and files are no names.
+pub(super) fn list(workspace: &Path) -> (Vec<Box<str>>, Vec<Problem>) {
+    let folder = workspace.join(FOLDER);
+    let (mut names, mut problems) = (Vec::new(), Vec::new());
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if note::is_absent(&error) => return (names, problems),
+        Err(error) => return (names, vec![note::unreadable(&folder, &error)]),
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_folder = match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
+            Ok(kind) => kind.is_dir(),
+            Err(_) => false,
+        };
+        match name.to_str() {
+            _ if !is_folder || name.as_encoded_bytes().starts_with(b".") => {}
+            Some(name) if !name.chars().any(char::is_control) => names.push(name.into()),
+            _ => problems.push(Problem::with(
+                &entry.path(),
+                "its name has control characters or is not UTF-8, so it never runs; rename the folder",
+            )),
+        }
+    }
+    names.sort_unstable();
+    (names, problems)
+}
+
+pub(super) fn file_of(workspace: &Path, name: Option<&str>) -> PathBuf {
+    // One allocation of the right size: there are many of these, and each one is kept.
+    let parts = name.map_or([None, None, Some(FILE)], |name| [Some(FOLDER), Some(name), Some(FILE)]);
+    let length = parts.iter().flatten().map(|part| part.len() + 1).sum::<usize>();
+    let mut path = PathBuf::with_capacity(workspace.as_os_str().len() + length);
+    path.push(workspace);
+    path.extend(parts.into_iter().flatten());
+    path
+}
+
+/// Adds the heartbeats of a workspace.
+pub(super) fn heartbeats(
+    workspace: &Workspace,
+    seen: &Folder,
+    out: &mut Vec<Heartbeat>,
+    problems: &mut Vec<Problem>,
+) {
+    problems.extend(seen.names.iter().cloned());
+    let named = seen.named.iter().filter(|(_, note)| !matches!(note, Note::Missing));
+    if !matches!(seen.own, Note::Missing) || named.clone().next().is_none() {
+        out.push(heartbeat(workspace, None, &seen.own, seen.problem.as_ref()));
+    }
+    out.extend(named.map(|(name, note)| heartbeat(workspace, Some(name), note, seen.problem.as_ref())));
+}
+
+fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Option<&Problem>) -> Heartbeat {
+    let none = Frontmatter::default();
+    let file = file_of(&workspace.path, name);
+    let (front, problem) = match note {
+        Note::Good(front) => (front.as_deref().unwrap_or(&none), None),
+        Note::Bad(problem) => (&none, Some(problem.clone())),
+        Note::Missing => (&none, Some(note::missing(&file))),
+    };
+    let last_run = match name {
+        None => workspace.last_run,
+        Some(name) => workspace.last_runs.iter().find(|(known, _)| **known == *name).map(|(_, at)| *at),
+    };
+    let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
+    Heartbeat {
+        id: HeartbeatId::new(&workspace.path, name),
+        workspace: Arc::clone(&workspace.path),
+        name: name.map(Into::into),
+        title: title.map_or_else(|| folder_name(&workspace.path), Into::into),
+        description: front.description.clone(),
+        schedule: front.schedule.clone().or_else(|| workspace.schedule.clone()),
+        max_turns: front.max_turns.unwrap_or(workspace.max_turns),
+        timeout: front.timeout.unwrap_or(workspace.timeout),
+        model: front.model.as_deref().map(Arc::from).or_else(|| workspace.model.clone()),
+        permissions: front.permissions.as_ref().map_or_else(
+            || workspace.permissions.clone(),
+            |narrower| workspace.permissions.overlaid(narrower),
+        ),
+        problem: folder.cloned().or(problem),
+        last_run,
+        file,
+    }
+}
+
+/// The heartbeat of an entry that is wrong, where its path is known.
+pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
+    let path = entry.path.as_ref()?;
+    Some(Heartbeat {
+        id: HeartbeatId::new(path, None),
+        workspace: Arc::clone(path),
+        name: None,
+        title: folder_name(path),
+        description: None,
+        file: file_of(path, None),
+        schedule: entry.schedule.clone(),
+        max_turns: DEFAULT_MAX_TURNS,
+        timeout: DEFAULT_TIMEOUT,
+        model: None,
+        permissions: Permissions::default(),
+        problem: Some(entry.problem.clone()),
+        last_run: entry.last_run,
+    })
+}
+
+fn folder_name(path: &Path) -> Box<str> {
+    path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into()
+}

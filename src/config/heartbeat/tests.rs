@@ -1,0 +1,232 @@
+//! From a folder and a config.json to heartbeats, and what the cache notices.
+
+use super::*;
+use jiff::tz::TimeZone;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// A config.json and the folders it names; `now` is far enough ahead that every file counts as settled.
+struct Home {
+    folder: tempfile::TempDir,
+    cache: Cache,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), cache: Cache::new(TimeZone::UTC) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Entries name folders as `@/a`.
+    fn config(&self, entries: &str) {
+        let root = self.folder.path().display().to_string();
+        self.write("config.json", format!("{{\"workspaces\": [{}]}}", entries.replace('@', &root)));
+    }
+
+    fn load(&mut self) -> Resolved {
+        let path = self.path("config.json");
+        self.cache.load(&path, "2100-01-01T00:00:00Z".parse().unwrap()).unwrap()
+    }
+
+    /// A line a heartbeat: id, schedule, problem, with the folder as `@`.
+    fn lines(&mut self) -> Vec<String> {
+        let resolved = self.load();
+        let line = |beat: &Heartbeat| {
+            let schedule = beat.schedule.as_ref().map_or("never".into(), ToString::to_string);
+            let problem = beat.problem.as_ref().map_or(String::new(), |problem| format!(" ! {problem}"));
+            format!("{} {schedule}{problem}", beat.id).replace(&self.folder.path().display().to_string(), "@")
+        };
+        resolved.heartbeats.iter().map(line).collect()
+    }
+}
+
+#[test]
+fn a_workspace_has_its_own_heartbeat_and_named_ones_in_order() {
+    let mut home = Home::new();
+    home.config(r#"{"path": "@/a", "interval": "30m", "lastRun": "2026-01-01T00:00:00Z", "lastRuns": {"b": "2026-01-02T00:00:00Z"}}"#);
+    home.write("a/HEARTBEAT.md", "x");
+    home.write("a/heartbeats/c/HEARTBEAT.md", "---\ncron: 0 9 * * *\nname: Third\n---\nx");
+    home.write("a/heartbeats/b/HEARTBEAT.md", "x");
+    home.write("a/heartbeats/.hidden/HEARTBEAT.md", "x");
+    home.write("a/heartbeats/file", "x");
+    fs::create_dir(home.path("a/heartbeats/empty")).unwrap();
+    symlink(home.path("a/heartbeats/b"), home.path("a/heartbeats/link")).unwrap();
+    assert_eq!(
+        home.lines(),
+        [
+            "@/a every 30m",
+            "@/a::heartbeats/b/HEARTBEAT.md every 30m",
+            "@/a::heartbeats/c/HEARTBEAT.md cron 0 9 * * * UTC",
+            "@/a::heartbeats/link/HEARTBEAT.md every 30m",
+        ]
+    );
+    let beats = home.load().heartbeats;
+    assert_eq!(beats[0].last_run, Some("2026-01-01T00:00:00Z".parse().unwrap()));
+    assert_eq!(beats[1].last_run, Some("2026-01-02T00:00:00Z".parse().unwrap()));
+    assert_eq!(beats[2].last_run, None);
+    assert_eq!(beats.iter().map(|beat| &*beat.title).collect::<Vec<_>>(), ["a", "b", "Third", "link"]);
+    assert_eq!(beats[1].file, home.path("a/heartbeats/b/HEARTBEAT.md"));
+}
+
+#[test]
+fn frontmatter_overrides_config_and_rules_add_up() {
+    let mut home = Home::new();
+    home.config(r#"{"path": "@/a", "cron": "@daily", "tz": "Europe/Berlin", "maxTurns": 2, "timeout": "1m", "model": "opus", "permissions": {"deny": ["A"]}}"#.replace("@daily", "0 0 * * *").as_str());
+    home.write("a/HEARTBEAT.md", "---\ninterval: 1h\nmaxTurns: 9\npermissions: {deny: [B]}\n---\nx");
+    let beat = home.load().heartbeats.remove(0);
+    assert_eq!(beat.schedule.unwrap().to_string(), "every 1h");
+    assert_eq!((beat.max_turns.get(), beat.timeout.as_secs(), beat.model.as_deref()), (9, 60, Some("opus")));
+    assert_eq!(beat.permissions.denied(), ["A".into(), "B".into()]);
+}
+
+#[test]
+fn a_heartbeat_that_cannot_run_keeps_its_schedule_and_says_why() {
+    let mut home = Home::new();
+    let names = ["gone", "none", "empty", "bare", "folder", "large", "bytes", "yaml", "file"];
+    let entries: Vec<String> =
+        names.iter().map(|name| format!(r#"{{"path": "@/{name}", "interval": "1h"}}"#)).collect();
+    home.config(&entries.join(","));
+    fs::create_dir(home.path("none")).unwrap();
+    home.write("empty/HEARTBEAT.md", " \n");
+    home.write("bare/HEARTBEAT.md", "---\ninterval: 5m\n---\n\n");
+    fs::create_dir_all(home.path("folder/HEARTBEAT.md")).unwrap();
+    home.write("large/HEARTBEAT.md", vec![b'x'; 1024 * 1024 + 1]);
+    home.write("bytes/HEARTBEAT.md", b"abc\xff");
+    home.write("yaml/HEARTBEAT.md", "---\ninterval: soon\n---\nx");
+    home.write("file", "x");
+    assert_eq!(
+        home.lines(),
+        [
+            "@/gone every 1h ! @/gone: the workspace does not exist; create the folder, or correct its path in config.json",
+            "@/none every 1h ! @/none/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder",
+            "@/empty every 1h ! @/empty/HEARTBEAT.md: it is empty; write what the agent is to do",
+            "@/bare every 1h ! @/bare/HEARTBEAT.md: it is empty; write what the agent is to do",
+            "@/folder every 1h ! @/folder/HEARTBEAT.md: it is a folder; put a text file in its place",
+            "@/large every 1h ! @/large/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read",
+            "@/bytes every 1h ! @/bytes/HEARTBEAT.md: byte 3 is not UTF-8; save the file as UTF-8",
+            "@/yaml every 1h ! @/yaml/HEARTBEAT.md:2:11: \"interval\": \"soon\" is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"",
+            "@/file every 1h ! @/file: the workspace is not a folder; correct its path in config.json",
+        ]
+    );
+    for beat in home.load().heartbeats.iter().take(7) {
+        assert!(load_body(&beat.file).is_err(), "{}", beat.id);
+    }
+}
+
+#[test]
+fn entries_that_are_wrong_stop_no_other() {
+    let mut home = Home::new();
+    home.config(r#"{"interval": "1h"}, {"path": "@/a", "interval": "1h", "maxTurns": 0}, {"path": "@/b"}, {"path": "@/c", "interval": "1h"}"#);
+    home.write("a/HEARTBEAT.md", "x");
+    home.write("b/HEARTBEAT.md", "x");
+    home.write("c/HEARTBEAT.md", "x");
+    let root = home.folder.path().display().to_string().len();
+    let column = 17 + r#"{"interval": "1h"}, {"path": "/a", "interval": "1h", "maxTurns": "#.len() + root;
+    assert_eq!(
+        home.lines(),
+        [
+            format!("@/a every 1h ! @/config.json:1:{column}: \"maxTurns\" is 0; write a whole number of at least 1, such as 3"),
+            "@/b never ! @/b/HEARTBEAT.md: it has no schedule, so it never runs; write \"interval\" or \"cron\" into config.json or its frontmatter".into(),
+            "@/c every 1h".into(),
+        ]
+    );
+    assert_eq!(home.load().problems.len(), 1);
+}
+
+#[test]
+fn two_paths_to_one_folder_are_one_workspace() {
+    let mut home = Home::new();
+    home.write("a/HEARTBEAT.md", "x");
+    symlink(home.path("a"), home.path("b")).unwrap();
+    home.config(r#"{"path": "@/a", "interval": "1h"}, {"path": "@/b", "interval": "1h"}"#);
+    assert_eq!(home.lines(), ["@/a every 1h"]);
+    let problem = home.load().problems[0].to_string();
+    assert!(problem.contains("/b\" is also listed in line 1; it is the same folder as"), "{problem}");
+    home.config(
+        r#"{"path": "@/a", "interval": "1h"}, {"path": "@/b", "interval": "1h", "permissions": "skip"}"#,
+    );
+    assert!(
+        home.load().heartbeats[0]
+            .problem
+            .as_ref()
+            .unwrap()
+            .to_string()
+            .contains("disagree on \"permissions\"")
+    );
+}
+
+#[test]
+fn edits_are_seen_and_what_did_not_change_is_not_read_again() {
+    let mut home = Home::new();
+    home.write("a/HEARTBEAT.md", "---\ninterval: 1h\n---\nx");
+    home.config(r#"{"path": "@/a"}"#);
+    assert_eq!(home.lines(), ["@/a every 1h"]);
+    assert_eq!(home.lines(), ["@/a every 1h"]);
+    home.write("a/HEARTBEAT.md", "---\ninterval: 2h\n---\nx");
+    assert_eq!(home.lines(), ["@/a every 2h"]);
+    home.write("a/heartbeats/n/HEARTBEAT.md", "---\ninterval: 3h\n---\nx");
+    assert_eq!(home.lines(), ["@/a every 2h", "@/a::heartbeats/n/HEARTBEAT.md every 3h"]);
+    home.write("a/heartbeats/n/HEARTBEAT.md", "---\ninterval: 4h\n---\nx");
+    home.write("a/heartbeats/m/HEARTBEAT.md", "---\ninterval: 5h\n---\nx");
+    fs::remove_file(home.path("a/HEARTBEAT.md")).unwrap();
+    assert_eq!(
+        home.lines(),
+        ["@/a::heartbeats/m/HEARTBEAT.md every 5h", "@/a::heartbeats/n/HEARTBEAT.md every 4h"]
+    );
+    fs::remove_dir_all(home.path("a")).unwrap();
+    assert!(home.lines()[0].contains("does not exist"));
+    home.write("a/HEARTBEAT.md", "---\ninterval: 6h\n---\nx");
+    assert_eq!(home.lines(), ["@/a every 6h"]);
+    home.config("");
+    assert!(home.lines().is_empty());
+}
+
+#[test]
+fn a_file_that_changed_just_now_is_read_again_even_if_it_looks_the_same() {
+    let mut home = Home::new();
+    home.write("a/HEARTBEAT.md", "---\ninterval: 1h\n---\nx");
+    home.config(r#"{"path": "@/a"}"#);
+    let changed = fs::metadata(home.path("config.json")).unwrap();
+    let now = Timestamp::try_from(changed.modified().unwrap()).unwrap();
+    let config = home.path("config.json");
+    home.cache.load(&config, now).unwrap();
+    home.write("a/HEARTBEAT.md", "---\ninterval: 2h\n---\nx");
+    let beats = home.cache.load(&config, now).unwrap().heartbeats;
+    assert_eq!(beats[0].schedule.as_ref().unwrap().to_string(), "every 2h");
+}
+
+#[test]
+fn a_config_that_breaks_leaves_the_cache_as_it_was() {
+    let mut home = Home::new();
+    home.write("a/HEARTBEAT.md", "x");
+    home.config(r#"{"path": "@/a", "interval": "1h"}"#);
+    let before = home.load();
+    home.write("config.json", "{");
+    let path = home.path("config.json");
+    assert!(home.cache.load(&path, Timestamp::MAX).is_err());
+    home.config(r#"{"path": "@/a", "interval": "1h"}"#);
+    assert_eq!(home.load(), before);
+}
+
+#[test]
+fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
+    let home = Home::new();
+    home.write("a/HEARTBEAT.md", "---\nmaxTurns: 7\n---\nhello\n");
+    home.write("a/heartbeats/n/HEARTBEAT.md", "x");
+    let beats = resolve_folder(&home.path("a"), &Crons::new(TimeZone::UTC));
+    assert_eq!(beats.iter().map(|beat| beat.name.as_deref()).collect::<Vec<_>>(), [None, Some("n")]);
+    assert!(beats.iter().all(|beat| beat.problem.is_none() && beat.schedule.is_none()));
+    assert_eq!((beats[0].max_turns.get(), load_body(&beats[0].file).unwrap().as_str()), (7, "hello\n"));
+    fs::create_dir_all(home.path("a/heartbeats/b\u{7}d")).unwrap();
+    let beats = resolve_folder(&home.path("a"), &Crons::new(TimeZone::UTC));
+    assert!(beats[0].problem.as_ref().unwrap().to_string().contains("control characters"));
+}

@@ -1,0 +1,206 @@
+//! A time span as people write it: `30m`, `1h30m`, `2d`.
+//!
+//! In comes text, out goes a number of whole seconds that is never 0 and never so large that arithmetic overflows.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+
+/// A span of whole seconds, from `1s` to `36500d` (100 years).
+///
+/// Its text is one number with a unit, or several: units go from large to small, each at most once, with or
+/// without a space between them. What is written in another order or twice is refused as a likely mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval(u32);
+
+/// Why a text is no interval.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IntervalError {
+    /// It has not the shape of one.
+    #[error(
+        "{text:?} is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\""
+    )]
+    Shape {
+        /// What was found, cut to a readable length.
+        text: String,
+    },
+    /// It is nothing at all.
+    #[error("{text:?} is no time at all; write at least \"1s\"")]
+    Zero {
+        /// What was found.
+        text: String,
+    },
+    /// It is more than 100 years.
+    #[error("{text:?} is too long; write at most \"36500d\"")]
+    TooLong {
+        /// What was found, cut to a readable length.
+        text: String,
+    },
+}
+
+impl Interval {
+    /// 100 years.
+    pub const MAX: Self = Self(36_500 * 86_400);
+
+    /// The interval of so many seconds, where that is in range.
+    #[must_use]
+    pub const fn from_secs(seconds: u32) -> Option<Self> {
+        if seconds == 0 || seconds > Self::MAX.0 { None } else { Some(Self(seconds)) }
+    }
+
+    /// Its length in whole seconds.
+    #[must_use]
+    pub const fn as_secs(self) -> u32 {
+        self.0
+    }
+
+    /// Its length for timers.
+    #[must_use]
+    pub const fn duration(self) -> Duration {
+        Duration::from_secs(self.0 as u64)
+    }
+
+    /// Its length for arithmetic on timestamps.
+    #[must_use]
+    pub const fn signed(self) -> SignedDuration {
+        SignedDuration::from_secs(self.0 as i64)
+    }
+}
+
+impl FromStr for Interval {
+    type Err = IntervalError;
+
+    fn from_str(text: &str) -> Result<Self, IntervalError> {
+        let found = || text.chars().take(40).collect::<String>();
+        if !has_shape(text) {
+            return Err(IntervalError::Shape { text: found() });
+        }
+        // The shape is right, so what humantime refuses is a number that overflows.
+        let seconds = humantime::parse_duration(text.trim())
+            .map_err(|_| IntervalError::TooLong { text: found() })?
+            .as_secs();
+        match u32::try_from(seconds) {
+            Ok(0) => Err(IntervalError::Zero { text: found() }),
+            Ok(seconds) => Self::from_secs(seconds).ok_or_else(|| IntervalError::TooLong { text: found() }),
+            Err(_) => Err(IntervalError::TooLong { text: found() }),
+        }
+    }
+}
+
+/// Digits and a unit, again and again, the units in their order. humantime alone would take `1 fortnight` or `5min`.
+fn has_shape(text: &str) -> bool {
+    let mut units = UNITS.iter();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let number = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let Some(unit) = number.chars().next() else { return false };
+        if number.len() == rest.len() || !units.any(|(letter, _)| *letter == unit) {
+            return false;
+        }
+        rest = number.strip_prefix(unit).unwrap_or_default().trim_start_matches(' ');
+    }
+    !text.trim().is_empty()
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        for (letter, seconds) in UNITS {
+            if rest >= seconds {
+                write!(out, "{}{letter}", rest / seconds)?;
+                rest %= seconds;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Interval {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Interval {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Interval {
+    fn schema_name() -> Cow<'static, str> {
+        "Interval".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A span of time: whole numbers with the units d, h, m and s, largest first.",
+            "examples": ["30m", "1h30m", "2d"],
+            "pattern": "^ *(?=[0-9])([0-9]+d *)?([0-9]+h *)?([0-9]+m *)?([0-9]+s *)?$"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_people_write_is_understood() {
+        for (text, seconds, back) in [
+            ("30m", 1_800, "30m"),
+            ("1h30m", 5_400, "1h30m"),
+            ("1h 30m", 5_400, "1h30m"),
+            (" 90m ", 5_400, "1h30m"),
+            ("24h", 86_400, "1d"),
+            ("36500d", 3_153_600_000, "36500d"),
+            ("1d2h3m4s", 93_784, "1d2h3m4s"),
+        ] {
+            let interval: Interval = text.parse().unwrap();
+            assert_eq!((interval.as_secs(), interval.to_string().as_str()), (seconds, back), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_and_says_what_is_accepted() {
+        for text in
+            ["", " ", "m", "30", "30min", "1.5h", "-1h", "30m1h", "5m5m", "1 h", "1h\t3m", "½h", "30M", "5ms"]
+        {
+            let error = text.parse::<Interval>().unwrap_err().to_string();
+            assert!(error.contains("\"1h30m\""), "{text}: {error}");
+        }
+        assert_eq!(
+            "0s".parse::<Interval>().unwrap_err().to_string(),
+            "\"0s\" is no time at all; write at least \"1s\""
+        );
+        for text in ["36501d", "99999999999999999999999d", "36500d1s"] {
+            let error = text.parse::<Interval>().unwrap_err().to_string();
+            assert!(error.ends_with("is too long; write at most \"36500d\""), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_interval_round_trips(seconds in 1..=Interval::MAX.0) {
+            let interval = Interval::from_secs(seconds).unwrap();
+            prop_assert_eq!(interval.to_string().parse::<Interval>().unwrap(), interval);
+            let json = serde_json::to_string(&interval).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Interval>(&json).unwrap(), interval);
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9dhms .]{0,40}") {
+            let _ = text.parse::<Interval>();
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a heartbeat's agent may not do beyond the built-in deny list, or that it may do everything.
+//!
+//! Read strictly: whatever is not exactly understood is an error, because a fallback would mean fewer rules.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+/// The value of the key `permissions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permissions {
+    /// No deny list at all, not even the built-in one.
+    Skip,
+    /// The built-in deny list and these patterns of Claude Code's `--disallowedTools`.
+    Deny(Arc<[Box<str>]>),
+}
+
+/// What is accepted, for errors.
+pub const ACCEPTED: &str = "write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}";
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self::Deny(Arc::default())
+    }
+}
+
+impl Permissions {
+    /// The patterns beyond the built-in ones; none for [`Self::Skip`].
+    #[must_use]
+    pub fn denied(&self) -> &[Box<str>] {
+        match self {
+            Self::Skip => &[],
+            Self::Deny(patterns) => patterns,
+        }
+    }
+
+    /// These permissions with a narrower place's laid over them: patterns add up, `skip` on either side gives way
+    /// to what the narrower place says.
+    #[must_use]
+    pub fn overlaid(&self, narrower: &Self) -> Self {
+        match (self, narrower) {
+            (_, Self::Skip) => Self::Skip,
+            (Self::Skip, Self::Deny(_)) => narrower.clone(),
+            (Self::Deny(ours), Self::Deny(theirs)) => {
+                let new = theirs.iter().filter(|pattern| !ours.contains(pattern));
+                Self::Deny(ours.iter().chain(new).cloned().collect())
+            }
+        }
+    }
+}
+
+/// A pattern becomes an argument of a command line, so one that looks like an option is refused.
+fn check(pattern: &str, index: usize) -> Result<(), String> {
+    let wrong = if pattern.trim().is_empty() {
+        "is empty"
+    } else if pattern.starts_with('-') {
+        "starts with '-'"
+    } else if pattern.chars().any(char::is_control) {
+        "has a control character"
+    } else {
+        return Ok(());
+    };
+    Err(format!("pattern {} of \"deny\" {wrong}; write a tool pattern such as \"Bash(curl *)\"", index + 1))
+}
+
+impl<'de> Deserialize<'de> for Permissions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PermissionsVisitor)
+    }
+}
+
+struct PermissionsVisitor;
+
+impl<'de> Visitor<'de> for PermissionsVisitor {
+    type Value = Permissions;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("\"skip\" or {\"deny\": [\"Bash(curl *)\"]}")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Permissions, E> {
+        if text == "skip" {
+            Ok(Permissions::Skip)
+        } else {
+            Err(E::custom(format!("{text:?} is not known; {ACCEPTED}")))
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Permissions, A::Error> {
+        let mut deny: Option<Vec<Box<str>>> = None;
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            if key != "deny" {
+                return Err(A::Error::custom(format!("key {key:?} is not known; {ACCEPTED}")));
+            }
+            if deny.is_some() {
+                return Err(A::Error::custom("\"deny\" is given twice; put all patterns in one list"));
+            }
+            deny = Some(map.next_value()?);
+        }
+        let deny = deny.ok_or_else(|| A::Error::custom(format!("\"deny\" is missing; {ACCEPTED}")))?;
+        for (index, pattern) in deny.iter().enumerate() {
+            check(pattern, index).map_err(A::Error::custom)?;
+        }
+        Ok(Permissions::Deny(deny.into()))
+    }
+}
+
+impl JsonSchema for Permissions {
+    fn schema_name() -> Cow<'static, str> {
+        "Permissions".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "What the agent may not do: patterns of Claude Code's --disallowedTools on top of the built-in deny list, or \"skip\" for no deny list at all.",
+            "oneOf": [
+                { "const": "skip" },
+                {
+                    "type": "object",
+                    "properties": {
+                        "deny": { "type": "array", "items": { "type": "string", "pattern": "^(?!-)(?=.*\\S)" } }
+                    },
+                    "required": ["deny"],
+                    "additionalProperties": false
+                }
+            ]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Permissions, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    fn deny(patterns: &[&str]) -> Permissions {
+        Permissions::Deny(patterns.iter().map(|pattern| Box::from(*pattern)).collect())
+    }
+
+    #[test]
+    fn only_skip_and_a_deny_list_are_permissions() {
+        assert_eq!(read("\"skip\"").unwrap(), Permissions::Skip);
+        assert_eq!(read("{\"deny\":[\"Bash(curl *)\",\"Edit\"]}").unwrap(), deny(&["Bash(curl *)", "Edit"]));
+        assert_eq!(read("{\"deny\":[]}").unwrap(), Permissions::default());
+        for wrong in [
+            "null",
+            "true",
+            "[]",
+            "\"Skip\"",
+            "\"none\"",
+            "{}",
+            "{\"deny\":\"Edit\"}",
+            "{\"deny\":null}",
+            "{\"deny\":[1]}",
+            "{\"deny\":[\"\"]}",
+            "{\"deny\":[\" \"]}",
+            "{\"deny\":[\"--model\"]}",
+            "{\"deny\":[\"a\\nb\"]}",
+            "{\"deny\":[],\"allow\":[]}",
+            "{\"Deny\":[]}",
+            "{\"deny\":[],\"deny\":[]}",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_narrower_deny_list_adds_rules_and_never_drops_one() {
+        let both = deny(&["a", "b"]).overlaid(&deny(&["b", "c"]));
+        assert_eq!(both, deny(&["a", "b", "c"]));
+        assert_eq!(deny(&["a"]).overlaid(&Permissions::Skip), Permissions::Skip);
+        assert_eq!(Permissions::Skip.overlaid(&deny(&["a"])), deny(&["a"]));
+    }
+}

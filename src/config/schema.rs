@@ -1,0 +1,124 @@
+//! The shape of config.json as types, and the JSON Schema made from them.
+//!
+//! The reader fills these same fields, one by one, so the schema cannot name another type than what is accepted.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use jiff::Timestamp;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+
+use super::interval::Interval;
+use super::permissions::Permissions;
+
+/// murmur's configuration: which workspaces have heartbeats, and when.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(title = "murmur config.json")]
+#[expect(dead_code, reason = "only its shape is used: the reader takes the file apart entry by entry")]
+struct Config {
+    /// How many beats may run at once, in all workspaces together.
+    #[schemars(default = "default_max_concurrent")]
+    max_concurrent: Option<NonZeroU32>,
+    /// The workspaces. A wrong one stops no other.
+    #[schemars(default)]
+    workspaces: Vec<WorkspaceEntry>,
+}
+
+/// A folder with a HEARTBEAT.md, or with `heartbeats/<name>/HEARTBEAT.md` for more than one. Frontmatter there
+/// overrides what is said here.
+#[derive(Debug, Default, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WorkspaceEntry {
+    /// The folder's absolute path. `~` is not expanded.
+    #[schemars(required, with = "String", regex(pattern = "^/"))]
+    pub(super) path: Option<String>,
+    /// What to call it in lists; without it, the folder's name.
+    pub(super) name: Option<String>,
+    /// How long after the last run the next one is due. Not together with `cron`.
+    pub(super) interval: Option<Interval>,
+    /// When to run, as five cron fields: minute, hour, day of month, month, weekday. Not together with `interval`.
+    #[schemars(example = "0 9 * * MON-FRI")]
+    pub(super) cron: Option<String>,
+    /// The time zone of `cron`, an IANA name; without it, the system's.
+    #[schemars(example = "Europe/Berlin")]
+    pub(super) tz: Option<String>,
+    /// How many turns a beat may take.
+    #[schemars(default = "default_max_turns")]
+    pub(super) max_turns: Option<NonZeroU32>,
+    /// How long a beat may take until it is stopped.
+    #[schemars(default = "default_timeout")]
+    pub(super) timeout: Option<Interval>,
+    /// The model; without it, the agent's own choice.
+    pub(super) model: Option<String>,
+    /// What its agents may not do. Anything but `"skip"` or a deny list is an error, and nothing runs there.
+    #[schemars(with = "Permissions", default)]
+    pub(super) permissions: Option<Permissions>,
+    /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
+    pub(super) last_run: Option<Moment>,
+    /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
+    pub(super) last_runs: Option<BTreeMap<String, Option<Moment>>>,
+}
+
+/// A time in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment(pub(super) Timestamp);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Moment {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+fn default_max_concurrent() -> u32 {
+    super::file::DEFAULT_MAX_CONCURRENT.get()
+}
+
+fn default_max_turns() -> u32 {
+    3
+}
+
+fn default_timeout() -> &'static str {
+    "5m"
+}
+
+/// The JSON Schema (draft 2020-12) of config.json.
+#[must_use]
+pub fn schema() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::file::KEYS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_schema_has_the_keys_that_the_reader_knows_each_with_its_words() {
+        let schema = schema().to_value();
+        let entry = &schema["$defs"]["WorkspaceEntry"];
+        let keys: BTreeSet<&str> =
+            entry["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, BTreeSet::from(KEYS));
+        assert_eq!(entry["required"], serde_json::json!(["path"]));
+        for (key, property) in entry["properties"].as_object().unwrap() {
+            assert!(property["description"].is_string(), "{key}: {property}");
+        }
+        assert_eq!(entry["properties"]["maxTurns"]["default"], 3);
+        assert_eq!(schema["properties"]["maxConcurrent"]["default"], 4);
+    }
+}

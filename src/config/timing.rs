@@ -1,0 +1,71 @@
+//! When a heartbeat runs: every so often, or as cron says.
+
+use std::fmt;
+
+use super::cron::{Cron, CronError, Crons};
+use super::interval::Interval;
+
+/// When a heartbeat runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Schedule {
+    /// So long after the last run.
+    Every(Interval),
+    /// At the times a cron expression names.
+    Cron(Cron),
+}
+
+/// Shown as `every 1h30m` or `cron 0 9 * * 1-5 Europe/Berlin`.
+impl fmt::Display for Schedule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every(interval) => write!(out, "every {interval}"),
+            Self::Cron(cron) => write!(out, "cron {cron}"),
+        }
+    }
+}
+
+/// Why the keys `interval`, `cron` and `tz` together make no schedule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// Two schedules.
+    #[error("both \"interval\" and \"cron\" are given; remove one of them")]
+    Both,
+    /// A zone for nothing.
+    #[error("\"tz\" is given without \"cron\"; remove it, or write \"cron\" instead of \"interval\"")]
+    ZoneAlone,
+    /// The expression or its zone.
+    #[error(transparent)]
+    Cron(#[from] CronError),
+}
+
+impl ScheduleError {
+    /// The key that the error is about.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Both | Self::Cron(CronError::Syntax { .. } | CronError::Never { .. }) => "cron",
+            Self::ZoneAlone | Self::Cron(CronError::Zone { .. }) => "tz",
+        }
+    }
+}
+
+impl Schedule {
+    /// The schedule that the three keys make, none where neither `interval` nor `cron` is given.
+    ///
+    /// # Errors
+    /// When they contradict each other, or the expression or the zone is wrong.
+    pub fn from_keys(
+        interval: Option<Interval>,
+        cron: Option<&str>,
+        tz: Option<&str>,
+        crons: &Crons,
+    ) -> Result<Option<Self>, ScheduleError> {
+        match (interval, cron, tz) {
+            (Some(_), Some(_), _) => Err(ScheduleError::Both),
+            (_, None, Some(_)) => Err(ScheduleError::ZoneAlone),
+            (None, Some(cron), tz) => Ok(Some(Self::Cron(crons.get(cron, tz)?))),
+            (Some(interval), None, None) => Ok(Some(Self::Every(interval))),
+            (None, None, None) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The configuration as it is now: read when something in it has changed, the last good one kept where it is broken.
+
+use super::places;
+use super::state::State;
+use super::upkeep::at;
+use crate::config::heartbeat::{Cache, Heartbeat};
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use crate::sys::watch::Watch;
+use jiff::tz::TimeZone;
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+use tokio::time::{Instant, Interval, interval_at};
+
+/// How often edits are looked for where the system cannot tell of them.
+const TICK: Duration = Duration::from_secs(10);
+/// How long after an edit the configuration is read: editors write in several steps.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// What is read and what is watched.
+#[derive(Debug)]
+pub struct Follow {
+    dir: DataDir,
+    cache: Cache,
+    problems: Vec<String>,
+    watch: Option<Watch>,
+    /// What the user wants.
+    wanted_tick: Option<Duration>,
+    tick: Option<Interval>,
+    reload_at: Option<Instant>,
+}
+
+/// What there may be to do.
+#[derive(Debug)]
+pub enum Edit {
+    /// Something changed; it is read soon.
+    Noticed(io::Result<()>),
+    /// It is time to read it.
+    Settled,
+    /// It is time to look for edits, and at the clock.
+    Tick,
+}
+
+impl Follow {
+    /// Nothing is read yet. `tick` is how often the user wants edits to be looked for.
+    #[must_use]
+    pub fn new(dir: DataDir, time_zone: TimeZone, tick: Option<Duration>) -> Self {
+        let cache = Cache::new(time_zone);
+        Self { dir, cache, problems: Vec::new(), watch: None, wanted_tick: tick, tick: None, reload_at: None }
+    }
+
+    /// Waits for an edit.
+    pub async fn edit(&mut self) -> Edit {
+        tokio::select! {
+            changed = changed(&mut self.watch) => Edit::Noticed(changed),
+            () = at(self.reload_at) => Edit::Settled,
+            () = ticked(&mut self.tick) => Edit::Tick,
+        }
+    }
+
+    /// An edit was noticed, or the watch broke: reads soon.
+    pub fn soon(&mut self, noticed: &io::Result<()>) {
+        if noticed.is_err() {
+            self.watch = None;
+        }
+        self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
+    }
+
+    /// Reads the configuration into `state`, and returns the problems that are new.
+    pub fn reload(&mut self, state: &mut State) -> Vec<String> {
+        self.reload_at = None;
+        let now = clock::now();
+        let problems = match self.cache.load(&self.dir.config(), now) {
+            Ok(loaded) => {
+                let problems =
+                    loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
+                self.watch(&loaded.heartbeats);
+                state.load(loaded.heartbeats, loaded.max_concurrent, now);
+                problems
+            }
+            Err(error) => {
+                if self.watch.is_none() {
+                    self.watch(&[]);
+                }
+                vec![format!("{}; until then the last good configuration counts", with_cause(&error))]
+            }
+        };
+        let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned().collect();
+        self.problems = problems;
+        new
+    }
+
+    /// Watches where edits of `heartbeats` show, or ticks where the system cannot. Each time anew: one that was not there may be there now, and
+    /// a folder may be another of its name. What changed in a new place before it was watched is read soon.
+    fn watch(&mut self, heartbeats: &[Heartbeat]) {
+        let places = places::edits(&self.dir, heartbeats);
+        let added = match &mut self.watch {
+            Some(watch) => watch.add(places),
+            None => Watch::new(places).map(|watch| {
+                self.watch = Some(watch);
+                false
+            }),
+        };
+        match added {
+            Ok(true) => self.soon(&Ok(())),
+            Ok(false) => {}
+            Err(_) => self.watch = None,
+        }
+        let every = self.wanted_tick.or_else(|| self.watch.is_none().then_some(TICK));
+        if self.tick.as_ref().map(Interval::period) != every {
+            self.tick = every.map(|every| interval_at(Instant::now() + every, every));
+        }
+    }
+
+    /// What is wrong now, with more or less than a heartbeat.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// How edits are noticed, for people.
+    #[must_use]
+    pub fn means(&self) -> &'static str {
+        if self.watch.is_some() { "watch" } else { "tick" }
+    }
+}
+
+/// An error and what the system said, in one line.
+#[must_use]
+pub fn with_cause(error: &dyn Error) -> String {
+    // What to do stands at the end of a message, so the cause goes before it.
+    let (text, cause) =
+        (error.to_string(), error.source().map(|cause| format!(": {cause}")).unwrap_or_default());
+    match text.split_once("; ") {
+        Some((what, hint)) => format!("{what}{cause}; {hint}"),
+        None => format!("{text}{cause}"),
+    }
+}
+
+/// Waits until something that is watched has changed; for ever, if nothing is.
+pub async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
+    match watch {
+        Some(watch) => watch.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn ticked(tick: &mut Option<Interval>) {
+    match tick {
+        Some(tick) => {
+            tick.tick().await;
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,114 @@
+//! The single instance: whoever holds the lock on `murmur.pid` is the daemon. Whether some PID lives proves nothing.
+
+use crate::sys::lock::{self, Lock};
+use crate::sys::paths::DataDir;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Being the daemon, until this is dropped.
+#[derive(Debug)]
+pub struct Instance {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// Becomes the daemon, or says by `None` that there is one already.
+///
+/// # Errors
+/// What the system says of the lock.
+pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
+    let path = dir.pid();
+    loop {
+        let Some(lock) = lock::try_lock(&path)? else { return Ok(None) };
+        // The last daemon may have removed the file between our opening and our locking it.
+        if !is_at(lock.file(), &path) {
+            continue;
+        }
+        // For people: whoever wants to know the PID asks the socket. So a full disk is no matter.
+        let _written = lock.file().set_len(0).and_then(|()| writeln!(lock.file(), "{}", std::process::id()));
+        return Ok(Some(Instance { path, _lock: lock }));
+    }
+}
+
+/// Whether a daemon runs.
+///
+/// # Errors
+/// What the system says of the lock.
+pub fn is_running(dir: &DataDir) -> io::Result<bool> {
+    open(dir)?.map_or(Ok(false), |file| lock::is_held(&file))
+}
+
+/// The process that is the daemon, by the kernel's list of locks: not by a number that somebody wrote down once.
+///
+/// # Errors
+/// What the system says of the lock.
+pub fn pid(dir: &DataDir) -> io::Result<Option<u32>> {
+    open(dir)?.map_or(Ok(None), |file| lock::holder(&file))
+}
+
+fn open(dir: &DataDir) -> io::Result<Option<File>> {
+    match File::open(dir.pid()) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits until no daemon runs.
+///
+/// # Errors
+/// What the system says of the lock.
+pub fn wait_until_gone(dir: &DataDir) -> io::Result<()> {
+    open(dir)?.map_or(Ok(()), |file| file.lock_shared())
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(held), Ok(found)) = (file.metadata(), path.metadata()) else { return false };
+    (held.dev(), held.ino()) == (found.dev(), found.ino())
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // Removed while the lock is still held, so that nobody's file is removed but our own.
+        let _gone = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_and_the_second_learns_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        assert!(!is_running(&dir).unwrap());
+        let first = become_daemon(&dir).unwrap().unwrap();
+        assert!(become_daemon(&dir).unwrap().is_none());
+        assert!(is_running(&dir).unwrap());
+        assert_eq!(pid(&dir).unwrap(), Some(std::process::id()));
+        drop(first);
+        assert!(!dir.pid().exists());
+        wait_until_gone(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_stale_pid_file_is_nobody_and_looking_is_not_being() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::write(dir.pid(), "1\n").unwrap();
+        let looking = File::open(dir.pid()).unwrap();
+        looking.lock_shared().unwrap();
+        assert!(!is_running(&dir).unwrap());
+        assert_eq!(pid(&dir).unwrap(), None);
+        std::thread::scope(|scope| {
+            let becoming = scope.spawn(|| become_daemon(&dir).unwrap().is_some());
+            looking.unlock().unwrap();
+            assert!(becoming.join().unwrap());
+        });
+    }
+}

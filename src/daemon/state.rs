@@ -1,0 +1,250 @@
+//! What the daemon decides, purely: heartbeats, what runs, and the time go in; what to start and when to wake
+//! come out.
+//!
+//! Never two beats of one workspace at once, never more than `max_concurrent` in all. A heartbeat that is due and
+//! cannot start stays due; it is not queued a second time, so missed times collapse into one run.
+
+use crate::config::heartbeat::{Heartbeat, HeartbeatId};
+use crate::journal::unfinished::Begun;
+use crate::schedule;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+/// Everything that bears on what is due.
+#[derive(Debug, Default)]
+pub struct State {
+    entries: Vec<Entry>,
+    running: Vec<Running>,
+    max_concurrent: usize,
+    stopping: bool,
+}
+
+/// A heartbeat and where it is in its schedule.
+#[derive(Debug)]
+pub struct Entry {
+    /// The heartbeat, as the configuration has it.
+    pub heartbeat: Heartbeat,
+    /// When it last began, as far as is known here; may be ahead of what config.json says.
+    pub last_run: Option<Timestamp>,
+    /// What the next run is counted from: the last run, or now where the clock was set back behind that.
+    anchor: Option<Timestamp>,
+    /// When it is due; `None` if never.
+    pub next: Option<Timestamp>,
+    /// Not before this, because it could not start although it was due.
+    not_before: Option<Timestamp>,
+}
+
+/// A beat that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// The beat's id.
+    pub beat: String,
+    /// Where it runs.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether this daemon started it; the others were started by hand or by a daemon before this one.
+    pub ours: bool,
+}
+
+impl Running {
+    /// The beat of `begun`, which another process runs.
+    #[must_use]
+    pub fn by_others(begun: &Begun) -> Option<Self> {
+        Some(Self {
+            beat: begun.entry.beat.clone(),
+            workspace: begun.entry.workspace.clone().into(),
+            name: begun.entry.heartbeat.clone(),
+            since: begun.entry.started()?,
+            ours: false,
+        })
+    }
+}
+
+/// A beat to start.
+#[derive(Debug)]
+pub struct Start {
+    /// It, as it counts from now on.
+    pub running: Running,
+    /// What to run.
+    pub heartbeat: Heartbeat,
+    /// The heartbeat's last run before this one.
+    pub before: Option<Timestamp>,
+}
+
+/// How long a heartbeat waits that found its workspace taken although nobody was known to be there.
+const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+impl State {
+    /// Takes a configuration. What is known of heartbeats that were there before stays known, but a last run
+    /// that its user has changed in the file since is taken from there.
+    pub fn load(&mut self, heartbeats: Vec<Heartbeat>, max_concurrent: NonZeroU32, now: Timestamp) {
+        let mut known: HashMap<HeartbeatId, Entry> =
+            self.entries.drain(..).map(|entry| (entry.heartbeat.id.clone(), entry)).collect();
+        self.entries = heartbeats
+            .into_iter()
+            .map(|heartbeat| match known.remove(&heartbeat.id) {
+                Some(old)
+                    if old.last_run == heartbeat.last_run || old.heartbeat.last_run == heartbeat.last_run =>
+                {
+                    Entry { heartbeat, ..old }.counted_from(now)
+                }
+                _ => Entry::new(heartbeat, now),
+            })
+            .collect();
+        self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
+    }
+
+    /// The clock was set: what counts from a time that has not come yet counts from now.
+    pub fn clock_set(&mut self, now: Timestamp) {
+        for entry in &mut self.entries {
+            entry.not_before = None;
+            entry.count_from(now);
+        }
+    }
+
+    /// Learns of a run that config.json does not know of yet.
+    pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) {
+        let found = self.entries.iter_mut().find(|entry| entry.is(workspace, name));
+        if let Some(entry) = found.filter(|entry| entry.last_run.is_none_or(|last| last < at)) {
+            entry.last_run = Some(at);
+            entry.anchor = Some(at);
+            entry.count_from(now);
+        }
+    }
+
+    /// config.json has this run now.
+    pub fn written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.is(workspace, name)) {
+            entry.heartbeat.last_run = Some(at);
+        }
+    }
+
+    /// What is to start now, longest due first. Each counts as running from here on.
+    pub fn start_due(&mut self, now: Timestamp, mut id: impl FnMut() -> String) -> Vec<Start> {
+        let mut started = Vec::new();
+        if self.stopping {
+            return started;
+        }
+        while self.running.len() < self.max_concurrent
+            && let Some(index) = self.longest_due(now)
+        {
+            let entry = &mut self.entries[index];
+            let before = entry.last_run.replace(now);
+            entry.anchor = Some(now);
+            entry.not_before = None;
+            entry.count_from(now);
+            let running = Running {
+                beat: id(),
+                workspace: entry.heartbeat.workspace.to_path_buf(),
+                name: entry.heartbeat.name.as_deref().map(str::to_owned),
+                since: now,
+                ours: true,
+            };
+            self.running.push(running.clone());
+            started.push(Start { running, heartbeat: entry.heartbeat.clone(), before });
+        }
+        started
+    }
+
+    /// A beat of ours is over.
+    pub fn ended(&mut self, beat: &str) {
+        self.running.retain(|running| running.beat != beat);
+    }
+
+    /// A beat of ours did not begin, since another one holds the workspace: it is due again.
+    pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
+        let index = self.running.iter().position(|running| running.beat == beat)?;
+        let running = self.running.swap_remove(index);
+        let entry =
+            self.entries.iter_mut().find(|entry| entry.is(&running.workspace, running.name.as_deref()));
+        if let Some(entry) = entry {
+            entry.last_run = before;
+            entry.anchor = before;
+            entry.count_from(now);
+            entry.not_before = now.checked_add(BUSY_PAUSE).ok();
+        }
+        Some(running)
+    }
+
+    /// The beats of others that run now.
+    pub fn others(&mut self, running: Vec<Running>) {
+        let ours: Vec<Running> = self.running.drain(..).filter(|running| running.ours).collect();
+        let theirs = running.into_iter().filter(|other| ours.iter().all(|our| our.beat != other.beat));
+        self.running = theirs.collect();
+        self.running.extend(ours);
+    }
+
+    /// No more beats.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// When to look again, if nothing happens before. `None` where only an event can change anything.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        if self.stopping || self.running.len() >= self.max_concurrent {
+            return None;
+        }
+        self.entries.iter().filter(|entry| !self.is_taken(entry)).filter_map(Entry::due).min()
+    }
+
+    /// The heartbeat that is due for longest and whose workspace is free.
+    fn longest_due(&self, now: Timestamp) -> Option<usize> {
+        let due = |(index, entry): (usize, &Entry)| Some((entry.due().filter(|at| *at <= now)?, index));
+        let free = self.entries.iter().enumerate().filter(|(_, entry)| !self.is_taken(entry));
+        free.filter_map(due).min().map(|(_, index)| index)
+    }
+
+    fn is_taken(&self, entry: &Entry) -> bool {
+        self.running.iter().any(|running| running.workspace == *entry.heartbeat.workspace)
+    }
+
+    /// The heartbeats.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What runs.
+    #[must_use]
+    pub fn running(&self) -> &[Running] {
+        &self.running
+    }
+}
+
+impl Entry {
+    fn new(heartbeat: Heartbeat, now: Timestamp) -> Self {
+        let last_run = heartbeat.last_run;
+        Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }.counted_from(now)
+    }
+
+    fn counted_from(mut self, now: Timestamp) -> Self {
+        self.count_from(now);
+        self
+    }
+
+    fn count_from(&mut self, now: Timestamp) {
+        let Some(schedule) = &self.heartbeat.schedule else {
+            self.next = None;
+            return;
+        };
+        self.anchor = schedule::anchor(schedule, self.anchor, now);
+        self.next = schedule::next_run(schedule, self.anchor);
+    }
+
+    fn due(&self) -> Option<Timestamp> {
+        self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
+    }
+
+    fn is(&self, workspace: &Path, name: Option<&str>) -> bool {
+        *self.heartbeat.workspace == *workspace && self.heartbeat.name.as_deref() == name
+    }
+}
+
+#[cfg(test)]
+mod tests;

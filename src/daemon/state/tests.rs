@@ -1,0 +1,203 @@
+use super::*;
+use crate::config::cron::Crons;
+use crate::config::interval::Interval;
+use crate::config::permissions::Permissions;
+use crate::config::timing::Schedule;
+use jiff::tz::TimeZone;
+
+fn at(text: &str) -> Timestamp {
+    format!("2026-02-03T{text}Z").parse().unwrap()
+}
+
+fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option<&str>) -> Heartbeat {
+    let workspace = Path::new(workspace);
+    Heartbeat {
+        id: HeartbeatId::new(workspace, name),
+        workspace: workspace.into(),
+        name: name.map(Into::into),
+        title: "".into(),
+        description: None,
+        file: workspace.join("HEARTBEAT.md"),
+        schedule: Some(Schedule::Every(Interval::from_secs(minutes * 60).unwrap())),
+        max_turns: NonZeroU32::new(3).unwrap(),
+        timeout: Interval::from_secs(300).unwrap(),
+        model: None,
+        permissions: Permissions::default(),
+        problem: None,
+        last_run: last_run.map(at),
+    }
+}
+
+fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> State {
+    let mut state = State::default();
+    state.load(heartbeats, NonZeroU32::new(max_concurrent).unwrap(), at(now));
+    state
+}
+
+/// What starts at `now`, by workspace and name; the beats are called after them.
+fn starts(state: &mut State, now: &str) -> Vec<String> {
+    let mut count = 0;
+    let started = state.start_due(at(now), || {
+        count += 1;
+        format!("{now}#{count}")
+    });
+    let named = |start: &Start| match &start.heartbeat.name {
+        Some(name) => format!("{}::{name}", start.running.workspace.display()),
+        None => start.running.workspace.display().to_string(),
+    };
+    started.iter().map(named).collect()
+}
+
+#[test]
+fn a_heartbeat_that_never_ran_is_due_and_then_waits_its_interval() {
+    let mut state = state(4, vec![heartbeat("/a", None, 30, None)], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    state.ended("10:00:00#1");
+    assert_eq!(state.wake_at(), Some(at("10:30:00")));
+    assert!(starts(&mut state, "10:29:59").is_empty());
+    assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
+}
+
+#[test]
+fn missed_times_are_one_run() {
+    let mut state = state(4, vec![heartbeat("/a", None, 30, Some("01:00:00"))], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    state.ended("10:00:00#1");
+    assert!(starts(&mut state, "10:00:01").is_empty());
+}
+
+#[test]
+fn one_workspace_has_one_beat_at_a_time_and_what_is_due_waits_without_queueing() {
+    let own = heartbeat("/a", None, 30, None);
+    let nightly = heartbeat("/a", Some("nightly"), 30, None);
+    let mut state = state(4, vec![own, nightly], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    assert_eq!(state.wake_at(), None, "nothing can start before the beat ends");
+    assert!(starts(&mut state, "11:10:00").is_empty());
+    state.ended("10:00:00#1");
+    assert_eq!(starts(&mut state, "11:10:01"), ["/a::nightly"]);
+    state.ended("11:10:01#1");
+    assert_eq!(starts(&mut state, "11:10:02"), ["/a"]);
+    state.ended("11:10:02#1");
+    assert!(starts(&mut state, "11:10:03").is_empty());
+}
+
+#[test]
+fn the_cap_is_kept_and_who_is_due_longest_goes_first() {
+    let times = [("/a", "09:20:00"), ("/b", "09:00:00"), ("/c", "09:10:00")];
+    let heartbeats = times.map(|(path, last)| heartbeat(path, None, 30, Some(last)));
+    let mut state = state(2, heartbeats.to_vec(), "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/b", "/c"]);
+    assert!(starts(&mut state, "10:00:01").is_empty());
+    assert_eq!(state.wake_at(), None);
+    state.ended("10:00:00#1");
+    assert_eq!(starts(&mut state, "10:00:02"), ["/a"]);
+}
+
+#[test]
+fn a_beat_of_somebody_else_holds_its_workspace_and_counts() {
+    let mut state =
+        state(2, vec![heartbeat("/a", None, 30, None), heartbeat("/b", None, 30, None)], "10:00:00");
+    let other = Running {
+        beat: "by hand".to_owned(),
+        workspace: "/a".into(),
+        name: None,
+        since: at("09:59:00"),
+        ours: false,
+    };
+    state.ran(Path::new("/a"), None, other.since, at("10:00:00"));
+    state.others(vec![other]);
+    assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
+    state.others(Vec::new());
+    assert_eq!(state.running().len(), 1, "ours is not forgotten with the others");
+    assert!(starts(&mut state, "10:00:01").is_empty());
+    assert_eq!(starts(&mut state, "10:29:00"), ["/a"]);
+}
+
+#[test]
+fn a_workspace_found_busy_is_due_again_after_a_pause() {
+    let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:00:00"))], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    assert!(state.found_busy("10:00:00#1", Some(at("09:00:00")), at("10:00:00")).is_some());
+    assert_eq!(state.entries()[0].last_run, Some(at("09:00:00")));
+    assert!(starts(&mut state, "10:00:00").is_empty());
+    assert_eq!(state.wake_at(), Some(at("10:00:01")));
+    assert_eq!(starts(&mut state, "10:00:01"), ["/a"]);
+}
+
+#[test]
+fn an_edit_of_the_schedule_counts_and_what_is_known_stays() {
+    let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    state.ended("10:00:00#1");
+    // config.json does not have the last run yet.
+    state.load(vec![heartbeat("/a", None, 10, None)], NonZeroU32::MIN, at("10:05:00"));
+    assert!(starts(&mut state, "10:05:00").is_empty());
+    assert_eq!(state.wake_at(), Some(at("10:10:00")));
+}
+
+#[test]
+fn our_own_writing_of_a_last_run_is_no_edit() {
+    let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    state.ended("10:00:00#1");
+    state.written(Path::new("/a"), None, at("10:00:00"));
+    assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
+    state.ended("10:30:00#1");
+    // The file still has the run before.
+    state.load(vec![heartbeat("/a", None, 30, Some("10:00:00"))], NonZeroU32::MIN, at("10:31:00"));
+    assert!(starts(&mut state, "10:31:00").is_empty());
+}
+
+#[test]
+fn a_last_run_that_its_user_takes_out_makes_the_heartbeat_due() {
+    let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:50:00"))], "10:00:00");
+    assert!(starts(&mut state, "10:00:00").is_empty());
+    state.load(vec![heartbeat("/a", None, 30, None)], NonZeroU32::MIN, at("10:00:01"));
+    assert_eq!(starts(&mut state, "10:00:01"), ["/a"]);
+}
+
+#[test]
+fn a_clock_set_back_neither_fires_twice_nor_starves() {
+    let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
+    assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+    state.ended("10:00:00#1");
+    state.clock_set(at("08:00:00"));
+    assert!(starts(&mut state, "08:00:00").is_empty());
+    assert_eq!(state.wake_at(), Some(at("08:30:00")));
+    // A reload does not push it further away.
+    state.load(vec![heartbeat("/a", None, 30, None)], NonZeroU32::MIN, at("08:20:00"));
+    assert_eq!(starts(&mut state, "08:30:00"), ["/a"]);
+}
+
+#[test]
+fn a_cron_time_that_was_missed_comes_once() {
+    let crons = Crons::new(TimeZone::UTC);
+    let schedule = Schedule::Cron(crons.get("0 * * * *", None).unwrap());
+    let hourly = Heartbeat { schedule: Some(schedule), ..heartbeat("/a", None, 1, Some("06:30:00")) };
+    let mut state = state(2, vec![hourly], "10:15:00");
+    assert_eq!(starts(&mut state, "10:15:00"), ["/a"]);
+    state.ended("10:15:00#1");
+    assert_eq!(state.wake_at(), Some(at("11:00:00")));
+}
+
+#[test]
+fn without_a_schedule_nothing_starts_and_a_stopping_daemon_starts_nothing() {
+    let never = Heartbeat { schedule: None, ..heartbeat("/a", None, 1, None) };
+    let mut state = state(2, vec![never, heartbeat("/b", None, 1, None)], "10:00:00");
+    state.stop();
+    assert!(starts(&mut state, "10:00:00").is_empty());
+    assert_eq!(state.wake_at(), None);
+}
+
+#[test]
+fn ten_thousand_due_at_once_are_decided_quickly_enough_to_test() {
+    let heartbeats = (0..10_000).map(|n| heartbeat(&format!("/{n}"), None, 30, None)).collect();
+    let mut state = state(4, heartbeats, "10:00:00");
+    for round in 0..20 {
+        let started = state.start_due(at("10:00:00"), || format!("{round}"));
+        assert_eq!(state.running().len(), 4);
+        assert_eq!(started.len(), 4);
+        state.ended(&format!("{round}"));
+    }
+}

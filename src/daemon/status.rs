@@ -1,0 +1,114 @@
+//! What `murmur status` says: the daemon, if one runs, and every heartbeat. One documented object (docs/json.md).
+
+use super::state::{Entry, Running, State};
+use crate::outcome::Kind;
+use crate::sys::clock::rfc3339;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// All of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The daemon; `null` if none runs.
+    pub daemon: Option<Daemon>,
+    /// What is wrong with more than one heartbeat: config.json, the journal.
+    pub problems: Vec<String>,
+    /// Journal lines that wait for room on the disk.
+    pub waiting_lines: usize,
+    /// Every heartbeat, in the order of config.json.
+    pub heartbeats: Vec<HeartbeatStatus>,
+}
+
+/// The daemon.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Daemon {
+    /// Its process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// RFC 3339.
+    pub started_at: String,
+    /// Seconds.
+    pub uptime_seconds: i64,
+    /// How it learns of edits: `watch`, or `tick` where files cannot be watched.
+    pub edits: String,
+}
+
+/// One heartbeat.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatStatus {
+    /// The workspace's path, or `path::heartbeats/<name>/HEARTBEAT.md`.
+    pub id: String,
+    /// The workspace's path.
+    pub workspace: String,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// The heartbeat's title for people.
+    pub title: String,
+    /// `every 30m`, or the cron expression and its time zone; `null` if it has none.
+    pub schedule: Option<String>,
+    /// RFC 3339.
+    pub last_run: Option<String>,
+    /// What came of the last beat in the journal.
+    pub last: Option<Last>,
+    /// RFC 3339; in the past if it is due, 1970 if it never ran.
+    pub next_run: Option<String>,
+    /// The beat that runs now.
+    pub running: Option<Now>,
+    /// Whether it is due and waits for another beat to end.
+    pub waiting: bool,
+    /// Why it cannot do its work.
+    pub problem: Option<String>,
+}
+
+/// A heartbeat's last beat.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Last {
+    /// What came of it.
+    pub outcome: Kind,
+    /// When it ended, RFC 3339.
+    pub ended_at: String,
+    /// Its summary or its error.
+    pub text: Option<String>,
+}
+
+/// A beat that runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Now {
+    /// The beat's id.
+    pub beat: String,
+    /// RFC 3339.
+    pub since: String,
+}
+
+/// Every heartbeat of `state`, as of `now`; what the journal knows is not in it yet.
+#[must_use]
+pub fn heartbeats(state: &State, now: Timestamp) -> Vec<HeartbeatStatus> {
+    state.entries().iter().map(|entry| heartbeat(entry, state.running(), now)).collect()
+}
+
+fn heartbeat(entry: &Entry, running: &[Running], now: Timestamp) -> HeartbeatStatus {
+    let heartbeat = &entry.heartbeat;
+    let here = |running: &&Running| {
+        running.workspace == *heartbeat.workspace && running.name.as_deref() == heartbeat.name.as_deref()
+    };
+    let running = running.iter().find(here);
+    HeartbeatStatus {
+        id: heartbeat.id.to_string(),
+        workspace: heartbeat.workspace.display().to_string(),
+        name: heartbeat.name.as_deref().map(str::to_owned),
+        title: heartbeat.title.to_string(),
+        schedule: heartbeat.schedule.as_ref().map(ToString::to_string),
+        last_run: entry.last_run.map(rfc3339),
+        last: None,
+        next_run: entry.next.map(rfc3339),
+        running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
+        waiting: running.is_none() && entry.next.is_some_and(|next| next <= now),
+        problem: heartbeat.problem.as_ref().map(ToString::to_string),
+    }
+}

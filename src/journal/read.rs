@@ -1,0 +1,339 @@
+//! Reading the journal newest first, from the end of the file, so that a long past costs nothing.
+
+use super::entry::Entry;
+use jiff::Timestamp;
+use memchr::{memmem, memrchr};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// How much is read at once, in bytes: as much as stays in a core's cache until it is searched.
+const BLOCK: usize = 256 << 10;
+
+/// The lines of a file, newest first, without their newlines. A last line without a newline is still being
+/// written and is left out.
+pub struct Backward {
+    file: Option<File>,
+    /// Where in the file `block` starts.
+    start: u64,
+    /// Room for what is read, which its first `filled` bytes hold until it is handed out.
+    block: Vec<u8>,
+    filled: usize,
+    /// Blocks that do not hold this are passed over as a whole.
+    needle: Option<memmem::Finder<'static>>,
+}
+
+impl Backward {
+    /// Reads the file at `path`. One that does not exist has no lines.
+    ///
+    /// # Errors
+    /// What the system says of opening it.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = match File::open(path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let length = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|found| found.len()))?;
+        Ok(Self { file, start: length, block: Vec::new(), filled: 0, needle: None })
+    }
+
+    /// Reads only what stands before the byte `end`. To be called before the first line is asked for.
+    #[must_use]
+    pub fn until(mut self, end: u64) -> Self {
+        self.start = self.start.min(end);
+        self
+    }
+
+    /// Hands out only lines that hold `needle`. To be called before the first line is asked for.
+    #[must_use]
+    pub fn holding(mut self, needle: &str) -> Self {
+        self.needle = Some(memmem::Finder::new(needle.as_bytes()).into_owned());
+        self
+    }
+
+    /// The next older line.
+    ///
+    /// # Errors
+    /// What the system says of reading.
+    pub fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            // What is filled ends with the newline of the line to hand out next.
+            let body = &self.block[..self.filled.saturating_sub(1)];
+            match memrchr(b'\n', body) {
+                Some(before) => {
+                    let line = self.block[before + 1..body.len()].to_vec();
+                    self.filled = before + 1;
+                    if self.wants(&line) {
+                        return Ok(Some(line));
+                    }
+                }
+                None if self.start == 0 => {
+                    let line = body.to_vec();
+                    let whole = self.filled > 0;
+                    self.filled = 0;
+                    return Ok((whole && self.wants(&line)).then_some(line));
+                }
+                None => self.read_before()?,
+            }
+        }
+    }
+
+    fn wants(&self, line: &[u8]) -> bool {
+        self.needle.as_ref().is_none_or(|needle| needle.find(line).is_some())
+    }
+
+    /// Puts what stands before the block in front of it.
+    fn read_before(&mut self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let kept = self.filled;
+        let size = usize::try_from(self.start).unwrap_or(usize::MAX).min(BLOCK.max(kept));
+        let start = self.start - size as u64;
+        if self.block.len() < size + kept {
+            self.block.resize(size + kept, 0);
+        }
+        self.block.copy_within(..kept, size);
+        file.read_exact_at(&mut self.block[..size], start)?;
+        self.start = start;
+        self.filled = size + kept;
+        if kept == 0 {
+            self.filled = memrchr(b'\n', &self.block[..size]).map_or(0, |newline| newline + 1);
+        }
+        self.pass_over();
+        Ok(())
+    }
+
+    /// Where no line of the block holds the needle, keeps only the beginning, whose line starts before it.
+    fn pass_over(&mut self) {
+        let Some(needle) = &self.needle else { return };
+        let filled = &self.block[..self.filled];
+        if needle.find(filled).is_none()
+            && let Some(first_newline) = memchr::memchr(b'\n', filled)
+        {
+            self.filled = first_newline + 1;
+        }
+    }
+}
+
+/// Which entries are wanted.
+#[derive(Debug, Default, Clone)]
+pub struct Filter {
+    /// Only this workspace, by its path as it stands in the journal.
+    pub workspace: Option<String>,
+    /// Only this outcome.
+    pub outcome: Option<crate::outcome::Kind>,
+    /// Only beats that ended at this time or later.
+    pub since: Option<Timestamp>,
+}
+
+impl Filter {
+    /// Whether `entry` is wanted.
+    #[must_use]
+    pub fn takes(&self, entry: &Entry) -> bool {
+        self.workspace.as_ref().is_none_or(|workspace| *workspace == entry.workspace)
+            && self.outcome.is_none_or(|outcome| outcome == entry.outcome)
+            && self.since.is_none_or(|since| entry.ended().is_none_or(|ended| ended >= since))
+    }
+
+    /// What every line that is wanted holds, and most others do not, to pass over them without parsing. The journal
+    /// is written by this program alone, so that the spelling is known.
+    fn needle(&self) -> Option<String> {
+        let whole = match (&self.workspace, self.outcome) {
+            (Some(workspace), _) => serde_json::to_string(workspace).ok()?,
+            (None, Some(outcome)) => format!("\"outcome\":\"{outcome}\""),
+            (None, None) => return None,
+        };
+        let start = whole.len().saturating_sub(NEEDLE);
+        (start..).find_map(|start| whole.get(start..)).map(str::to_owned)
+    }
+}
+
+/// The longest needle that `memmem` looks for with vector instructions alone, in bytes. The end of a path says most.
+const NEEDLE: usize = 16;
+
+/// An entry and the line it came from.
+pub type Found = (Entry, Vec<u8>);
+
+/// How many entries in a row have to be too old until the search is given up: a line that was written late, after a
+/// crash or a full disk, is older than those before it.
+const OLDER_IN_A_ROW: usize = 1000;
+
+/// The entries of a journal, newest first, back to a time and a little further. Lines that are no entries are passed
+/// over.
+pub struct Entries {
+    lines: Backward,
+    since: Option<Timestamp>,
+    older: usize,
+}
+
+impl Entries {
+    /// The entries of `lines`. Goes on until nothing that ended at `since` or later is to be expected, or to the
+    /// journal's beginning.
+    #[must_use]
+    pub fn new(lines: Backward, since: Option<Timestamp>) -> Self {
+        Self { lines, since, older: 0 }
+    }
+
+    /// The next older entry, of those whose line `wants` takes; it may be older than what is looked for.
+    ///
+    /// # Errors
+    /// What the system says of reading.
+    pub fn next_entry(&mut self, mut wants: impl FnMut(&[u8]) -> bool) -> io::Result<Option<Found>> {
+        while self.older < OLDER_IN_A_ROW
+            && let Some(line) = self.lines.next_line()?
+        {
+            if !wants(&line) {
+                continue;
+            }
+            let Ok(entry) = serde_json::from_slice::<Entry>(&line) else { continue };
+            let is_older = self.since.zip(entry.ended()).is_some_and(|(since, ended)| ended < since);
+            self.older = if is_older { self.older + 1 } else { 0 };
+            return Ok(Some((entry, line)));
+        }
+        Ok(None)
+    }
+}
+
+/// The newest `most` entries before the byte `end` that `filter` takes, oldest first.
+///
+/// # Errors
+/// What the system says of reading.
+pub fn newest(path: &Path, end: u64, filter: &Filter, most: usize) -> io::Result<Vec<Found>> {
+    let mut lines = Backward::open(path)?.until(end);
+    if let Some(needle) = filter.needle() {
+        lines = lines.holding(&needle);
+    }
+    let mut entries = Entries::new(lines, filter.since);
+    let mut found = Vec::new();
+    while found.len() < most
+        && let Some((entry, line)) = entries.next_entry(|_| true)?
+    {
+        if filter.takes(&entry) {
+            found.push((entry, line));
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// The workspace of a journal line as it stands there, quotes and escapes and all, without parsing the line.
+#[must_use]
+pub fn raw_workspace(line: &[u8]) -> Option<&[u8]> {
+    const KEY: &[u8] = b"\"workspace\":\"";
+    let start = memmem::find(line, KEY)? + KEY.len();
+    let mut end = start;
+    loop {
+        end += memchr::memchr2(b'"', b'\\', line.get(end..)?)?;
+        match line[end] {
+            b'"' => return line.get(start - 1..=end),
+            _ => end += 2,
+        }
+    }
+}
+
+impl Entry {
+    /// When the beat started, if the line says so in a way that can be read.
+    #[must_use]
+    pub fn started(&self) -> Option<Timestamp> {
+        self.ts.parse().ok()
+    }
+
+    /// When it ended.
+    #[must_use]
+    pub fn ended(&self) -> Option<Timestamp> {
+        let lasted = jiff::SignedDuration::from_millis(i64::try_from(self.duration_ms).ok()?);
+        self.started()?.checked_add(lasted).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn backward(text: &[u8], needle: Option<&str>) -> Vec<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        std::fs::write(&path, text).unwrap();
+        let mut lines = Backward::open(&path).unwrap();
+        if let Some(needle) = needle {
+            lines = lines.holding(needle);
+        }
+        std::iter::from_fn(|| lines.next_line().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_workspace_is_found_as_it_is_written() {
+        let workspace =
+            |line: &str| raw_workspace(line.as_bytes()).map(|raw| String::from_utf8(raw.to_vec()).unwrap());
+        assert_eq!(workspace(r#"{"ts":"x","workspace":"/a b","outcome":"ok"}"#).unwrap(), r#""/a b""#);
+        assert_eq!(workspace(r#"{"workspace":"/a\"\\","outcome":"ok"}"#).unwrap(), r#""/a\"\\""#);
+        assert_eq!(workspace(r#"{"workspace":"/a"#), None);
+        assert_eq!(workspace(r#"{"workspace":"/a\"#), None);
+        assert_eq!(workspace("{}"), None);
+    }
+
+    #[test]
+    fn a_line_that_came_late_hides_none_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let line = |at: &str| {
+            format!(r#"{{"ts":"2026-02-03T{at}Z","workspace":"/w","outcome":"ok","durationMs":0}}"#) + "\n"
+        };
+        std::fs::write(&path, line("09:40:00") + &line("09:50:00") + &line("08:30:00") + &line("09:55:00"))
+            .unwrap();
+        let filter = Filter { since: Some("2026-02-03T09:00:00Z".parse().unwrap()), ..Filter::default() };
+        let found = newest(&path, u64::MAX, &filter, 20).unwrap();
+        let times: Vec<&str> = found.iter().map(|(entry, _)| &entry.ts[11..16]).collect();
+        assert_eq!(times, ["09:40", "09:50", "09:55"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_has_no_lines() {
+        assert!(Backward::open(Path::new("/nonexistent/journal")).unwrap().next_line().unwrap().is_none());
+    }
+
+    #[test]
+    fn lines_longer_than_a_block_and_lines_still_being_written() {
+        let long = "x".repeat(3 * BLOCK + 7);
+        let text = format!("first\n{long}\nlast\ntorn");
+        let lines = backward(text.as_bytes(), None);
+        assert_eq!(lines, [b"last".to_vec(), long.into_bytes(), b"first".to_vec()]);
+    }
+
+    #[test]
+    fn a_workspace_is_found_by_the_end_of_its_path_and_told_from_those_that_end_alike() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let line = |workspace: &str| {
+            format!(
+                "{{\"ts\":\"2026-02-03T10:00:00Z\",\"workspace\":{workspace:?},\"outcome\":\"ok\",\"durationMs\":1}}\n"
+            )
+        };
+        let workspaces = ["/w", "/a/größe-größe-größe", "/b/größe-größe-größe", "/größe-größe-größe"];
+        std::fs::write(&path, workspaces.map(line).concat()).unwrap();
+        for workspace in workspaces {
+            let filter = Filter { workspace: Some(workspace.to_owned()), ..Filter::default() };
+            let found = newest(&path, u64::MAX, &filter, 20).unwrap();
+            assert_eq!(found.iter().map(|(entry, _)| &entry.workspace).collect::<Vec<_>>(), [workspace]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn backward_is_forward_reversed(lines in prop::collection::vec("[ab]{0,9}", 0..40), torn in "[ab]{0,3}") {
+            let mut text = String::new();
+            for line in &lines {
+                text.push_str(line);
+                text.push('\n');
+            }
+            text.push_str(&torn);
+            let mut expected: Vec<Vec<u8>> = lines.iter().rev().map(|line| line.clone().into_bytes()).collect();
+            prop_assert_eq!(backward(text.as_bytes(), None), expected.clone());
+            expected.retain(|line| memmem::find(line, b"ab").is_some());
+            prop_assert_eq!(backward(text.as_bytes(), Some("ab")), expected);
+        }
+    }
+}

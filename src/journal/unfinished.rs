@@ -1,0 +1,264 @@
+//! Beats that have begun and are not in the journal: one file each in `beats/`, locked by the process that runs it.
+//!
+//! The lock ends with its holder, so a record that can be locked belongs to a dead process. The file is as large
+//! from the start as its line will ever need, so that the line can be kept in it when the disk is full.
+
+use super::append;
+use super::entry::Entry;
+use super::read::{Backward, Entries};
+use crate::agent::invocation::AGENT_VARIABLE;
+use crate::sys::{atomic, lock, process};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The size of a record, in bytes: room for any line without turns.
+const SIZE: usize = 16 << 10;
+
+/// What is known of a beat that has begun.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Begun {
+    /// The process that runs it.
+    pub pid: u32,
+    /// Its journal line as it would be if that process died now, or as it is when it could not be written.
+    pub entry: Entry,
+    /// Whether `entry` is what came of the beat, and only waits for room in the journal.
+    pub over: bool,
+    /// Whether a daemon started it, and whoever stops that daemon's successor means it too.
+    #[serde(default)]
+    pub scheduled: bool,
+}
+
+/// The record of a beat that this process runs.
+#[derive(Debug)]
+pub struct Record {
+    path: PathBuf,
+    file: File,
+}
+
+impl Record {
+    /// Records that a beat has begun. `folder` is made where it does not exist.
+    ///
+    /// # Errors
+    /// What the system says, for example that the disk is full.
+    pub fn create(folder: &Path, begun: &Begun) -> io::Result<Self> {
+        atomic::create_private_folder(folder)?;
+        // Locked before it gets its name, so that nobody takes it for a dead process's.
+        let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        temporary.as_file().lock()?;
+        temporary.write_all(&padded(begun)?)?;
+        temporary.as_file().sync_data()?;
+        let path = folder.join(format!("{}.json", begun.entry.beat));
+        let file = temporary.persist(&path).map_err(|failed| failed.error)?;
+        Ok(Self { path, file })
+    }
+
+    /// Moves the beat to the journal: appends `entry` there and removes the record. Where the journal has no room
+    /// the line is kept in the record, without its turns, and goes to the journal when [`recover`] finds it.
+    ///
+    /// # Errors
+    /// Why the journal could not be written. The line is kept all the same if `Err` holds [`Kept::InRecord`].
+    pub fn finish(self, journal: &Path, entry: &Entry) -> Result<(), (io::Error, Kept)> {
+        let appended = append::append(journal, entry);
+        let Err(error) = appended else {
+            let _stays_and_is_recovered = std::fs::remove_file(&self.path);
+            return Ok(());
+        };
+        let begun = Begun {
+            pid: std::process::id(),
+            entry: Entry { turns: None, ..entry.clone() },
+            over: true,
+            scheduled: false,
+        };
+        let kept = padded(&begun).and_then(|text| self.file.write_all_at(&text, 0));
+        Err((error, if kept.is_ok() { Kept::InRecord } else { Kept::Nowhere }))
+    }
+}
+
+/// Where a line is that the journal had no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// In the beat's record; the next recovery moves it to the journal.
+    InRecord,
+    /// Nowhere on disk: whoever has it must say it.
+    Nowhere,
+}
+
+fn padded(begun: &Begun) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(begun)?;
+    if text.len() >= SIZE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    text.resize(SIZE - 1, b' ');
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// What `beats/` holds.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Beats that are running now.
+    pub running: Vec<Begun>,
+    /// Beats whose process died, or whose line waits for room.
+    pub dead: Vec<(PathBuf, Begun)>,
+}
+
+/// Looks through `folder`. Records that cannot be read are passed over: they are being written or removed.
+///
+/// # Errors
+/// What the system says of reading the folder. One that does not exist is empty.
+pub fn survey(folder: &Path) -> io::Result<Survey> {
+    let mut survey = Survey::default();
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(survey),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let path = entry?.path();
+        // A record gets its name when it is locked and whole; before that it is none.
+        if path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b".")) {
+            continue;
+        }
+        let Ok(file) = File::open(&path) else { continue };
+        let Ok(held) = lock::is_held(&file) else { continue };
+        let mut text = Vec::new();
+        let Ok(_) = io::Read::read_to_end(&mut &file, &mut text) else { continue };
+        match serde_json::from_slice::<Begun>(&text) {
+            Ok(begun) if !held => survey.dead.push((path, begun)),
+            Ok(begun) => survey.running.push(begun),
+            Err(_) => {}
+        }
+    }
+    survey.running.sort_by(|one, other| one.entry.beat.cmp(&other.entry.beat));
+    survey.dead.sort_by(|(_, one), (_, other)| one.entry.beat.cmp(&other.entry.beat));
+    Ok(survey)
+}
+
+/// Gives every dead beat of `folder` its line in `journal`, exactly once, and returns how many still wait because
+/// the journal has no room.
+///
+/// # Errors
+/// What the system says of reading.
+pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usize> {
+    let mut waiting = 0;
+    for (path, mut begun) in survey(folder)?.dead {
+        // Whoever holds the lock is the one that recovers; a record that is gone was recovered by another.
+        let Ok(file) = File::open(&path) else { continue };
+        if !lock::try_take(&file)? || !path.exists() {
+            continue;
+        }
+        if !begun.over {
+            // Its agent died with its process; what the agent had started may still run.
+            process::kill_marked(AGENT_VARIABLE, &begun.entry.agent);
+            // Until its death was noticed: nobody knows better.
+            let lasted = begun.entry.started().map(|started| now.duration_since(started).as_millis());
+            begun.entry.duration_ms = lasted.and_then(|lasted| u64::try_from(lasted).ok()).unwrap_or(0);
+        }
+        let written = has_line(journal, &begun.entry)? || append::append(journal, &begun.entry).is_ok();
+        if written {
+            std::fs::remove_file(&path)?;
+        } else {
+            waiting += 1;
+        }
+    }
+    Ok(waiting)
+}
+
+/// Whether `entry`'s beat has a line in `journal`, or a record in `folder` from which it will get one.
+///
+/// # Errors
+/// What the system says of reading.
+pub fn is_known(folder: &Path, journal: &Path, entry: &Entry) -> io::Result<bool> {
+    Ok(has_line(journal, entry)? || folder.join(format!("{}.json", entry.beat)).exists())
+}
+
+/// Whether the journal has a line of this beat already: its process died after writing it.
+fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
+    let mut entries = Entries::new(Backward::open(journal)?, entry.started());
+    while let Some((found, _)) = entries.next_entry(|_| true)? {
+        if found.beat == entry.beat {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Kind;
+
+    fn begun(beat: &str) -> Begun {
+        let entry = Entry {
+            ts: "2026-02-03T10:00:00Z".to_owned(),
+            workspace: "/w".to_owned(),
+            outcome: Kind::Error,
+            duration_ms: 0,
+            summary: None,
+            error: Some("died".to_owned()),
+            turns: None,
+            beat: beat.to_owned(),
+            heartbeat: None,
+            agent: "w-1".to_owned(),
+            session_id: None,
+            cost_usd: None,
+            num_turns: None,
+            exit: None,
+            timed_out: false,
+            denials: Vec::new(),
+        };
+        Begun { pid: 1, entry, over: false, scheduled: true }
+    }
+
+    #[test]
+    fn a_running_beat_is_seen_and_a_finished_one_is_in_the_journal_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
+        let record = Record::create(&beats, &begun("one")).unwrap();
+        assert_eq!(survey(&beats).unwrap().running.len(), 1);
+        assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        record.finish(&journal, &begun("one").entry).unwrap();
+        assert_eq!(std::fs::read_dir(&beats).unwrap().count(), 0);
+        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_dead_process_leaves_one_line_however_often_one_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
+        drop(Record::create(&beats, &begun("one")).unwrap());
+        for _ in 0..3 {
+            assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        }
+        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_process_that_died_after_its_line_gets_no_second_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
+        drop(Record::create(&beats, &begun("one")).unwrap());
+        append::append(&journal, &begun("one").entry).unwrap();
+        recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_line_the_journal_has_no_room_for_waits_in_the_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
+        let record = Record::create(&beats, &begun("one")).unwrap();
+        let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
+        let (error, kept) = record.finish(Path::new("/dev/full"), &done).unwrap_err();
+        assert_eq!((error.kind(), kept), (io::ErrorKind::StorageFull, Kept::InRecord));
+        assert_eq!(recover(&beats, Path::new("/dev/full"), Timestamp::UNIX_EPOCH).unwrap(), 1);
+        assert!(survey(&beats).unwrap().dead[0].1.over);
+        assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        assert_eq!(std::fs::read_to_string(&journal).unwrap(), done.line().unwrap());
+    }
+}

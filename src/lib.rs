@@ -1,0 +1,37 @@
+//! murmur runs coding agents unattended and tells honestly how it went.
+//!
+//! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one scheduled prompt of it, a *beat* one
+//! run of a heartbeat: it ends in an *outcome*, `ok`, `attention` or `error`, and in one line of the journal.
+//!
+//! # How data flows
+//!
+//! `config` → `schedule` (what is due) → `agent` (prompt and invocation) → a process → bytes → events →
+//! `outcome` → `journal`. `beat` is that flow on one screen; `daemon` decides when it runs; `cli` is the door.
+//!
+//! # The map
+//!
+//! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
+//!
+//! - `sys`: clock, atomic files, locks, process trees, sockets, wake-ups; the only unsafe code, the only clock
+//! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats
+//! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
+//! - `permit`: the deny list
+//! - `agent`: prompt, invocation, events, the stream parser, a running agent process
+//! - `replay`: fixtures: recording a run, scrubbing it, playing it back
+//! - `outcome`: pure: how a run ended and what it said → ok, attention or error
+//! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
+//! - `beat`: one beat from prompt to journal line
+//! - `daemon`: the event loop (state × event → state + effects), the socket, the single instance
+//! - `cli`: one small file a command: parse, call, print
+
+pub mod agent;
+pub mod beat;
+pub mod cli;
+pub mod config;
+pub mod daemon;
+pub mod journal;
+pub mod outcome;
+pub mod permit;
+pub mod replay;
+pub mod schedule;
+pub mod sys;

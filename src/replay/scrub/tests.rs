@@ -1,0 +1,121 @@
+//! What is replaced, what is left, what is refused.
+
+use super::*;
+use crate::replay::{End, FORMAT};
+
+fn identity() -> Identity {
+    Identity {
+        cwd: vec!["/home/alice/work/shop".into()],
+        home: vec!["/home/alice".into()],
+        user: Some("alice".into()),
+        env: vec![("SHOP_TOKEN".into(), "hunter2-and-more".into()), ("SHORT_KEY".into(), "abc".into())],
+    }
+}
+
+fn fixture(stdout: &[u8]) -> Fixture {
+    let run = Run {
+        format: FORMAT,
+        program: "claude".into(),
+        version: String::new(),
+        argv: vec![],
+        cwd: "/home/alice/work/shop".into(),
+        env: Default::default(),
+        end: End::Code(0),
+        duration_ms: 1,
+    };
+    Fixture { run, stdin: vec![], stdout: stdout.into(), stderr: vec![], times: vec![] }
+}
+
+fn scrubbed(stdout: &str) -> String {
+    let clean = scrub(&fixture(stdout.as_bytes()), &identity()).unwrap();
+    String::from_utf8(clean.stdout).unwrap()
+}
+
+#[test]
+fn an_id_has_the_same_placeholder_everywhere() {
+    let (one, two) = ("3e19ede8-a163-47b1-8bae-e239447492bb", "e7d7d954-105e-4857-b1c6-16e52d1e4ad6");
+    let mut raw = fixture(format!("{{\"session_id\":\"{two}\",\"text\":\"\\n{one}\"}}").as_bytes());
+    raw.stdin = one.as_bytes().to_vec();
+    raw.run.argv = vec![format!("--resume={two}"), one.to_uppercase()];
+    let clean = scrub(&raw, &identity()).unwrap();
+    let placeholder = |n: usize| format!("00000000-0000-4000-8000-{n:012}");
+    assert_eq!(clean.stdin, placeholder(1).as_bytes());
+    let stdout = format!("{{\"session_id\":\"{}\",\"text\":\"\\n{}\"}}", placeholder(2), placeholder(1));
+    assert_eq!(clean.stdout, stdout.as_bytes());
+    assert_eq!(clean.run.argv, [format!("--resume={}", placeholder(2)), placeholder(1)]);
+    assert_eq!(clean.run.cwd, "/workspace");
+}
+
+#[test]
+fn places_times_and_measures_become_stable() {
+    for (raw, clean) in [
+        ("\"cwd\":\"/home/alice/work/shop\"", "\"cwd\":\"/workspace\""),
+        (r"text\n/home/alice/work/shop/a.rs", r"text\n/workspace/a.rs"),
+        ("/home/alice/work/shop2", "/home/user/work/shop2"),
+        ("projects/-home-alice-work-shop/x", "projects/-workspace/x"),
+        ("/Users/alice/x and /alice2", "/Users/user/x and /alice2"),
+        ("malice", "malice"),
+        ("\"2026-11-21T01:06:40.951Z\"", "\"2026-01-01T00:00:00.000Z\""),
+        ("2026-11-21T01:06:40+01:00", "2026-01-01T00:00:00.000Z"),
+        (r#""ttft_ms":109,"durationMs": 3.5,\"x_ms\":7"#, r#""ttft_ms":1,"durationMs": 1,\"x_ms\":1"#),
+        (r#""end_time":1795223201238"#, r#""end_time":1767225600000"#),
+        ("/tmp/tmp.zPP08UViFp/home", "/tmp/scratch/home"),
+        ("/tmp/.tmpA1b2C3/x", "/tmp/scratch/x"),
+        ("/tmp/claude-0/-home-alice-work-shop/x", "/tmp/claude-1000/-workspace/x"),
+        ("http://127.0.0.1:43210/v1", "http://127.0.0.1:8080/v1"),
+        ("/run/claude-4711.sock", "/run/claude-1.sock"),
+        ("req_011CSabcdefGHIJ", "req_000000000000000000000001"),
+        ("ad713035f49ff1859", "a0000000000000001"),
+        ("0mwppjj60-2b8f8772", "000000001-00000000"),
+    ] {
+        assert_eq!(scrubbed(raw), clean);
+    }
+}
+
+#[test]
+fn keys_and_tokens_are_removed() {
+    let long = "a1".repeat(20);
+    for prefix in ["sk-ant-", "ghp_", "gho_", "github_pat_", "xoxb-", "AIza", "npm_"] {
+        assert_eq!(scrubbed(&format!("{{\"k\":\"\\n{prefix}{long}\"}}")), "{\"k\":\"\\n[removed]\"}");
+    }
+    assert_eq!(scrubbed("AKIAIOSFODNN7EXAMPLE."), "[removed].");
+    assert_eq!(scrubbed("Authorization: Bearer abc.def-123"), "Authorization: Bearer [removed]");
+    assert_eq!(scrubbed("eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl!"), "[removed]!");
+    assert_eq!(scrubbed("x=hunter2-and-more;abc"), "x=[removed];abc");
+}
+
+#[test]
+fn a_variable_is_removed_by_its_name_unless_it_is_a_short_number() {
+    let mut raw = fixture(b"");
+    let env = [("ANTHROPIC_API_KEY", "x"), ("MAX_THINKING_TOKENS", "8000"), ("CLAUDE_X", "/home/alice/x")];
+    raw.run.env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let clean = scrub(&raw, &identity()).unwrap().run.env;
+    let values: Vec<&str> = clean.values().map(String::as_str).collect();
+    assert_eq!(values, ["[removed]", "/home/user/x", "8000"]);
+}
+
+#[test]
+fn harmless_text_stays_to_the_byte() {
+    for text in [
+        "task-force-of-many-words, risk-averse-behaviour-again",
+        r#"{"input_tokens":10,"apiKeySource":"ANTHROPIC_API_KEY"}"#,
+        "use Bearer tokens; the secret: none; https://example.com:443/@x",
+    ] {
+        assert_eq!(scrubbed(text), text);
+    }
+    let bytes = b"\xff\xfe{\"half\":\"\\u00";
+    assert_eq!(scrub(&fixture(bytes), &identity()).unwrap().stdout, bytes);
+}
+
+#[test]
+fn what_cannot_be_removed_is_refused_with_its_place() {
+    for (line, what) in [
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
+        ("postgres://app:s3cr3t@db/shop", "an address with a password"),
+        ("{\\\"password\\\": \\\"correct0horse0battery\\\"}", "what looks like a password or token"),
+        ("xsk-ant-api03-abcdefghijkl", "what looks like a key"),
+    ] {
+        let refused = scrub(&fixture(format!("fine\n{line}\n").as_bytes()), &identity()).unwrap_err();
+        assert_eq!(refused, Suspicious { stream: "stdout", line: 2, what });
+    }
+}

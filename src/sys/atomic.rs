@@ -1,0 +1,77 @@
+//! Files that are never seen half written: a temporary file beside the target, fsync, rename, fsync of the folder.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// Replaces `path` by a file that holds `bytes`. A link is followed, so that the file it points to is replaced.
+///
+/// The mode of a file that exists is kept; a new one gets 0600.
+///
+/// # Errors
+/// Any failure leaves the old file as it was and no temporary file behind.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = match path.canonicalize() {
+        Ok(real) => real,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
+        Err(error) => return Err(error),
+    };
+    let mode = match target.metadata() {
+        Ok(found) => found.permissions().mode() & 0o7777,
+        Err(_) => 0o600,
+    };
+    let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let permissions = std::fs::Permissions::from_mode(mode);
+    let mut file =
+        tempfile::Builder::new().prefix(".murmur-").permissions(permissions).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(&target).map_err(|failed| failed.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// Makes `path` and what is missing above it, each folder 0700. A folder that exists keeps its mode.
+///
+/// # Errors
+/// What the system says, for example that a file stands in the way.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens `path` for appending, makes it with mode 0600 where it does not exist, and can also be read.
+///
+/// # Errors
+/// What the system says.
+pub fn open_append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_is_private_and_an_old_one_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        write(&path, b"one").unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&real).unwrap(), b"new");
+    }
+}

@@ -1,0 +1,79 @@
+//! Memory that was needed to start and will not be needed soon, given back.
+
+/// Lets go of the pages of the program's files: those that are needed again are read again, from the page cache. A
+/// daemon that sleeps for hours then keeps a few dozen of them instead of all that its start ran through. Linux;
+/// elsewhere it does nothing.
+pub fn release_file_pages() {
+    #[cfg(target_os = "linux")]
+    for (start, end) in file_mappings(&std::fs::read_to_string("/proc/self/smaps").unwrap_or_default()) {
+        // SAFETY: the range is a whole mapping of this process, as the kernel has just listed it: private, backed
+        // by a file, not writable, and without a page of its own (`Anonymous: 0 kB`, which leaves out what the
+        // loader has relocated). No page of it differs from the file, so dropping them loses nothing: the next
+        // access reads them back. Such mappings do not go away meanwhile, since the program loads no libraries.
+        #[expect(unsafe_code, reason = "advice that drops pages is only safe for the right kind of mapping")]
+        let _advice = unsafe {
+            rustix::mm::madvise(
+                std::ptr::with_exposed_provenance_mut(start),
+                end - start,
+                rustix::mm::Advice::LinuxDontNeed,
+            )
+        };
+    }
+}
+
+/// The ranges of `/proc/PID/smaps` that hold nothing but a file's bytes.
+#[cfg(target_os = "linux")]
+fn file_mappings(smaps: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut candidate = None;
+    for line in smaps.lines() {
+        if let Some(own) = line.strip_prefix("Anonymous:") {
+            found.extend(candidate.take().filter(|_| own.trim() == "0 kB"));
+        } else if !line.split_once(' ').is_some_and(|(key, _)| key.ends_with(':')) {
+            candidate = read_only_file(line);
+        }
+    }
+    found
+}
+
+/// The range of a mapping's first line, if it is a file's and cannot be written.
+#[cfg(target_os = "linux")]
+fn read_only_file(line: &str) -> Option<(usize, usize)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (range, mode, file) = (fields.next()?, fields.next()?, fields.nth(3)?);
+    let (start, end) = range.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    (matches!(mode, "r-xp" | "r--p") && file.starts_with('/')).then_some((address(start)?, address(end)?))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_the_files_own_is_let_go() {
+        let smaps = "\
+00400000-00410000 r--p 00000000 fe:00 1 /usr/bin/murmur
+Rss:                  64 kB
+Anonymous:             0 kB
+VmFlags: rd mr mw me sd
+00410000-00420000 r-xp 00010000 fe:00 1 /usr/bin/murmur
+Anonymous:             0 kB
+00420000-00430000 r--p 00020000 fe:00 1 /usr/bin/murmur
+Anonymous:            16 kB
+00430000-00440000 rw-p 00030000 fe:00 1 /usr/bin/murmur
+Anonymous:             0 kB
+7f0000000000-7f0000001000 r-xp 00000000 00:00 0
+Anonymous:             0 kB
+7fff00000000-7fff00001000 r-xp 00000000 00:00 0 [vdso]
+Anonymous:             0 kB
+";
+        assert_eq!(file_mappings(smaps), [(0x40_0000, 0x41_0000), (0x41_0000, 0x42_0000)]);
+    }
+
+    #[test]
+    fn the_program_goes_on() {
+        release_file_pages();
+        assert_eq!(file_mappings(""), []);
+    }
+}

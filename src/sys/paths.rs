@@ -1,0 +1,217 @@
+//! murmur's data folder: which it is, that it is ours alone, and what stands where in it.
+
+use rustix::process::getuid;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What is wrong with the data folder.
+#[derive(Debug, thiserror::Error)]
+pub enum PathsError {
+    /// No variable says where it is.
+    #[error("no data folder: neither HOME nor MURMUR_DIR is set; set one, or pass --data-dir")]
+    Homeless,
+    /// It cannot be made or read.
+    #[error("cannot use the data folder {}: {source}; choose another with --data-dir or MURMUR_DIR", .path.display())]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is not the user's own.
+    #[error("the data folder {} belongs to another user (uid {owner}); choose another with --data-dir or MURMUR_DIR", .path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// Others can look into it.
+    #[error("the data folder {} is open to other users (mode {mode:04o}); run: chmod 700 {}", .path.display(), .path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+}
+
+/// `$MURMUR_DIR`, by default `~/.murmur`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataDir {
+    root: PathBuf,
+}
+
+impl DataDir {
+    /// The folder that the arguments and the environment name, in this order: `explicit`, `murmur_dir`, `home`.
+    ///
+    /// # Errors
+    /// [`PathsError::Homeless`] if there is none of them; an empty variable counts as unset.
+    pub fn find(
+        explicit: Option<&Path>,
+        murmur_dir: Option<&OsStr>,
+        home: Option<&OsStr>,
+    ) -> Result<Self, PathsError> {
+        let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+        let root = explicit
+            .map(Path::to_path_buf)
+            .or_else(|| set(murmur_dir))
+            .or_else(|| set(home).map(|home| home.join(".murmur")))
+            .ok_or(PathsError::Homeless)?;
+        let root =
+            std::path::absolute(&root).map_err(|source| PathsError::Unusable { path: root, source })?;
+        Ok(Self { root })
+    }
+
+    /// Makes the folder, with mode 0700, where it does not exist, and sees that it is ours and that we can write.
+    ///
+    /// # Errors
+    /// [`PathsError::Unusable`] or [`PathsError::Foreign`]. A folder that others can read is no error here.
+    pub fn prepare(&self) -> Result<(), PathsError> {
+        let unusable = |source| PathsError::Unusable { path: self.root.clone(), source };
+        super::atomic::create_private_folder(&self.root).map_err(unusable)?;
+        let found = self.root.metadata().map_err(unusable)?;
+        if found.uid() != getuid().as_raw() {
+            return Err(PathsError::Foreign { path: self.root.clone(), owner: found.uid() });
+        }
+        rustix::fs::access(&self.root, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+            .map_err(|errno| unusable(errno.into()))
+    }
+
+    /// That nobody else can look in, without which murmur puts no socket there.
+    ///
+    /// # Errors
+    /// [`PathsError::Open`], or [`PathsError::Unusable`] if that cannot be told.
+    pub fn require_private(&self) -> Result<(), PathsError> {
+        let found = self.root.metadata();
+        let found = found.map_err(|source| PathsError::Unusable { path: self.root.clone(), source })?;
+        let mode = found.mode() & 0o7777;
+        if mode & 0o077 == 0 { Ok(()) } else { Err(PathsError::Open { path: self.root.clone(), mode }) }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The user's configuration.
+    #[must_use]
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.json")
+    }
+
+    /// The lock under which config.json is changed.
+    #[must_use]
+    pub fn config_lock(&self) -> PathBuf {
+        self.root.join("config.lock")
+    }
+
+    /// The journal.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.root.join("heartbeats.jsonl")
+    }
+
+    /// The running daemon's PID; locked for as long as it runs.
+    #[must_use]
+    pub fn pid(&self) -> PathBuf {
+        self.root.join("murmur.pid")
+    }
+
+    /// The daemon's socket, as a name within [`Self::root`].
+    #[must_use]
+    pub fn socket_name(&self) -> &'static str {
+        "murmur.sock"
+    }
+
+    /// What the daemon and its hosts have to say.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        self.root.join("murmur.log")
+    }
+
+    /// Beats that are not yet in the journal.
+    #[must_use]
+    pub fn beats(&self) -> PathBuf {
+        self.root.join("beats")
+    }
+
+    /// The lock that a beat holds on its workspace.
+    #[must_use]
+    pub fn workspace_lock(&self, workspace: &Path) -> PathBuf {
+        self.root.join("locks").join(format!("{}.lock", slug(workspace, None)))
+    }
+
+    /// Room for journal lines that find none.
+    #[must_use]
+    pub fn reserve(&self) -> PathBuf {
+        self.root.join("journal.reserve")
+    }
+
+    /// The lock of a beat by hand that has that room.
+    #[must_use]
+    pub fn reserve_lock(&self) -> PathBuf {
+        self.root.join("reserve.lock")
+    }
+
+    /// The conversation of a heartbeat's last verbose beat.
+    #[must_use]
+    pub fn last_beat(&self, workspace: &Path, name: Option<&str>) -> PathBuf {
+        self.root.join(format!("last-beat-{}.json", slug(workspace, name)))
+    }
+}
+
+/// A short file name that stands for a heartbeat: its folder's name for people, a hash so that no two share it.
+#[must_use]
+pub fn slug(workspace: &Path, name: Option<&str>) -> String {
+    let mut slug = readable(workspace.file_name().unwrap_or(OsStr::new("root")).to_string_lossy().as_ref());
+    let mut bytes = workspace.as_os_str().as_encoded_bytes().to_vec();
+    if let Some(name) = name {
+        slug = format!("{slug}-{}", readable(name));
+        bytes.push(0);
+        bytes.extend_from_slice(name.as_bytes());
+    }
+    // FNV-1a, 64 bits folded to 32: tells apart the handful of folders of one name that a user has.
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("{slug}-{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+/// `name` in characters that every file system and socket path takes, at most 40 of them.
+#[must_use]
+pub fn readable(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let plain: String = name.chars().map(plain).take(40).collect();
+    let plain = plain.trim_matches(['.', '-']);
+    if plain.is_empty() { "workspace".to_owned() } else { plain.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_argument_beats_the_variable_beats_the_home() {
+        let find = |explicit: Option<&str>, dir: Option<&str>, home: Option<&str>| {
+            DataDir::find(explicit.map(Path::new), dir.map(OsStr::new), home.map(OsStr::new))
+                .map(|dir| dir.root)
+        };
+        assert_eq!(find(Some("/a"), Some("/b"), Some("/c")).unwrap(), Path::new("/a"));
+        assert_eq!(find(None, Some("/b"), Some("/c")).unwrap(), Path::new("/b"));
+        assert_eq!(find(None, Some(""), Some("/c")).unwrap(), Path::new("/c/.murmur"));
+        assert!(matches!(find(None, None, Some("")), Err(PathsError::Homeless)));
+    }
+
+    #[test]
+    fn slugs_are_readable_and_tell_folders_of_one_name_apart() {
+        let one = slug(Path::new("/a/my project"), None);
+        assert!(one.starts_with("my-project-"), "{one}");
+        assert_ne!(one, slug(Path::new("/b/my project"), None));
+        assert_ne!(slug(Path::new("/a"), Some("x")), slug(Path::new("/a"), Some("y")));
+        assert!(slug(Path::new("/a/../…"), Some("../../etc")).chars().all(|c| c != '/'));
+    }
+}

@@ -1,0 +1,208 @@
+//! Processes: how one ended, and that none of its offspring survives it.
+//!
+//! A process that calls [`adopt_orphans`] becomes the parent of every descendant whose own parent died, so that
+//! "no child is left" can be asked of the kernel instead of guessed.
+
+use rustix::io::Errno;
+pub use rustix::process::Signal;
+use rustix::process::{Pid, WaitOptions};
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Makes this process the one that orphaned descendants are handed to (a child subreaper, Linux).
+///
+/// # Errors
+/// What the system says. On other systems this does nothing, and orphans are out of reach.
+pub fn adopt_orphans() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+/// Makes this process lead a session of its own, without a terminal.
+///
+/// # Errors
+/// That it leads a process group already.
+pub fn lead_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Sets the name that `ps` and `pgrep` show for this process (Linux, 15 bytes).
+pub fn call_ourselves(name: &std::ffi::CStr) {
+    #[cfg(target_os = "linux")]
+    let _cosmetic = rustix::thread::set_name(name);
+    #[cfg(not(target_os = "linux"))]
+    let _unused = name;
+}
+
+/// Lets go of stdout, so that whoever reads it sees its end.
+///
+/// # Errors
+/// What the system says.
+pub fn close_stdout() -> io::Result<()> {
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(null)?;
+    Ok(())
+}
+
+/// Sees to it that `command`'s process leads a process group of its own and dies with this process, whatever
+/// kills it (parent-death signal, Linux).
+pub fn bind_to_us(command: &mut tokio::process::Command) {
+    command.process_group(0);
+    #[cfg(target_os = "linux")]
+    {
+        let us = rustix::process::getpid();
+        let bind = move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            // Died already, before the signal was asked for: there is nobody to work for.
+            if rustix::process::getppid() == Some(us) { Ok(()) } else { Err(Errno::SRCH.into()) }
+        };
+        // SAFETY: between fork and exec the closure makes two system calls and touches no memory but its own
+        // copy of a pid: it neither allocates nor takes a lock.
+        #[expect(unsafe_code, reason = "a parent-death signal can only be asked for between fork and exec")]
+        unsafe {
+            command.pre_exec(bind);
+        }
+    }
+}
+
+/// Sends `signal` to the process `pid`. One that is gone already is no error.
+pub fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _gone = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Sends `signal` to the process group that `leader` leads.
+pub fn signal_group(leader: u32, signal: Signal) {
+    if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+        let _gone = rustix::process::kill_process_group(leader, signal);
+    }
+}
+
+/// How a process ended: its exit code, or the signal that killed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Code(code),
+            (None, signal) => Self::Signal(signal.unwrap_or_default()),
+        }
+    }
+}
+
+/// Kills every child of this process and all their descendants, again and again until there is none, and reaps
+/// them. Must not run while a child lives that is to go on living.
+///
+/// # Errors
+/// The number of children that are still there after `patience`, for example because they belong to another user.
+pub async fn end_all_children(patience: Duration) -> Result<(), usize> {
+    if !any_child() {
+        return Ok(());
+    }
+    let deadline = tokio::time::Instant::now() + patience;
+    let mut died = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok();
+    loop {
+        let doomed = descendants(std::process::id());
+        for pid in &doomed {
+            signal(*pid, Signal::KILL);
+        }
+        if !any_child() {
+            return Ok(());
+        }
+        let next = async {
+            match &mut died {
+                Some(died) => {
+                    died.recv().await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        // A child may fork between the look and the kill, and its death may be announced together with
+        // another's: so a look now and then as well.
+        let look_again = tokio::time::timeout(Duration::from_millis(20), next);
+        if tokio::time::timeout_at(deadline, look_again).await.is_err() {
+            return Err(doomed.len());
+        }
+    }
+}
+
+/// Kills every process of ours that has `variable` set to `value` in its environment, again and again until there
+/// is none: what is left of a tree whose root died. This process is spared. Linux; elsewhere nothing is found.
+pub fn kill_marked(variable: &str, value: &str) {
+    let mark = format!("{variable}={value}");
+    let us = std::process::id();
+    // A process that was told to die is found until it has. One that cannot die is not waited for longer than 2 s.
+    for _ in 0..200 {
+        let marked: Vec<u32> =
+            processes().filter(|pid| *pid != us && has_mark(*pid, mark.as_bytes())).collect();
+        if marked.is_empty() {
+            return;
+        }
+        for pid in marked {
+            signal(pid, Signal::KILL);
+        }
+        super::pause::pause(Duration::from_millis(10));
+    }
+}
+
+fn has_mark(pid: u32, mark: &[u8]) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark)
+}
+
+/// Every process there is.
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Whether this process has a child, after reaping those that are dead.
+fn any_child() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Every process below `root`, parents before children, from `/proc`. Empty where there is none.
+#[must_use]
+pub fn descendants(root: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for pid in processes() {
+        if let Some(parent) = parent(pid) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = children.remove(&root).unwrap_or_default();
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        found.extend(children.remove(&pid).unwrap_or_default());
+        next += 1;
+    }
+    found
+}
+
+/// The parent of `pid`, by `/proc/PID/stat`, whose second field may itself hold spaces and parentheses.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let rest = std::str::from_utf8(stat.get(after_name..)?).ok()?;
+    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+}

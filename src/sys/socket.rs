@@ -1,0 +1,92 @@
+//! Unix sockets by folder and name, so that a folder too deep for a socket address (108 bytes) works all the same,
+//! and so that only the same user is listened to.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use tokio::net::{UnixListener, UnixStream};
+
+/// The longest path that fits into a socket address with its terminating zero on every system.
+const LONGEST: usize = 103;
+
+/// A path to `name` in `folder` that is short enough, for as long as the descriptor in it is open.
+struct Address {
+    path: PathBuf,
+    _folder: Option<OwnedFd>,
+}
+
+fn address(folder: &Path, name: &str) -> io::Result<Address> {
+    let path = folder.join(name);
+    if path.as_os_str().len() <= LONGEST {
+        return Ok(Address { path, _folder: None });
+    }
+    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder, flags, rustix::fs::Mode::empty())?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd()));
+    Ok(Address { path, _folder: Some(folder) })
+}
+
+/// Listens on `name` in `folder`, taking the place of a socket that a crash left there. The caller holds the lock
+/// that says nobody else listens, and has made sure that the folder is private (the socket's own mode is the
+/// umask's until it is set).
+///
+/// # Errors
+/// What the system says of binding.
+pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
+    let at = address(folder, name)?;
+    match std::fs::remove_file(&at.path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&at.path)?;
+    rustix::fs::chmod(&at.path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
+    Ok(listener)
+}
+
+/// Removes the socket `name` from `folder`.
+///
+/// # Errors
+/// What the system says.
+pub fn remove(folder: &Path, name: &str) -> io::Result<()> {
+    std::fs::remove_file(folder.join(name))
+}
+
+/// Connects to `name` in `folder`.
+///
+/// # Errors
+/// What the system says: nobody listens, or there is no such socket.
+pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
+    let at = address(folder, name)?;
+    UnixStream::connect(&at.path).await
+}
+
+/// Whether the process at the other end is the same user's (or root's).
+#[must_use]
+pub fn is_same_user(stream: &UnixStream) -> bool {
+    let us = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == us || peer.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_folder_too_deep_for_a_socket_address_works() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().join("deep".repeat(40)).join("deeper".repeat(30));
+        std::fs::create_dir_all(&folder).unwrap();
+        let listener = listen(&folder, "murmur.sock").unwrap();
+        let mut client = connect(&folder, "murmur.sock").await.unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        assert!(is_same_user(&server));
+        server.write_all(b"hello").await.unwrap();
+        drop(server);
+        let mut heard = String::new();
+        client.read_to_string(&mut heard).await.unwrap();
+        assert_eq!(heard, "hello");
+        drop(listener);
+        listen(&folder, "murmur.sock").unwrap();
+    }
+}

@@ -1,0 +1,215 @@
+//! Being told that a file changed, so that nobody has to look.
+
+use std::borrow::Borrow;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What to watch: a folder, and the names in it that matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    folder: PathBuf,
+    names: Names,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Names {
+    All,
+    Of(&'static [&'static str]),
+    One(OsString),
+}
+
+impl Place {
+    /// Watches for `names` in `folder`; none stands for all of them. That the folder itself goes away counts as well.
+    #[must_use]
+    pub fn new(folder: &Path, names: &'static [&'static str]) -> Self {
+        let names = if names.is_empty() { Names::All } else { Names::Of(names) };
+        Self { folder: folder.to_path_buf(), names }
+    }
+
+    /// Watches for the coming of `path`, which is not there: for the next step to it in the nearest folder that is.
+    #[must_use]
+    pub fn coming(path: &Path) -> Option<Self> {
+        let steps = path.ancestors().zip(path.ancestors().skip(1));
+        let (step, folder) = steps.into_iter().find(|(_, above)| above.is_dir())?;
+        let names = step.file_name().map_or(Names::All, |name| Names::One(name.to_owned()));
+        Some(Self { folder: folder.to_path_buf(), names })
+    }
+}
+
+impl Names {
+    /// Whether `name` matters.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no watch yet"))]
+    fn hold(&self, name: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(names) => names.iter().any(|wanted| wanted.as_bytes() == name),
+            Self::One(wanted) => wanted.as_encoded_bytes() == name,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::{Borrow, Names, Place, io};
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+    use rustix::io::Errno;
+    use std::collections::HashMap;
+    use std::collections::hash_map::Entry;
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use tokio::io::unix::AsyncFd;
+
+    /// A watch over places.
+    #[derive(Debug)]
+    pub struct Watch {
+        inotify: AsyncFd<OwnedFd>,
+        names: HashMap<i32, Names>,
+    }
+
+    impl Watch {
+        /// Watches `places`. Those that do not exist are passed over.
+        ///
+        /// # Errors
+        /// What the system says, for example that it cannot watch as many.
+        pub fn new(places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
+            let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+            let inotify = crate::sys::descriptor::readable(inotify)?;
+            let mut watch = Self { inotify, names: HashMap::new() };
+            watch.add(places)?;
+            Ok(watch)
+        }
+
+        /// Watches `places` as well, and says whether one of them is new. What is watched already stays watched, so
+        /// that no change of it is missed; what went away and came back is watched again.
+        ///
+        /// # Errors
+        /// As [`Self::new`].
+        pub fn add(&mut self, places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<bool> {
+            let flags = WatchFlags::CLOSE_WRITE
+                | WatchFlags::CREATE
+                | WatchFlags::DELETE
+                | WatchFlags::DELETE_SELF
+                | WatchFlags::MOVE
+                | WatchFlags::MOVE_SELF
+                | WatchFlags::ATTRIB
+                | WatchFlags::ONLYDIR;
+            let mut new = false;
+            for place in places {
+                let place = place.borrow();
+                match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
+                    Ok(watch) => match self.names.entry(watch) {
+                        Entry::Vacant(vacant) => {
+                            vacant.insert(place.names.clone());
+                            new = true;
+                        }
+                        // Two places may be one folder: then every name in it matters.
+                        Entry::Occupied(mut known) if *known.get() != place.names => {
+                            known.insert(Names::All);
+                        }
+                        Entry::Occupied(_) => {}
+                    },
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(new)
+        }
+
+        /// Waits until something in a place has changed.
+        ///
+        /// # Errors
+        /// What the system says.
+        pub async fn changed(&mut self) -> io::Result<()> {
+            loop {
+                let mut ready = self.inotify.readable().await?;
+                let matters = matters(ready.get_inner(), &self.names);
+                ready.clear_ready();
+                if matters? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Reads all that happened and says whether any of it matters.
+    fn matters(inotify: &OwnedFd, names: &HashMap<i32, Names>) -> io::Result<bool> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(inotify, &mut buffer);
+        let mut matters = false;
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    let about_itself = event.events().intersects(
+                        ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::QUEUE_OVERFLOW,
+                    );
+                    let named = event.file_name().is_some_and(|name| {
+                        names.get(&event.wd()).is_some_and(|names| names.hold(name.to_bytes()))
+                    });
+                    matters |= about_itself || named;
+                }
+                Err(Errno::AGAIN) => return Ok(matters),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::{Borrow, Place, io};
+
+    /// A watch over places. Here there is none yet, and the tick stands in for it.
+    #[derive(Debug)]
+    pub struct Watch(());
+
+    impl Watch {
+        /// Says that it cannot.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn new(_places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        /// Never called: there is no watch.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn add(&mut self, _places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<bool> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        /// Never returns.
+        ///
+        /// # Errors
+        /// None.
+        pub async fn changed(&mut self) -> io::Result<()> {
+            std::future::pending().await
+        }
+    }
+}
+
+pub use system::Watch;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_replaced_file_is_noticed_and_another_name_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut watch = Watch::new([&Place::new(folder.path(), &["config.json"])]).unwrap();
+        std::fs::write(folder.path().join("other"), "x").unwrap();
+        crate::sys::atomic::write(&folder.path().join("config.json"), b"x").unwrap();
+        watch.changed().await.unwrap();
+        std::fs::write(folder.path().join("other"), "y").unwrap();
+        let nothing = watch.changed();
+        tokio::select! {
+            biased;
+            _ = nothing => panic!("a change of another file counted"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What differs between a run of the real CLI and one of fake-claude, as far as murmur can see it.
+//!
+//! In come two recordings; out go differences, each a line for a person: how they ended, what they wrote on stderr,
+//! the shapes of their lines, the events murmur makes of them, and the outcome it decides on.
+
+use std::fmt;
+
+use murmur::agent::claude::Parser;
+use murmur::agent::event::{Event, RunResult};
+use murmur::agent::process::Ending;
+use murmur::outcome;
+use murmur::replay::{End, Fixture, lines};
+use serde_json::Value;
+
+/// One thing in which the two runs differ.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    what: &'static str,
+    real: String,
+    fake: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: the real one has {}, fake-claude {}", self.what, self.real, self.fake)
+    }
+}
+
+pub(crate) fn compare(real: &Fixture, fake: &Fixture) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut differ = |what, real: String, fake: String| {
+        if real != fake {
+            found.push(Difference { what, real, fake });
+        }
+    };
+    differ("end", format!("{:?}", real.run.end), format!("{:?}", fake.run.end));
+    let stderr = |run: &Fixture| String::from_utf8_lossy(&run.stderr).into_owned();
+    differ("stderr", stderr(real), stderr(fake));
+    // A subagent runs beside the main agent: only the order within each is certain.
+    for (what, wanted) in
+        [("system lines", Stream::System), ("main lines", Stream::Main), ("subagent lines", Stream::Subagent)]
+    {
+        let shapes = |run: &Fixture| shapes(run, wanted).join(" ");
+        differ(what, shapes(real), shapes(fake));
+    }
+    let (real, fake) = (Seen::of(real), Seen::of(fake));
+    differ("main events", real.main.join("\n  "), fake.main.join("\n  "));
+    differ("subagent events", real.subagent.join("\n  "), fake.subagent.join("\n  "));
+    differ("outcome", real.outcome, fake.outcome);
+    found
+}
+
+/// What murmur sees of a run.
+struct Seen {
+    main: Vec<String>,
+    subagent: Vec<String>,
+    outcome: String,
+}
+
+impl Seen {
+    fn of(run: &Fixture) -> Self {
+        let (mut main, mut subagent, mut results) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sink = |event: Event<'_>| {
+            if let Event::Result(result) = &event {
+                results.push(result.clone());
+            }
+            let of_subagent = matches!(&event, Event::Text { parent, .. } | Event::ToolUse { parent, .. }
+                | Event::ToolResult { parent, .. } if !parent.is_empty());
+            let events = if of_subagent { &mut subagent } else { &mut main };
+            events.push(normalised(event));
+        };
+        let mut parser = Parser::default();
+        parser.feed(&run.stdout, &mut sink);
+        parser.finish(&mut sink);
+        for events in [&mut main, &mut subagent] {
+            sort_results(events);
+        }
+        let ending = match run.run.end {
+            End::Code(code) => Ending::Exited(code),
+            End::Signal(signal) => Ending::Signaled(signal),
+        };
+        let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr));
+        Self { main, subagent, outcome: format!("{outcome:?}") }
+    }
+}
+
+/// An event without what comes by the clock: waits are random, and durations are measured.
+fn normalised(event: Event<'_>) -> String {
+    match event {
+        Event::Retry { attempt, of, status, .. } => {
+            format!("{:?}", Event::Retry { attempt, of, delay_ms: 0, status })
+        }
+        Event::Result(result) => format!("{:?}", Event::Result(RunResult { duration_ms: None, ..result })),
+        event => format!("{event:?}"),
+    }
+}
+
+/// Tools that run side by side answer in any order: each run of answers is sorted.
+fn sort_results(events: &mut [String]) {
+    for group in
+        events.chunk_by_mut(|one, other| [one, other].iter().all(|event| event.starts_with("ToolResult")))
+    {
+        group.sort_unstable();
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    System,
+    Main,
+    Subagent,
+}
+
+/// The lines of one stream, each as its type, subtype and blocks.
+fn shapes(run: &Fixture, wanted: Stream) -> Vec<String> {
+    let read = |line: &[u8]| serde_json::from_slice::<Value>(line).unwrap_or_default();
+    lines(&run.stdout)
+        .map(read)
+        .filter(|line| stream(line) == Some(wanted))
+        .map(|line| {
+            let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let blocks = line["message"]["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let blocks: Vec<String> = blocks.iter().map(|block| word(&block["type"])).collect();
+            format!("{}/{}[{}]", word(&line["type"]), word(&line["subtype"]), blocks.join(","))
+        })
+        .collect()
+}
+
+/// Which stream a line belongs to; none for the progress of tasks, which comes by the clock.
+fn stream(line: &Value) -> Option<Stream> {
+    let subtype = line["subtype"].as_str().unwrap_or_default();
+    match line["type"].as_str() {
+        Some("system") if subtype.starts_with("task_") || subtype.starts_with("background_") => None,
+        Some("system") => Some(Stream::System),
+        _ if line["parent_tool_use_id"].is_string() => Some(Stream::Subagent),
+        _ => Some(Stream::Main),
+    }
+}

@@ -1,0 +1,52 @@
+//! Finds the real CLI: `MURMUR_REAL_CLAUDE`, else the pinned version in the cache, else from npm.
+//!
+//! Out goes its path, or why it cannot be had.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The version that the fixtures are recorded with.
+const VERSION: &str = "2.1.329";
+const PACKAGE: &str = "@anthropic-ai/claude-code";
+const BINARY: &str = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
+
+pub(crate) fn find() -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os("MURMUR_REAL_CLAUDE").map(PathBuf::from) {
+        return if path.is_file() {
+            Ok(path)
+        } else {
+            Err(format!("no file at MURMUR_REAL_CLAUDE: {}", path.display()))
+        };
+    }
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err("the real CLI is only fetched for linux-x64; set MURMUR_REAL_CLAUDE".into());
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = cache.or(home).ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
+    let folder = cache.join("murmur/claude-code").join(VERSION);
+    let binary = folder.join(BINARY);
+    if !binary.is_file() {
+        install(&folder)?;
+    }
+    if binary.is_file() { Ok(binary) } else { Err(format!("npm installed no {}", binary.display())) }
+}
+
+fn install(folder: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(failed)?;
+    let output = Command::new("npm")
+        .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
+        .arg(format!("{PACKAGE}@{VERSION}"))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("npm cannot be run: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().next().unwrap_or("it said nothing");
+    Err(format!("npm cannot install {PACKAGE}@{VERSION}: {first}"))
+}

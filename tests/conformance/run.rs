@@ -1,0 +1,129 @@
+//! Runs a scenario, on the real CLI with fake-model or on fake-claude with the fixture, and records it.
+//!
+//! Both run with an environment, a home and a workspace of their own, and without any network but loopback.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, sink};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use murmur::replay::{Doors, Fixture, RecordPlan, Stdin, ask_version, record_through};
+use tempfile::TempDir;
+
+use crate::scenario::Scenario;
+
+const MODEL: &str = env!("CARGO_BIN_EXE_fake-model");
+const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
+const QUIET: [&str; 5] = [
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "DISABLE_AUTOUPDATER",
+    "DISABLE_ERROR_REPORTING",
+    "DISABLE_TELEMETRY",
+    "IS_SANDBOX",
+];
+
+/// A home, a workspace and a folder for temporary files, gone with this.
+struct Place {
+    root: TempDir,
+    home: PathBuf,
+    workspace: PathBuf,
+}
+
+impl Place {
+    fn make(scenario: &Scenario) -> Result<Self> {
+        let root = tempfile::tempdir()?;
+        let [home, workspace] = ["home", "workspace"].map(|name| root.path().join(name));
+        for folder in [&home, &workspace] {
+            std::fs::create_dir(folder)?;
+        }
+        scenario.write_files(&workspace)?;
+        Ok(Self { root, home, workspace })
+    }
+
+    fn record(
+        &self,
+        scenario: &Scenario,
+        program: &Path,
+        own: &[(&str, String)],
+        into: &Path,
+    ) -> Result<Fixture> {
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("HOME".into(), self.home.clone().into()),
+            ("CLAUDE_CODE_TMPDIR".into(), self.root.path().into()),
+            ("TERM".into(), "dumb".into()),
+            ("TZ".into(), "UTC".into()),
+        ];
+        env.extend(QUIET.map(|name| (name.into(), "1".into())));
+        env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
+        env.extend(scenario.env.iter().map(|(name, value)| (name.into(), value.into())));
+        let plan = RecordPlan {
+            name: scenario.name.clone(),
+            into: into.into(),
+            program: program.into(),
+            version: ask_version(program),
+            argv: scenario.argv().into_iter().map(OsString::from).collect(),
+            cwd: self.workspace.clone(),
+            env,
+            only_env: true,
+            stdin: Stdin::Bytes(scenario.prompt()),
+        };
+        let stdin = std::io::stdin();
+        let doors = Doors { stdin: stdin.as_fd(), stdout: &mut sink(), stderr: &mut sink() };
+        let recorded = record_through(&plan, doors).with_context(|| scenario.name.clone())?;
+        Ok(recorded.fixture)
+    }
+}
+
+/// Records the scenario from the real CLI into a folder of its name in `into`.
+pub(crate) fn real(claude: &Path, scenario: &Scenario, into: &Path) -> Result<Fixture> {
+    let place = Place::make(scenario)?;
+    let script = place.root.path().join("script.json");
+    std::fs::write(&script, scenario.script(&place.workspace))?;
+    let model = Model::start(&script)?;
+    let mut env = vec![("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", model.port))];
+    if scenario.login {
+        env.push(("ANTHROPIC_API_KEY", "scripted".to_owned()));
+    }
+    place.record(scenario, claude, &env, into)
+}
+
+/// Records the scenario from fake-claude, which plays `fixture`.
+pub(crate) fn fake(fixture: &Path, scenario: &Scenario, into: &Path) -> Result<Fixture> {
+    let place = Place::make(scenario)?;
+    let env = [("FAKE_CLAUDE_FIXTURE", fixture.display().to_string())];
+    place.record(scenario, Path::new(FAKE), &env, into)
+}
+
+/// A running fake-model. It ends with its stdin, so it does not outlive this process.
+struct Model {
+    child: Child,
+    port: u16,
+}
+
+impl Model {
+    fn start(script: &Path) -> Result<Self> {
+        let mut child = Command::new(MODEL)
+            .arg(script)
+            .arg("--until-stdin-closes")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("starting fake-model")?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
+        let port = line.trim().strip_prefix("listening ").and_then(|port| port.parse().ok());
+        let model = Self { child, port: port.unwrap_or_default() };
+        port.with_context(|| format!("fake-model said {line:?}"))?;
+        Ok(model)
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        drop(self.child.wait());
+    }
+}

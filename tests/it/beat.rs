@@ -1,0 +1,248 @@
+//! `murmur beat`: what the agent is started with, what is printed, and what is written.
+
+mod argv;
+mod outcomes;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::env::{Env, result};
+
+/// The words of an argv, one a line.
+fn lines(words: &serde_json::Value) -> String {
+    let words: Vec<&str> = words.as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    words.join("\n")
+}
+
+#[test]
+fn an_unregistered_workspace_beats_with_the_defaults() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look after it.\n");
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    ok [S]
+    [exit 0]
+    ");
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}"#);
+    let [agent] = &env.agents()[..] else { panic!("not one agent") };
+    assert_snapshot!(lines(&agent["argv"]), @"
+    --print
+    --dangerously-skip-permissions
+    --verbose
+    --output-format
+    stream-json
+    --max-turns
+    3
+    --disallowedTools
+    Bash(rm -rf /)
+    Bash(rm -rf /*)
+    Bash(rm -rf ~)
+    Bash(rm -rf ~/*)
+    Bash(mkfs*)
+    Bash(dd if=* of=/dev/*)
+    Bash(shred *)
+    Bash(sudo *)
+    Bash(shutdown *)
+    Bash(reboot*)
+    Bash(halt*)
+    Bash(poweroff*)
+    ");
+    assert_eq!(agent["cwd"], site.path());
+    assert_snapshot!(agent["stdin"].as_str().unwrap(), @"
+    You are a heartbeat agent. Follow the instructions below.
+
+    WORKSPACE: [ENV]/site
+    TIME: [TIME]
+
+    ---
+    Look after it.
+    ---
+
+    Rules:
+    - Do what the instructions above ask.
+    - If there is nothing to report: respond with exactly HEARTBEAT_OK (nothing else).
+    - If something needs human attention: respond with ATTENTION: followed by a concise summary.
+    - Be brief.
+    ");
+    // It is still not registered, and nothing else was left in the data folder.
+    assert_snapshot!(env.names(&env.data()), @"
+    beats
+    config.lock
+    heartbeats.jsonl
+    journal.reserve
+    locks
+    reserve.lock
+    ");
+    assert_snapshot!(env.names(&env.data().join("beats")), @"");
+}
+
+#[test]
+fn the_agent_gets_our_environment_and_four_variables_more() {
+    let env = Env::new();
+    env.workspace("site", "Look after it.");
+    env.murmur(["beat", "site"]).set("ANTHROPIC_MODEL", "theirs").run();
+    let agent = &env.agents()[0]["env"];
+    let mut all: Vec<String> = agent
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.as_str().unwrap()))
+        .collect();
+    all.sort();
+    assert_snapshot!(all.join("\n"), @"
+    ANTHROPIC_MODEL=theirs
+    FAKE_CLAUDE_LOG=[ENV]/log/agents
+    HOME=[ENV]/home
+    MURMUR_AGENT_ID=site-[ID]
+    MURMUR_DIR=[ENV]/data
+    MURMUR_PROJECT=site
+    PATH=[ENV]/home/bin:/usr/bin:/bin
+    SHELL=/bin/sh
+    TZ=UTC
+    ");
+    assert_eq!(env.journal()[0]["agent"], agent["MURMUR_AGENT_ID"]);
+}
+
+#[test]
+fn frontmatter_is_not_sent_and_a_prompt_of_a_megabyte_arrives_whole() {
+    let env = Env::new();
+    let long = "All work and no play. 😀\n".repeat(36_000);
+    env.workspace("site", &format!("---\nname: Site\n---\n{long}"));
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    ok [S]
+    [exit 0]
+    ");
+    let sent = env.agents()[0]["stdin"].as_str().unwrap().to_owned();
+    assert!(sent.contains(&format!("\n---\n{long}---\n\nRules:\n")), "{}", sent.len());
+}
+
+#[test]
+fn json_is_the_journal_line_and_nothing_else() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    let output = env.murmur(["beat", "site", "--json"]).output();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), env.journal_text());
+    let line = env.murmur(["beat", "site", "--json", "--verbose"]).json();
+    assert_eq!(line, env.journal()[1]);
+    assert!(line["turns"].is_array());
+}
+
+#[test]
+fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
+    let env = Env::new();
+    env.workspace("site", "---\npermissions: skip\nmodel: opus\n---\nLook after it.\n");
+    assert_snapshot!(env.run(["beat", "site", "--dry-run"]), @"
+    cwd: [ENV]/site
+    argv:
+      [ENV]/home/bin/claude
+      --print
+      --dangerously-skip-permissions
+      --verbose
+      --output-format
+      stream-json
+      --max-turns
+      3
+      --model
+      opus
+    environment:
+      MURMUR_AGENT_ID=site-[ID]
+      MURMUR_DIR=[ENV]/data
+      MURMUR_PROJECT=site
+      PATH=[ENV]/home/bin:/usr/bin:/bin
+    prompt:
+    You are a heartbeat agent. Follow the instructions below.
+
+    WORKSPACE: [ENV]/site
+    TIME: [TIME]
+
+    ---
+    Look after it.
+    ---
+
+    Rules:
+    - Do what the instructions above ask.
+    - If there is nothing to report: respond with exactly HEARTBEAT_OK (nothing else).
+    - If something needs human attention: respond with ATTENTION: followed by a concise summary.
+    - Be brief.
+
+    [exit 0]
+    ");
+    assert!(env.agents().is_empty() && !env.data().exists());
+}
+
+#[test]
+fn a_named_heartbeat_runs_in_the_workspace_root() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look after it.");
+    site.named("nightly", "---\npermissions: skip\n---\nCount the backups.");
+    assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
+    ok [S]
+    [exit 0]
+    ");
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","heartbeat":"nightly","agent":"site-nightly-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}"#);
+    let agent = &env.agents()[0];
+    assert_eq!(agent["cwd"], site.path());
+    assert!(agent["stdin"].as_str().unwrap().contains("\n---\nCount the backups.\n---\n"));
+    assert_snapshot!(env.run(["beat", "site", "--name", "daily"]), @r#"
+    | error: no heartbeat "daily" in [ENV]/site
+    | hint: there are: nightly
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn last_run_is_written_and_every_other_byte_stays() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "Count.");
+    let config = |last_run: &str, rest: &str| {
+        format!(
+            "{{ \"mine\" : [1,2 ,  3],\n\t\"workspaces\":[ {{\"path\":\"/elsewhere\",\"interval\":\"1h\"}},\n\n \
+             {{ \"lastRun\": {last_run} , \"path\":\"{}\",\"zzz\":\"ü\\u00fc\", \"interval\" : \"30m\"{rest}}}  ] \
+             }}\n\n",
+            site.path()
+        )
+    };
+    env.configure(&config("null", ""));
+    env.run(["beat", "site"]);
+    let first = &env.journal()[0]["ts"];
+    assert_eq!(env.config(), config(&first.to_string(), ""));
+    env.run(["beat", "site", "--name", "nightly"]);
+    let last_runs = json!({ "nightly": env.journal()[1]["ts"] });
+    let parsed: serde_json::Value = serde_json::from_str(&env.config()).unwrap();
+    assert_eq!(parsed["workspaces"][1]["lastRuns"], last_runs);
+    assert_eq!(parsed["workspaces"][1]["lastRun"], *first);
+    assert!(
+        env.config().starts_with("{ \"mine\" : [1,2 ,  3],\n\t\"workspaces\":[ {\"path\":\"/elsewhere\"")
+    );
+}
+
+#[test]
+fn the_agent_is_found_by_the_login_shell_where_our_path_has_none() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    assert_snapshot!(env.murmur(["beat", "site"]).set("PATH", "/nonexistent").run(), @"
+    ok [S]
+    [exit 0]
+    ");
+    let path = env.agents()[0]["env"]["PATH"].as_str().unwrap().to_owned();
+    assert!(path.starts_with(env.home().join("bin").to_str().unwrap()), "{path}");
+    assert!(path.ends_with(":/nonexistent"), "{path}");
+}
+
+#[test]
+fn a_second_beat_of_a_workspace_is_refused_while_one_runs() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let (pace, mut gate) = env.gate("gate");
+    site.plays(&json!({ "stdout": result("HEARTBEAT_OK"), "pace": pace }));
+    let mut first = env.murmur(["beat", "site"]).start();
+    env.wait_for_agents(1);
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    | error: a beat of [ENV]/site is running already
+    | hint: wait for its end, see: murmur status
+    [exit 1]
+    ");
+    std::io::Write::write_all(&mut gate, b".").unwrap();
+    assert!(first.wait().unwrap().success());
+    assert_eq!(env.journal().len(), 1);
+}

@@ -1,0 +1,68 @@
+//! The arguments of an agent, as config.json and frontmatter change them.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::lines;
+use crate::env::Env;
+
+/// The argv of a beat of a workspace with `entry` in config.json.
+fn argv_with(mut entry: serde_json::Value, heartbeat: &str) -> String {
+    let env = Env::new();
+    let site = env.workspace("site", heartbeat);
+    entry["path"] = json!(site.0);
+    entry["interval"] = json!("1h");
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    assert!(env.murmur(["beat", "site"]).output().status.success());
+    lines(&env.agents()[0]["argv"])
+}
+
+#[test]
+fn own_deny_patterns_come_after_the_defaults_and_duplicates_are_dropped() {
+    let deny = ["Bash(curl *)", "Bash(sudo *)", "Edit", "Bash(curl *)"];
+    let argv = argv_with(json!({ "permissions": { "deny": deny } }), "Do it.");
+    assert_snapshot!(argv.split_once("--disallowedTools\n").unwrap().1, @"
+    Bash(rm -rf /)
+    Bash(rm -rf /*)
+    Bash(rm -rf ~)
+    Bash(rm -rf ~/*)
+    Bash(mkfs*)
+    Bash(dd if=* of=/dev/*)
+    Bash(shred *)
+    Bash(sudo *)
+    Bash(shutdown *)
+    Bash(reboot*)
+    Bash(halt*)
+    Bash(poweroff*)
+    Bash(curl *)
+    Edit
+    ");
+}
+
+#[test]
+fn skip_leaves_out_the_deny_list_in_config_and_in_frontmatter() {
+    let expected = "--print\n--dangerously-skip-permissions\n--verbose\n--output-format\nstream-json\n\
+                    --max-turns\n3";
+    assert_eq!(argv_with(json!({ "permissions": "skip" }), "Do it."), expected);
+    let deny = json!({ "permissions": { "deny": ["Edit"] } });
+    assert_eq!(argv_with(deny, "---\npermissions: skip\n---\nDo it."), expected);
+}
+
+#[test]
+fn model_and_turns_come_from_the_config_and_the_frontmatter_overrides_them() {
+    let entry = json!({ "permissions": "skip", "model": "opus", "maxTurns": 7 });
+    let argv = argv_with(entry.clone(), "Do it.");
+    assert_snapshot!(argv.split_once("stream-json\n").unwrap().1, @"
+    --max-turns
+    7
+    --model
+    opus
+    ");
+    let argv = argv_with(entry, "---\nmodel: haiku\nmaxTurns: 2\n---\nDo it.");
+    assert_snapshot!(argv.split_once("stream-json\n").unwrap().1, @"
+    --max-turns
+    2
+    --model
+    haiku
+    ");
+}

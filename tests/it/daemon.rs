@@ -1,0 +1,131 @@
+//! The daemon: that it starts, answers, is alone, and ends.
+
+mod crash;
+mod due;
+mod edits;
+mod folder;
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::env::{Env, result};
+
+/// Instructions for an agent that says it is fine when `gate` lets it.
+fn waits_at(gate: &str) -> serde_json::Value {
+    json!({ "stdout": result("HEARTBEAT_OK"), "pace": gate })
+}
+
+#[test]
+fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["start"]), @"
+    murmur is running (PID [PID])
+    [exit 0]
+    ");
+    let pid = std::fs::read_to_string(env.data().join("murmur.pid")).unwrap();
+    assert_snapshot!(env.run(["status"]), @"
+    murmur 0.1.0 is running (PID [PID]), up [SPAN]
+    no heartbeats; make one with: murmur init PATH
+    [exit 0]
+    ");
+    assert_eq!(env.run(["start"]), format!("murmur is running already (PID {})\n[exit 0]", pid.trim()));
+    assert_eq!(env.run(["start", "--foreground"]), env.run(["start"]));
+    assert_snapshot!(env.names(&env.data()), @"
+    beats
+    journal.reserve
+    murmur.log
+    murmur.pid
+    murmur.sock
+    ");
+    assert_snapshot!(env.run(["stop"]), @"
+    murmur stopped (PID [PID])
+    [exit 0]
+    ");
+    assert_snapshot!(env.names(&env.data()), @"
+    beats
+    journal.reserve
+    murmur.log
+    ");
+    let log = std::fs::read_to_string(env.data().join("murmur.log")).unwrap();
+    assert_snapshot!(log, @"
+    [TIME] murmur 0.1.0 started (PID [PID])
+    [TIME] murmur stopped
+    ");
+    assert_snapshot!(env.run(["stop"]), @"
+    murmur is not running
+    [exit 0]
+    ");
+}
+
+#[test]
+fn many_starts_at_once_make_one_daemon() {
+    let env = Env::new();
+    let starts: Vec<_> = (0..8).map(|_| env.murmur(["start"]).start()).collect();
+    let said: Vec<String> = starts
+        .into_iter()
+        .map(|start| {
+            let output = start.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        })
+        .collect();
+    let started = said.iter().filter(|said| said.starts_with("murmur is running (PID"));
+    assert_eq!(started.count(), 1, "{said:#?}");
+    let pid = std::fs::read_to_string(env.data().join("murmur.pid")).unwrap();
+    assert!(said.iter().all(|said| said.contains(pid.trim()) || said.contains("being started")), "{said:#?}");
+}
+
+#[test]
+fn sigterm_and_sigint_end_it_with_exit_code_0_and_no_file_left() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let env = Env::new();
+        let daemon = env.daemon();
+        daemon.signal(Signal::HUP);
+        daemon.signal(signal);
+        let (status, said) = daemon.ended();
+        assert!(status.success(), "{status} {said:#?}");
+        insta::allow_duplicates! { assert_snapshot!(env.names(&env.data()), @"beats"); }
+    }
+}
+
+#[test]
+fn a_stop_gives_the_running_beat_its_grace_and_journals_it() {
+    let env = Env::new();
+    let (site, shop) = (env.workspace("site", "Do it."), env.workspace("shop", "Do it."));
+    site.plays(&json!({ "stdout": "", "faults": ["success-after-term", "setsid-child"] }));
+    shop.plays(&json!({ "stdout": "", "faults": ["hang", "ignore-term", "setsid-child-clean-env"] }));
+    env.register(&[&site, &shop]);
+    let daemon = env.daemon();
+    env.wait_for_agents(2);
+    assert_snapshot!(env.run(["stop"]), @"
+    murmur stopped (PID [PID])
+    [exit 0]
+    ");
+    let (status, _) = daemon.ended();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(env.agents_alive(), [0; 0]);
+    // The one that ended in its grace was first.
+    assert_snapshot!(env.journal_text(), @r#"
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143}}
+    {"ts":"[TIME]","workspace":"[ENV]/shop","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done","beat":"[BEAT]","agent":"shop-[ID]","exit":{"signal":9}}
+    "#);
+}
+
+#[test]
+fn a_stop_before_the_first_beat_is_a_stop() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    // The login shell never answers, so that beats wait for it.
+    let (_, _gate) = env.gate("gate");
+    std::fs::write(env.home().join(".profile"), format!("read line <{}/gate\n", env.root().display()))
+        .unwrap();
+    let daemon = env.daemon();
+    assert_snapshot!(env.run(["stop"]), @"
+    murmur stopped (PID [PID])
+    [exit 0]
+    ");
+    assert_eq!(daemon.ended().0.code(), Some(0));
+    assert_eq!(env.journal_text(), "");
+}

@@ -1,0 +1,79 @@
+//! What is edited counts without a restart.
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+#[test]
+fn a_workspace_that_is_added_beats() {
+    let env = Env::new();
+    env.made_data();
+    let daemon = env.daemon();
+    env.workspace("site", "Do it.");
+    assert_snapshot!(env.run(["workspaces", "add", "site"]), @"
+    registered [ENV]/site
+    [exit 0]
+    ");
+    env.wait_for_journal(1);
+    env.workspace("blog", "Do it.");
+    std::fs::remove_file(env.root().join("blog/HEARTBEAT.md")).unwrap();
+    assert_snapshot!(env.run(["init", "blog"]), @"
+    wrote [ENV]/blog/HEARTBEAT.md
+    registered [ENV]/blog
+    [exit 0]
+    ");
+    let lines = env.wait_for_journal(2);
+    assert_eq!(lines[1]["outcome"], "ok");
+    daemon.stop();
+}
+
+#[test]
+fn an_edited_heartbeat_counts() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\ninterval: 1d\n---\nBefore.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_journal(1);
+    site.heartbeat("---\ninterval: 1s\n---\nAfter.");
+    env.wait_for_journal(2);
+    site.heartbeat("---\ninterval: 1d\n---\nAfter.");
+    daemon.stop();
+    assert!(env.agents()[1]["stdin"].as_str().unwrap().contains("\n---\nAfter.\n---\n"));
+}
+
+#[test]
+fn a_named_heartbeat_that_is_added_beats() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_journal(1);
+    site.named("nightly", "Count.");
+    let lines = env.wait_for_journal(2);
+    assert_eq!(lines[1]["heartbeat"], "nightly");
+    daemon.stop();
+}
+
+#[test]
+fn a_broken_config_is_named_with_its_place_and_the_last_good_one_goes_on() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\ninterval: 1s\n---\nDo it.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_journal(1);
+    let broken = "{\n  \"workspaces\": [\n    { \"path\": }\n  ]\n}\n";
+    env.configure(broken);
+    let said = daemon.says("config.json");
+    assert_snapshot!(said, @"[TIME] [ENV]/data/config.json:3:15: this is not JSON: expected value; correct it there or just before; until then the last good configuration counts");
+    let before = env.journal().len();
+    env.wait_for_journal(before + 1);
+    let status = env.run(["status"]);
+    assert_snapshot!(status.lines().find(|line| line.starts_with("problem")).unwrap(), @"problem: [ENV]/data/config.json:3:15: this is not JSON: expected value; correct it there or just before; until then the last good configuration counts");
+    assert_eq!(env.config(), broken);
+    let blog = env.workspace("blog", "Do it.");
+    env.register(&[&site, &blog]);
+    env.wait(&env.data(), || env.journal().into_iter().find(|line| line["workspace"] == blog.path()));
+    assert!(!env.run(["status"]).contains("problem"));
+    daemon.signal(rustix::process::Signal::TERM);
+    assert!(daemon.ended().0.success());
+}

@@ -1,0 +1,193 @@
+//! A place of its own for one test: a home, a data folder, workspaces, and `fake-claude` where `claude` is looked
+//! for. Runs the real `murmur` there with nothing else in its environment, and ends all of it when it drops.
+//!
+//! While an `Env` lives, snapshots of this thread are filtered: its folder, ids, times, spans and PIDs differ from
+//! run to run and stand in brackets.
+
+mod daemon;
+mod files;
+mod reap;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use insta::internals::SettingsBindDropGuard;
+use murmur::sys::watch::{Place, Watch};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) use daemon::Daemon;
+pub(crate) use files::{fixture, result};
+pub(crate) use reap::{is_agent, kill, wait_for_end};
+pub(crate) use run::{Run, show};
+
+pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
+pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
+
+/// No test takes as long; one that does hangs, and is ended.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What differs from run to run, and what stands for it in snapshots.
+const FILTERS: [(&str, &str); 17] = [
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[BEAT]"),
+    (r#"("agent": ?"|MURMUR_AGENT_ID=)([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", "[TIME]"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[WHEN]"),
+    (r#"("durationMs": ?)\d+"#, "$1[MS]"),
+    (r"\b\d+ ms\b", "[MS] ms"),
+    (r" +\d+\.\ds\b", " [S]"),
+    (r"\bPID \d+", "PID [PID]"),
+    (r#"("pid": ?)\d+"#, "$1[PID]"),
+    (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),
+    (r"\bup \d+s", "up [SPAN]"),
+    (r"\bstopped after \d+s", "stopped after [SPAN]"),
+    (r"\b\d+[smhd]( \d+[smhd])? ago\b", "[SPAN] ago"),
+    (r"\bin \d+[smhd]( \d+[smhd])? \(", "in [SPAN] ("),
+    (r"(last-beat-[-\w]*)-[0-9a-f]{8}\.json", "$1-[HASH].json"),
+    (r"(\.new-|\.murmur-|\.tmp)\w{6}\b", "$1[RANDOM]"),
+    ("\u{202e}", "[RLO]"),
+];
+
+/// The place.
+pub(crate) struct Env {
+    // Dropped in this order: what runs is ended by `drop` before the folder goes.
+    _filters: SettingsBindDropGuard,
+    watchdog: Option<mpsc::Sender<()>>,
+    late: Option<JoinHandle<bool>>,
+    root: PathBuf,
+    _folder: TempDir,
+}
+
+impl Env {
+    pub(crate) fn new() -> Self {
+        Self::for_as_long_as(DEADLINE)
+    }
+
+    /// One for a test that may take longer than others.
+    pub(crate) fn for_as_long_as(deadline: Duration) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let mut settings = insta::Settings::clone_current();
+        settings.add_filter(&root.to_str().unwrap().replace('.', r"\."), "[ENV]");
+        for (pattern, stands_for) in FILTERS {
+            settings.add_filter(pattern, stands_for);
+        }
+        let (watchdog, told) = mpsc::channel();
+        let doomed = root.clone();
+        let late = std::thread::spawn(move || {
+            let late = told.recv_timeout(deadline) == Err(mpsc::RecvTimeoutError::Timeout);
+            if late {
+                reap::end_all(&doomed);
+            }
+            late
+        });
+        let env = Self {
+            _filters: settings.bind_to_scope(),
+            watchdog: Some(watchdog),
+            late: Some(late),
+            root,
+            _folder: folder,
+        };
+        std::fs::create_dir_all(env.home().join("bin")).unwrap();
+        std::os::unix::fs::symlink(FAKE, env.claude()).unwrap();
+        // Login shells find the agent by this, as users' do.
+        std::fs::write(env.home().join(".profile"), "PATH=\"$HOME/bin:$PATH\"\n").unwrap();
+        env
+    }
+
+    /// The folder that everything is in; `[ENV]` in snapshots.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// The data folder, which is not made.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.root.join("data")
+    }
+
+    /// Where `claude` is found.
+    pub(crate) fn claude(&self) -> PathBuf {
+        self.home().join("bin/claude")
+    }
+
+    fn agent_log(&self) -> PathBuf {
+        self.root.join("log/agents")
+    }
+
+    /// What every agent saw, in the order in which they began.
+    pub(crate) fn agents(&self) -> Vec<Value> {
+        files::json_lines(&self.agent_log())
+    }
+
+    /// Waits until `count` agents have begun.
+    pub(crate) fn wait_for_agents(&self, count: usize) -> Vec<Value> {
+        let folder = self.root.join("log");
+        std::fs::create_dir_all(&folder).unwrap();
+        self.wait(&folder, || Some(self.agents()).filter(|agents| agents.len() >= count))
+    }
+
+    /// Waits until no beat is under way, of whatever daemon.
+    pub(crate) fn wait_for_no_beats(&self) {
+        let beats = self.made_data().join("beats");
+        self.wait(&beats, || self.names(&beats).is_empty().then_some(()));
+    }
+
+    /// Waits until an agent and what it left behind are dead.
+    pub(crate) fn wait_until_dead(&self, agent: &Value) {
+        let children = agent["children"].as_array().cloned().unwrap_or_default();
+        for pid in children.into_iter().chain([agent["pid"].clone()]).filter_map(|pid| pid.as_i64()) {
+            if is_agent(pid) {
+                wait_for_end(pid);
+            }
+        }
+    }
+
+    /// Every process of an agent that was ever begun here and is alive now.
+    pub(crate) fn agents_alive(&self) -> Vec<i64> {
+        let pids = |agent: &Value| {
+            let children = agent["children"].as_array().cloned().unwrap_or_default();
+            children.into_iter().chain([agent["pid"].clone()]).filter_map(|pid| pid.as_i64())
+        };
+        self.agents().iter().flat_map(pids).filter(|pid| is_agent(*pid)).collect()
+    }
+
+    /// Every process that was begun here, by whomever, and is alive now.
+    pub(crate) fn alive(&self) -> Vec<i64> {
+        reap::all(&self.root)
+    }
+
+    /// Waits until `look` finds something, looking again whenever something in `folder` has changed.
+    pub(crate) fn wait<T>(&self, folder: &Path, mut look: impl FnMut() -> Option<T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let looking = async {
+            let mut watch = Watch::new([&Place::new(folder, &[])]).unwrap();
+            loop {
+                if let Some(found) = look() {
+                    return found;
+                }
+                watch.changed().await.unwrap();
+            }
+        };
+        let found = runtime.block_on(async { tokio::time::timeout(DEADLINE, looking).await });
+        found.unwrap_or_else(|_| panic!("what was waited for never came to {}", folder.display()))
+    }
+}
+
+impl Drop for Env {
+    fn drop(&mut self) {
+        reap::end_all(&self.root);
+        for pid in self.agents_alive() {
+            kill(pid, rustix::process::Signal::KILL);
+        }
+        drop(self.watchdog.take());
+        let late = self.late.take().is_some_and(|late| late.join().unwrap_or(true));
+        assert!(!late || std::thread::panicking(), "the deadline has passed, and what ran was ended");
+    }
+}

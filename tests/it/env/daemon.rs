@@ -1,0 +1,75 @@
+//! A daemon that a test owns.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ExitStatus};
+use std::sync::mpsc::{self, Receiver};
+
+use rustix::process::Signal;
+
+use super::{DEADLINE, Env, Run, kill};
+
+/// `murmur start --foreground`, which answers.
+pub(crate) struct Daemon {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Env {
+    /// Starts a daemon and returns when it listens.
+    pub(crate) fn daemon(&self) -> Daemon {
+        Daemon::new(self.murmur(["start", "--foreground"]))
+    }
+}
+
+impl Daemon {
+    /// Starts `run`, which is a daemon in the foreground, and returns when it listens.
+    pub(crate) fn new(run: Run) -> Self {
+        let mut child = run.start();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (tell, lines) = mpsc::channel();
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
+        let daemon = Self { child, lines };
+        daemon.says("started (PID");
+        daemon
+    }
+
+    pub(crate) fn pid(&self) -> i64 {
+        self.child.id().into()
+    }
+
+    /// Waits until it says a line that contains `words`, and returns that.
+    pub(crate) fn says(&self, words: &str) -> String {
+        let mut heard = Vec::new();
+        loop {
+            match self.lines.recv_timeout(DEADLINE) {
+                Ok(line) if line.contains(words) => return line,
+                Ok(line) => heard.push(line),
+                Err(error) => panic!("the daemon never said {words:?} ({error}), but: {heard:#?}"),
+            }
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal);
+    }
+
+    /// Waits until it has ended; how, and what it said that was not waited for.
+    pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>) {
+        let status = self.child.wait().unwrap();
+        (status, self.lines.iter().collect())
+    }
+
+    /// Ends it by SIGTERM: exit code 0, and nothing to say.
+    pub(crate) fn stop(self) {
+        self.signal(Signal::TERM);
+        let (status, said) = self.ended();
+        assert!(status.success(), "{status} {said:#?}");
+        assert!(matches!(&said[..], [last] if last.ends_with("murmur stopped")), "{said:#?}");
+    }
+
+    /// Ends it as a crash does. Its beats go on, and hold its stderr.
+    pub(crate) fn crash(mut self) {
+        self.signal(Signal::KILL);
+        self.child.wait().unwrap();
+    }
+}

@@ -1,0 +1,116 @@
+//! What a test puts on disk and what it finds there.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Env;
+
+/// A folder with a HEARTBEAT.md.
+pub(crate) struct Workspace(pub(crate) PathBuf);
+
+impl Env {
+    /// Makes the workspace `name` with these instructions; its agent plays the fixture `ok`.
+    pub(crate) fn workspace(&self, name: &str, heartbeat: &str) -> Workspace {
+        let workspace = Workspace(self.root().join(name));
+        std::fs::create_dir_all(&workspace.0).unwrap();
+        workspace.heartbeat(heartbeat);
+        workspace.plays(&json!({ "fixture": fixture("ok") }));
+        workspace
+    }
+
+    /// The data folder, made and private.
+    pub(crate) fn made_data(&self) -> PathBuf {
+        DirBuilder::new().recursive(true).mode(0o700).create(self.data()).unwrap();
+        self.data()
+    }
+
+    /// Writes config.json.
+    pub(crate) fn configure(&self, config: &str) {
+        std::fs::write(self.made_data().join("config.json"), config).unwrap();
+    }
+
+    /// Registers these workspaces, each due every hour, which is at once, since none has run.
+    pub(crate) fn register(&self, workspaces: &[&Workspace]) {
+        let entries: Vec<Value> =
+            workspaces.iter().map(|workspace| json!({ "path": workspace.0, "interval": "1h" })).collect();
+        self.configure(&json!({ "workspaces": entries }).to_string());
+    }
+
+    pub(crate) fn config(&self) -> String {
+        std::fs::read_to_string(self.data().join("config.json")).unwrap()
+    }
+
+    /// The journal, to the letter.
+    pub(crate) fn journal_text(&self) -> String {
+        std::fs::read_to_string(self.data().join("heartbeats.jsonl")).unwrap_or_default()
+    }
+
+    /// The journal's lines.
+    pub(crate) fn journal(&self) -> Vec<Value> {
+        json_lines(&self.data().join("heartbeats.jsonl"))
+    }
+
+    /// Waits until the journal has `count` lines.
+    pub(crate) fn wait_for_journal(&self, count: usize) -> Vec<Value> {
+        self.wait(&self.made_data(), || Some(self.journal()).filter(|lines| lines.len() >= count))
+    }
+
+    /// The names in a folder, sorted, one a line.
+    pub(crate) fn names(&self, folder: &Path) -> String {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names.join("\n")
+    }
+
+    /// Makes a FIFO on which agents wait: open to both sides, so that neither waits for the other to come.
+    pub(crate) fn gate(&self, name: &str) -> (String, std::fs::File) {
+        let path = self.root().join(name);
+        murmur::sys::fifo::make(&path).unwrap();
+        let gate = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        (format!("gate:{}", path.display()), gate)
+    }
+}
+
+impl Workspace {
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    pub(crate) fn heartbeat(&self, text: impl AsRef<[u8]>) {
+        std::fs::write(self.0.join("HEARTBEAT.md"), text).unwrap();
+    }
+
+    /// Adds a named heartbeat.
+    pub(crate) fn named(&self, name: &str, text: &str) {
+        let folder = self.0.join("heartbeats").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("HEARTBEAT.md"), text).unwrap();
+    }
+
+    /// What its agent is to do (docs/fixtures.md).
+    pub(crate) fn plays(&self, instructions: &Value) {
+        std::fs::write(self.0.join(".fake-claude.json"), instructions.to_string()).unwrap();
+    }
+}
+
+/// Whole lines of JSON; a file that does not exist has none.
+pub(super) fn json_lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+pub(crate) fn fixture(name: &str) -> String {
+    format!("{}/fixtures/claude/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A stream that is nothing but a result.
+pub(crate) fn result(text: &str) -> String {
+    let result = json!({ "type": "result", "subtype": "success", "is_error": false, "result": text });
+    format!("{result}\n")
+}

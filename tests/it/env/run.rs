@@ -1,0 +1,95 @@
+//! One run of `murmur`: everything it prints and how it ends.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use super::{Env, MURMUR};
+
+/// A run that is being put together.
+pub(crate) struct Run(Command);
+
+impl Env {
+    /// `murmur` with these arguments, started in the Env's folder with nothing but the Env in its environment.
+    pub(crate) fn murmur<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
+        let mut command = Command::new(MURMUR);
+        command.args(args).env_clear().current_dir(self.root()).stdin(Stdio::null());
+        command.env("HOME", self.home()).env("MURMUR_DIR", self.data()).env("SHELL", "/bin/sh");
+        command.env("TZ", "UTC").env("FAKE_CLAUDE_LOG", self.agent_log());
+        command.env(
+            "PATH",
+            std::env::join_paths([self.home().join("bin"), "/usr/bin".into(), "/bin".into()]).unwrap(),
+        );
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        std::fs::create_dir_all(self.agent_log().parent().unwrap()).unwrap();
+        Run(command)
+    }
+
+    /// Runs `murmur` and shows all of it, as [`show`] does.
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
+        self.murmur(args).run()
+    }
+}
+
+impl Run {
+    pub(crate) fn at(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
+        self
+    }
+
+    pub(crate) fn set(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn unset(mut self, name: &str) -> Self {
+        self.0.env_remove(name);
+        self
+    }
+
+    pub(crate) fn stdout(mut self, to: impl Into<Stdio>) -> Self {
+        self.0.stdout(to);
+        self
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(self) -> String {
+        show(&self.output())
+    }
+
+    pub(crate) fn output(mut self) -> Output {
+        self.0.output().unwrap()
+    }
+
+    /// Runs to the end; stdout is one JSON value and there is nothing else.
+    pub(crate) fn json(self) -> Value {
+        let output = self.output();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Lets it run.
+    pub(crate) fn start(mut self) -> Child {
+        self.0.spawn().unwrap()
+    }
+}
+
+/// All that a run printed and how it ended: stdout, then stderr with a bar before each line, then the exit code.
+pub(crate) fn show(output: &Output) -> String {
+    let mut shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !shown.is_empty() && !shown.ends_with('\n') {
+        shown.push_str("[no newline]\n");
+    }
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        writeln!(shown, "| {line}").unwrap();
+    }
+    match (output.status.code(), output.status.signal()) {
+        (Some(code), _) => write!(shown, "[exit {code}]").unwrap(),
+        (None, signal) => write!(shown, "[signal {signal:?}]").unwrap(),
+    }
+    shown
+}

@@ -1,0 +1,188 @@
+//! Bad input: one clear error that names the file and says what to do. What runs anyway is journalled as an error.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+
+use crate::env::{Daemon, Env};
+
+/// A beat that is an error: printed, journalled with the same words, and no agent is started.
+fn refused(env: &Env) -> String {
+    let shown = env.run(["beat", "site"]);
+    let journal = env.journal();
+    let line = journal.last().unwrap();
+    assert_eq!(line["outcome"], "error");
+    assert!(line["exit"].is_null() && shown.contains(line["error"].as_str().unwrap()), "{line}");
+    assert_eq!(env.agents().len(), 0);
+    shown
+}
+
+#[test]
+fn a_heartbeat_file_that_cannot_be_used_is_named() {
+    let env = Env::new();
+    let site = env.workspace("site", "");
+    let file = site.0.join("HEARTBEAT.md");
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: it is empty; write what the agent is to do
+    [exit 1]
+    ");
+    site.heartbeat("---\nname: Site\n---\n  \n");
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: it is empty; write what the agent is to do
+    [exit 1]
+    ");
+    site.heartbeat(b"fine, then \xff\n");
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: byte 11 is not UTF-8; save the file as UTF-8
+    [exit 1]
+    ");
+    site.heartbeat("x".repeat(10 << 20));
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read
+    [exit 1]
+    ");
+    std::fs::remove_file(&file).unwrap();
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder
+    [exit 1]
+    ");
+    std::fs::create_dir(&file).unwrap();
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: it is a folder; put a text file in its place
+    [exit 1]
+    ");
+    std::fs::remove_dir(&file).unwrap();
+    std::os::unix::fs::symlink("HEARTBEAT.md", &file).unwrap();
+    assert_snapshot!(refused(&env), @"
+    error [S] [ENV]/site/HEARTBEAT.md: cannot be read (Too many levels of symbolic links (os error 40)); check its owner and mode
+    [exit 1]
+    ");
+}
+
+#[test]
+fn an_agent_that_is_missing_or_not_executable_is_named() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    std::fs::remove_file(env.claude()).unwrap();
+    // Only folders of the Env, so that no other claude of this machine is found.
+    let bare = |args: &[&str]| {
+        std::fs::write(env.home().join(".profile"), "PATH=\"$HOME/bin\"\n").unwrap();
+        env.murmur(args).set("PATH", env.home().join("bin")).run()
+    };
+    assert_snapshot!(bare(&["beat", "site"]), @"
+    error [S] claude not found on PATH ([ENV]/home/bin); install Claude Code, or put its folder on the PATH of your login shell
+    [exit 1]
+    ");
+    std::fs::write(env.claude(), "#!/bin/sh\n").unwrap();
+    assert_snapshot!(bare(&["beat", "site"]), @"
+    error [S] [ENV]/home/bin/claude is not executable; run: chmod +x [ENV]/home/bin/claude
+    [exit 1]
+    ");
+    assert_snapshot!(bare(&["beat", "site", "--dry-run"]), @"
+    | error: [ENV]/home/bin/claude is not executable
+    | hint: run: chmod +x [ENV]/home/bin/claude
+    [exit 1]
+    ");
+    std::fs::set_permissions(env.claude(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(env.claude(), "#!/nonexistent/interpreter\n").unwrap();
+    assert_snapshot!(bare(&["beat", "site"]), @"
+    error [S] cannot start [ENV]/home/bin/claude: No such file or directory (os error 2); the interpreter in its first line is missing
+    [exit 1]
+    ");
+    assert_eq!(env.journal().len(), 3);
+}
+
+#[test]
+fn a_workspace_that_is_none_is_refused() {
+    let env = Env::new();
+    std::fs::write(env.root().join("file"), "").unwrap();
+    assert_snapshot!(env.run(["beat", "nowhere"]), @"
+    | error: cannot open workspace nowhere: No such file or directory (os error 2)
+    | hint: check the path
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["beat", "file"]), @"
+    | error: workspace [ENV]/file is not a folder
+    | hint: name the folder that holds HEARTBEAT.md
+    [exit 1]
+    ");
+    assert_eq!(env.journal_text(), "");
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_wrong() {
+    let env = Env::new();
+    env.workspace("site", "");
+    assert_snapshot!(env.run(["beat", "site", "--dry-run"]), @"
+    | error: [ENV]/site/HEARTBEAT.md: it is empty
+    | hint: write what the agent is to do
+    [exit 1]
+    ");
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn one_bad_workspace_stops_no_other() {
+    let env = Env::new();
+    let (site, blog) = (env.workspace("site", ""), env.workspace("blog", "Do it."));
+    env.register(&[&site, &blog]);
+    let daemon = env.daemon();
+    let mut outcomes: Vec<_> =
+        env.wait_for_journal(2).iter().map(|line| line["outcome"].as_str().unwrap().to_owned()).collect();
+    outcomes.sort();
+    assert_eq!(outcomes, ["error", "ok"]);
+    daemon.stop();
+}
+
+#[test]
+fn a_daemon_without_an_agent_says_so_at_its_start() {
+    let env = Env::new();
+    std::fs::remove_file(env.claude()).unwrap();
+    std::fs::write(env.home().join(".profile"), "PATH=\"$HOME/bin\"\n").unwrap();
+    let start = env.murmur(["start", "--foreground"]).set("PATH", env.home().join("bin"));
+    let daemon = Daemon::new(start);
+    assert_snapshot!(daemon.says("claude"), @"[TIME] warning: claude not found on PATH ([ENV]/home/bin); install Claude Code, or put its folder on the PATH of your login shell");
+    daemon.stop();
+}
+
+#[test]
+fn wrong_usage_is_told_with_exit_code_2() {
+    let env = Env::new();
+    for args in [
+        &["--nope"][..],
+        &["fly"],
+        &["beat", "a", "b"],
+        &["init", "--interval", "1h", "--cron", "* * * * *"],
+        &["init", "--tz", "UTC"],
+        &["log", "--outcome", "fine"],
+        &["log", "--since", "yesterday"],
+        &["log", "-n", "few"],
+        &["start", "--tick", "0s"],
+    ] {
+        let shown = env.run(args);
+        assert!(shown.starts_with("| error: ") && shown.ends_with("[exit 2]"), "{args:?}: {shown}");
+    }
+    assert_snapshot!(env.run(["log", "--outcome", "fine"]), @"
+    | error: invalid value 'fine' for '--outcome <OUTCOME>'
+    |   [possible values: ok, attention, error]
+    | 
+    | For more information, try '--help'.
+    [exit 2]
+    ");
+    assert!(env.run([""; 0]).ends_with("[exit 2]"));
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["--version"]), @"
+    murmur 0.1.0
+    [exit 0]
+    ");
+    assert_snapshot!("help", env.run(["--help"]));
+    for command in ["init", "workspaces", "beat", "start", "stop", "status", "log"] {
+        let shown = env.run([command, "--help"]);
+        assert!(shown.ends_with("[exit 0]"), "{shown}");
+    }
+}

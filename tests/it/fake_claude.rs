@@ -1,0 +1,248 @@
+//! fake-claude: what it plays, what it refuses, what it logs. Its faults are in `fake_claude/faults.rs`.
+
+mod faults;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use murmur::replay::Fixture;
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
+
+/// A workspace and a log; everything that was logged as running is killed when it drops.
+pub(crate) struct Stage {
+    root: TempDir,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self { root: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// fake-claude with a cleared environment, the log, and these instructions.
+    pub(crate) fn command(&self, instructions: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(FAKE);
+        command.env_clear().env("FAKE_CLAUDE_LOG", self.path().join("log")).current_dir(self.path());
+        for (name, value) in instructions {
+            command.env(format!("FAKE_CLAUDE_{name}"), value);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it as a beat does, with a prompt.
+    pub(crate) fn run(&self, instructions: &[(&str, &str)]) -> Output {
+        let mut child = self.command(instructions).arg("--print").spawn().unwrap();
+        // One that has something to say against its instructions ends before it reads.
+        let _unread = child.stdin.take().unwrap().write_all(b"prompt");
+        child.wait_with_output().unwrap()
+    }
+
+    pub(crate) fn log(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn fifo(&self) -> PathBuf {
+        let path = self.path().join("gate");
+        murmur::sys::fifo::make(&path).unwrap();
+        path
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for run in self.log() {
+            for pid in run["children"].as_array().into_iter().flatten() {
+                kill(pid.as_i64().unwrap(), rustix::process::Signal::KILL);
+            }
+        }
+    }
+}
+
+/// A running fake-claude, killed and reaped when it drops.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Starts it with a prompt, and gives its stdout to read.
+pub(crate) fn start(mut command: Command) -> (Running, BufReader<std::process::ChildStdout>) {
+    let mut child = command.arg("--print").spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"prompt").unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    (Running(child), stdout)
+}
+
+pub(crate) fn line(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).unwrap();
+    line
+}
+
+pub(crate) fn kill(pid: i64, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let _ = rustix::process::kill_process(pid, signal);
+}
+
+pub(crate) fn fixture(name: &str) -> String {
+    format!("{}/fixtures/claude/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn every_fixture_is_played_to_the_byte_and_ends_as_it_did() {
+    for entry in std::fs::read_dir(fixture("")).unwrap() {
+        let folder = entry.unwrap().path();
+        let recorded = Fixture::load(&folder).unwrap();
+        let played = Stage::new().run(&[("FIXTURE", folder.to_str().unwrap())]);
+        assert_eq!(played.stdout, recorded.stdout, "{}", folder.display());
+        assert_eq!(played.stderr, recorded.stderr, "{}", folder.display());
+        assert_eq!(played.status.code(), Some(recorded.run.end.shell_code()), "{}", folder.display());
+    }
+}
+
+#[test]
+fn a_run_is_logged_with_its_arguments_folder_environment_and_prompt() {
+    let stage = Stage::new();
+    stage.run(&[("FIXTURE", &fixture("ok"))]);
+    stage.run(&[("FIXTURE", &fixture("max-turns"))]);
+    let [first, second] = &stage.log()[..] else { panic!("not two lines") };
+    assert_eq!(first["argv"], serde_json::json!(["--print"]));
+    assert_eq!(first["stdin"], "prompt");
+    assert_eq!(first["cwd"], stage.path().canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(first["env"]["FAKE_CLAUDE_FIXTURE"], fixture("ok"));
+    assert_ne!(first["pid"], second["pid"]);
+    assert_eq!(first["children"], serde_json::json!([]));
+}
+
+#[test]
+fn the_file_in_its_folder_overrides_the_environment() {
+    let stage = Stage::new();
+    let told = r#"{"stdout":"hello\n","stderr":"oh\n","exit":3,"faults":[],"log":"own"}"#;
+    std::fs::write(stage.path().join(".fake-claude.json"), told).unwrap();
+    let output = stage.run(&[("FIXTURE", &fixture("ok")), ("FAULT", "die:KILL")]);
+    assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"hello\n"[..], &b"oh\n"[..]));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stage.log().is_empty() && stage.path().join("own").exists());
+}
+
+#[test]
+fn instructions_that_cannot_be_followed_are_said_and_never_taken_for_a_run() {
+    for (instructions, said) in [
+        (&[][..], "fake-claude: nothing to play: set FAKE_CLAUDE_FIXTURE\n"),
+        (&[("FAULT", "explode")], "fake-claude: unknown fault: explode (see fake-claude --help-faults)\n"),
+        (&[("PACE", "fast")], "fake-claude: unknown pace: fast (instant, recorded, gate:FIFO)\n"),
+        (&[("FIXTURE", "/none")], "fake-claude: cannot read fixture: /none/run.json\n"),
+    ] {
+        let output = Stage::new().run(instructions);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), said);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(70), 0));
+    }
+}
+
+#[test]
+fn the_version_is_the_fixtures_and_is_not_logged_as_a_run() {
+    let stage = Stage::new();
+    let output = stage.command(&[("FIXTURE", &fixture("ok"))]).arg("--version").output().unwrap();
+    assert_eq!(output.stdout, b"2.1.329 (Claude Code)\n");
+    assert!(stage.log().is_empty());
+}
+
+/// Each was measured on 2.1.329: the message on stderr, nothing on stdout, exit code 1.
+#[test]
+fn wrong_arguments_are_refused_in_the_real_ones_words() {
+    let table: &[(&str, &str, &str)] = &[
+        ("--nope", "", "error: unknown option '--nope'\n(Did you mean --name?)"),
+        ("--print --verbos", "", "error: unknown option '--verbos'\n(Did you mean --verbose?)"),
+        ("--print --verbose=3", "", "error: unknown option '--verbose=3'\n(Did you mean --verbose?)"),
+        ("--tool", "", "error: unknown option '--tool'\n(Did you mean --tools?)"),
+        ("--allow", "", "error: unknown option '--allow'"),
+        ("-Q", "", "error: unknown option '-Q'"),
+        ("--print --max-turns", "", "error: option '--max-turns <turns>' argument missing"),
+        (
+            "--print --nope --max-turns abc --output-format bad",
+            "hi",
+            "error: option '--max-turns <turns>' argument 'abc' is invalid. must be a number",
+        ),
+        (
+            "--print --output-format xml",
+            "hi",
+            "error: option '--output-format <format>' argument 'xml' is invalid. Allowed choices are text, \
+             json, stream-json.",
+        ),
+        (
+            "--print --output-format stream-json",
+            "hi",
+            "Error: When using --print, --output-format=stream-json requires --verbose",
+        ),
+        (
+            "--print --input-format stream-json",
+            "hi",
+            "Error: --input-format=stream-json requires output-format=stream-json.",
+        ),
+        (
+            "--print --output-format stream-json --disallowedTools a b",
+            "",
+            "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+        ),
+        (
+            "--print",
+            " \n",
+            "Error: Input contained only whitespace. Provide a prompt with text through stdin or as a prompt \
+             argument when using --print",
+        ),
+    ];
+    for (argv, prompt, said) in table {
+        let stage = Stage::new();
+        let mut command = stage.command(&[("FIXTURE", &fixture("ok"))]);
+        let mut child = command.args(argv.split(' ')).spawn().unwrap();
+        // One that is refused before it reads may be gone already.
+        drop(child.stdin.take().unwrap().write_all(prompt.as_bytes()));
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{said}\n"), "{argv}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{argv}");
+        assert_eq!(stage.log().len(), 1, "{argv}");
+    }
+}
+
+#[test]
+fn stdin_that_stays_silent_is_given_up_with_the_real_ones_warning() {
+    let stage = Stage::new();
+    let mut child =
+        Running(stage.command(&[("FIXTURE", &fixture("ok"))]).args(["--print", "do it"]).spawn().unwrap());
+    let _silent = child.0.stdin.take().unwrap();
+    let mut said = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("Warning: no stdin data received in 3s, proceeding without it."), "{said}");
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_gate_releases_one_line_for_each_byte_and_the_rest_at_its_end() {
+    let stage = Stage::new();
+    let gate = stage.fifo();
+    let pace = format!("gate:{}", gate.display());
+    let (mut child, mut stdout) =
+        start(stage.command(&[("STDOUT", "one\ntwo\nthree\nfour"), ("PACE", &pace)]));
+    let mut gate = File::options().write(true).open(gate).unwrap();
+    for wanted in ["one\n", "two\n"] {
+        gate.write_all(b".").unwrap();
+        assert_eq!(line(&mut stdout), wanted);
+    }
+    assert!(child.0.try_wait().unwrap().is_none());
+    drop(gate);
+    assert_eq!(std::io::read_to_string(stdout).unwrap(), "three\nfour");
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,189 @@
+//! fake-model: which turn answers which request, over real sockets on loopback.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A running fake-model; it ends when its stdin closes.
+struct Model {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Model {
+    fn start(script: &Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("script.json"), script.to_string()).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fake-model"))
+            .args(["script.json", "--requests", "requests", "--until-stdin-closes"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.strip_prefix("listening ").unwrap().trim().parse().unwrap();
+        Self { stdin: child.stdin.take(), child, port, folder }
+    }
+
+    fn connect(&self) -> Connection {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        Connection(BufReader::new(stream))
+    }
+
+    /// The first text block that answers a request holding so many assistant messages.
+    fn text(&self, request: &Value) -> String {
+        let (status, _, body) = self.connect().post("/v1/messages?beta=true", request);
+        assert_eq!(status, 200);
+        body["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        drop(self.child.wait());
+    }
+}
+
+struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    fn send(&mut self, path: &str, extra: &str, body: &str) {
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n{extra}\r\n", body.len());
+        self.0.get_mut().write_all((head + body).as_bytes()).unwrap();
+    }
+
+    /// The status and the headers of the answer.
+    fn head(&mut self) -> (u16, Vec<String>) {
+        let mut lines = self.0.by_ref().lines().map(Result::unwrap);
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        (status, lines.take_while(|line| !line.is_empty()).collect())
+    }
+
+    fn post(&mut self, path: &str, body: &Value) -> (u16, Vec<String>, Value) {
+        self.send(path, "", &body.to_string());
+        let (status, headers) = self.head();
+        let length = headers.iter().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        let mut answer = vec![0; length.parse().unwrap()];
+        self.0.read_exact(&mut answer).unwrap();
+        (status, headers, serde_json::from_slice(&answer).unwrap())
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!([{"type": "text", "text": text}])
+}
+
+/// A request of an agent after so many turns.
+fn request(turns: usize) -> Value {
+    let turn = [json!({"role": "user", "content": "x"}), json!({"role": "assistant", "content": "y"})];
+    let messages: Vec<Value> = turn.iter().cycle().take(turns * 2 + 1).cloned().collect();
+    json!({"model": "m", "messages": messages, "tools": [{"name": "Bash"}]})
+}
+
+#[test]
+fn a_turn_is_chosen_by_how_many_are_over_and_the_last_repeats() {
+    let model = Model::start(&json!([text("one"), text("two")]));
+    assert_eq!([2, 0, 1, 7].map(|turns| model.text(&request(turns))), ["two", "one", "two", "two"]);
+}
+
+#[test]
+fn a_request_without_tools_is_answered_ok_and_tokens_are_counted() {
+    let model = Model::start(&json!([text("one")]));
+    assert_eq!(model.text(&json!({"model": "m", "messages": []})), "ok");
+    let counted = model.connect().post("/v1/messages/count_tokens", &request(0));
+    assert_eq!(counted.2, json!({"input_tokens": 10}));
+}
+
+#[test]
+fn a_subagent_has_turns_of_its_own() {
+    let model = Model::start(&json!({"main": [text("main")], "subagent": [text("sub")]}));
+    let mut asked = request(0);
+    asked["system"] = json!([{"type": "text", "text": "x-header: cc_is_subagent=true;"}]);
+    assert_eq!(model.text(&asked), "sub");
+    asked["system"][0]["text"] = "x-header: ;".into();
+    assert_eq!(model.text(&asked), "main");
+}
+
+#[test]
+fn an_error_has_its_status_headers_and_body_as_often_as_it_says() {
+    let error = json!({"type": "overloaded_error", "message": "Overloaded"});
+    let headers = json!({"retry-after": "0"});
+    let turn =
+        json!({"status": 529, "error": error, "headers": headers, "times": 1, "content": text("fine")});
+    let model = Model::start(&json!([turn]));
+    let mut connection = model.connect();
+    let (status, headers, body) = connection.post("/v1/messages", &request(0));
+    assert_eq!((status, body), (529, json!({"type": "error", "error": error})));
+    assert!(headers.contains(&"retry-after: 0".to_owned()), "{headers:?}");
+    assert_eq!(connection.post("/v1/messages", &request(0)).2["content"], text("fine"));
+}
+
+#[test]
+fn a_stream_is_a_chain_of_events_on_a_connection_that_stays() {
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls é"}});
+    let model = Model::start(&json!([[text("hi")[0], call]]));
+    let mut connection = model.connect();
+    let mut asked = request(0);
+    asked["stream"] = true.into();
+    connection.send("/v1/messages", "Expect: 100-continue\r\n", &asked.to_string());
+    assert_eq!(connection.head().0, 100);
+    let (status, headers) = connection.head();
+    assert_eq!((status, headers[0].as_str()), (200, "content-type: text/event-stream"));
+    let mut events: Vec<Value> = Vec::new();
+    for line in connection.0.by_ref().lines().map(Result::unwrap) {
+        if let Some(data) = line.strip_prefix("data: ") {
+            events.push(serde_json::from_str(data).unwrap());
+        }
+        if line == "0" {
+            break;
+        }
+    }
+    assert_eq!(connection.head_line(), "");
+    let types: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let block = ["content_block_start", "content_block_delta", "content_block_stop"];
+    let wanted = [&["message_start"][..], &block, &block, &["message_delta", "message_stop"]].concat();
+    assert_eq!(types, wanted);
+    assert_eq!(events[5]["delta"]["partial_json"], r#"{"command":"ls é"}"#);
+    assert_eq!(events[7]["delta"]["stop_reason"], "tool_use");
+    assert_eq!(connection.post("/v1/messages", &request(0)).0, 200);
+}
+
+impl Connection {
+    fn head_line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+#[test]
+fn requests_are_kept_and_it_ends_when_its_stdin_closes() {
+    let mut model = Model::start(&json!([text("one")]));
+    model.text(&request(0));
+    let kept = std::fs::read(model.folder.path().join("requests/000.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), request(0));
+    drop(model.stdin.take());
+    assert_eq!(model.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_script_that_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("script.json");
+    std::fs::write(&path, "{\"turns\":[]}").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fake-model")).arg(&path).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with(&format!("fake-model: {}: ", path.display())), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    let output = Command::new(env!("CARGO_BIN_EXE_fake-model")).arg("--nope").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,171 @@
+//! `murmur init`: a HEARTBEAT.md and an entry in config.json, and nothing is ever overwritten.
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+#[test]
+fn a_folder_becomes_a_workspace() {
+    let env = Env::new();
+    let site = env.root().join("my site");
+    std::fs::create_dir(&site).unwrap();
+    assert_snapshot!(env.murmur(["init"]).at(&site).run(), @"
+    wrote [ENV]/my site/HEARTBEAT.md
+    registered [ENV]/my site
+    [exit 0]
+    ");
+    assert_snapshot!(std::fs::read_to_string(site.join("HEARTBEAT.md")).unwrap(), @"
+    # Heartbeat
+
+    What to do on each heartbeat. If nothing needs attention, respond with
+    exactly `HEARTBEAT_OK`. Otherwise, start with `ATTENTION:` and a brief summary.
+
+    ## Do this
+
+    - Check for new GitHub issues on my-org/my-repo using `gh`
+    - For any untagged issues, add a triage label based on the content
+    - If there are urgent issues (security, data loss, outage), tell me
+    ");
+    assert_snapshot!(env.config(), @r#"
+    {
+      "workspaces": [
+        {
+          "path": "[ENV]/my site",
+          "interval": "30m",
+          "lastRun": null
+        }
+      ]
+    }
+    "#);
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |name: &str| env.data().join(name).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(""), mode("config.json")), (0o700, 0o600));
+}
+
+#[test]
+fn what_is_there_is_left_as_it_is() {
+    let env = Env::new();
+    let site = env.workspace("site", "Mine.");
+    assert_snapshot!(env.run(["init", "site", "--interval", "1h30m"]), @"
+    [ENV]/site/HEARTBEAT.md is there already; left as it is
+    registered [ENV]/site
+    [exit 0]
+    ");
+    let config = env.config();
+    assert_snapshot!(config, @r#"
+    {
+      "workspaces": [
+        {
+          "path": "[ENV]/site",
+          "interval": "1h30m",
+          "lastRun": null
+        }
+      ]
+    }
+    "#);
+    assert_snapshot!(env.run(["init", "site", "--interval", "2h"]), @"
+    [ENV]/site/HEARTBEAT.md is there already; left as it is
+    [ENV]/site is registered already; when it runs is changed in [ENV]/data/config.json
+    [exit 0]
+    ");
+    assert_eq!(std::fs::read_to_string(site.0.join("HEARTBEAT.md")).unwrap(), "Mine.");
+    assert_eq!(env.config(), config);
+}
+
+#[test]
+fn a_named_heartbeat_carries_its_own_schedule() {
+    let env = Env::new();
+    let site = env.workspace("site", "Mine.");
+    let cron = ["init", "site", "--name", "nightly", "--cron", "0 3 * * *", "--tz", "Europe/Berlin"];
+    assert_snapshot!(env.run(cron.iter().chain(&["--template", "tests"])), @"
+    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md
+    registered [ENV]/site
+    [exit 0]
+    ");
+    let file = site.0.join("heartbeats/nightly/HEARTBEAT.md");
+    assert_snapshot!(std::fs::read_to_string(file).unwrap(), @"
+    ---
+    cron: '0 3 * * *'
+    tz: Europe/Berlin
+    ---
+    # Heartbeat
+
+    Run the project's tests and check `git status`.
+    If the tests pass and nothing is uncommitted, respond with exactly `HEARTBEAT_OK`.
+    Otherwise start with `ATTENTION:` and say in one or two lines what is wrong. Change nothing.
+    ");
+    assert_snapshot!(env.config(), @r#"
+    {
+      "workspaces": [
+        {
+          "path": "[ENV]/site",
+          "lastRun": null
+        }
+      ]
+    }
+    "#);
+    assert_snapshot!(env.run(["workspaces", "list"]), @r#"
+    [ENV]/site  never
+      problem: [ENV]/site/HEARTBEAT.md: it has no schedule, so it never runs; write "interval" or "cron" into config.json or its frontmatter
+    [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
+    ok [S]
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_template_is_one_of_ours_or_a_file() {
+    let env = Env::new();
+    for template in ["default", "tests", "issues", "deploy"] {
+        std::fs::create_dir(env.root().join(template)).unwrap();
+        let shown = env.run(["init", template, "--template", template]);
+        assert!(shown.ends_with("[exit 0]"), "{shown}");
+        let text = std::fs::read_to_string(env.root().join(template).join("HEARTBEAT.md")).unwrap();
+        assert!(text.contains("HEARTBEAT_OK"), "{text}");
+    }
+    std::fs::create_dir(env.root().join("own")).unwrap();
+    std::fs::write(env.root().join("own.md"), "Mine.").unwrap();
+    env.run(["init", "own", "--template", "own.md"]);
+    assert_eq!(std::fs::read_to_string(env.root().join("own/HEARTBEAT.md")).unwrap(), "Mine.");
+    assert_snapshot!(env.run(["init", "own", "--template", "nope"]), @r#"
+    | error: no template "nope": No such file or directory (os error 2)
+    | hint: there are default, tests, issues, deploy, and files of yours
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_nothing_is_written() {
+    let env = Env::new();
+    std::fs::create_dir(env.root().join("site")).unwrap();
+    assert_snapshot!(env.run(["init", "site", "--interval", "often"]), @r#"
+    | error: "often" is not an interval
+    | hint: write whole numbers with d, h, m or s, largest first, such as "30m" or "1h30m"
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["init", "site", "--cron", "60 * * * *"]), @r#"
+    | error: "60 * * * *" is not a cron expression (Component error: Number out of bounds)
+    | hint: write five fields, minute hour day month weekday, such as "*/15 9-17 * * MON-FRI", or @hourly, @daily, @weekly, @monthly, @yearly
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["init", "site", "--cron", "0 9 * * *", "--tz", "Mars/Olympus"]), @r#"
+    | error: time zone "Mars/Olympus" is unknown
+    | hint: write an IANA name such as "Europe/Berlin" or "UTC"
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["init", "site", "--name", "../up"]), @r#"
+    | error: "../up" cannot name a heartbeat
+    | hint: use up to 100 letters, digits, - and _
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["init", "nowhere"]), @"
+    | error: cannot open workspace nowhere: No such file or directory (os error 2)
+    | hint: check the path
+    [exit 1]
+    ");
+    assert_eq!(env.names(&env.root().join("site")), "");
+    assert!(!env.data().join("config.json").exists());
+}

@@ -1,0 +1,120 @@
+//! The architecture of `src/lib.rs`'s crate doc, held against the code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules in the order of the map: each uses only those above it.
+fn map() -> Vec<String> {
+    let doc = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let lines = doc.lines().filter_map(|line| line.strip_prefix("//! - `"));
+    lines.map(|line| line.split('`').next().unwrap().to_owned()).collect()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The module of a file: the first component of its path below `src`.
+fn module(file: &Path) -> String {
+    let inner = file.strip_prefix(root().join("src")).unwrap();
+    let first = inner.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// The modules that `text` names after `crate::`, also in groups: `use crate::{config, sys::clock}`.
+fn used(text: &str) -> Vec<String> {
+    let mut modules = Vec::new();
+    for part in text.split("crate::").skip(1) {
+        match part.strip_prefix('{') {
+            Some(group) => {
+                let mut depth = 0;
+                let mut name = String::new();
+                for character in group.chars() {
+                    match character {
+                        '{' => depth += 1,
+                        '}' if depth == 0 => break,
+                        '}' => depth -= 1,
+                        ',' if depth == 0 => modules.push(std::mem::take(&mut name)),
+                        _ if depth == 0 => name.push(character),
+                        _ => {}
+                    }
+                }
+                modules.push(name);
+            }
+            None => modules.push(part.to_owned()),
+        }
+    }
+    let word =
+        |text: String| text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    modules.into_iter().map(word).filter(|name: &String| !name.is_empty()).collect()
+}
+
+#[test]
+fn every_module_is_on_the_map_and_the_map_names_no_other() {
+    let text = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let mut declared: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    let mut map = map();
+    declared.sort_unstable();
+    map.sort_unstable();
+    assert_eq!(declared, map);
+}
+
+#[test]
+fn a_module_uses_only_those_above_it() {
+    let map = map();
+    let place = |name: &str| map.iter().position(|module| module == name);
+    let mut wrong = Vec::new();
+    for file in rust_files(&root().join("src")) {
+        let own = module(&file);
+        let Some(own_place) = place(&own) else { continue };
+        for used in used(&fs::read_to_string(&file).unwrap()) {
+            if place(&used).is_some_and(|used| used > own_place) {
+                wrong.push(format!("{} uses {used}, which stands below {own}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_can_be_held_in_the_head() {
+    let mut wrong = Vec::new();
+    for folder in ["src", "fake-claude", "tests", "benches"] {
+        for file in rust_files(&root().join(folder)) {
+            let text = fs::read_to_string(&file).unwrap();
+            if !text.starts_with("//!") && !file.ends_with("tests.rs") {
+                wrong.push(format!("{} does not begin with //!", file.display()));
+            }
+            if text.lines().count() > 400 {
+                wrong.push(format!("{} has more than 400 lines", file.display()));
+            }
+            if file.ends_with("mod.rs") {
+                wrong.push(format!("{}: no mod.rs here", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_sys_is_unsafe() {
+    let outside = rust_files(&root().join("src")).into_iter().filter(|file| module(file) != "sys");
+    let wrong: Vec<PathBuf> =
+        outside.filter(|file| fs::read_to_string(file).unwrap().contains("unsafe {")).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

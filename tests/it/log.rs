@@ -1,0 +1,149 @@
+//! `murmur log`: the journal for people and for programs.
+
+mod terminal;
+
+use std::io::{BufRead, BufReader};
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+/// A journal of five beats of two workspaces, the newest two just over.
+pub(crate) fn journal(env: &Env) -> String {
+    let now = murmur::sys::clock::now();
+    let ago = |seconds: i64| murmur::sys::clock::rfc3339(now - jiff::SignedDuration::from_secs(seconds));
+    let site = env.workspace("site", "Do it.");
+    let (site, blog) = (site.path(), format!("{}/blog", env.root().display()));
+    let text = format!(
+        r#"{{"ts":"2026-02-03T10:00:00Z","workspace":"{site}","outcome":"ok","durationMs":8200}}
+{{"ts":"2026-02-03T10:30:12Z","workspace":"{blog}","outcome":"attention","durationMs":14500,"summary":"2 tests failing\nin auth.test.ts","beat":"1","agent":"a"}}
+{{"ts":"2026-02-03T11:00:05Z","workspace":"{site}","outcome":"error","durationMs":300,"error":"HEARTBEAT.md not found"}}
+{{"ts":"{}","workspace":"{site}","outcome":"ok","durationMs":90000,"heartbeat":"nightly","beat":"2","agent":"a"}}
+{{"ts":"{}","workspace":"{blog}","outcome":"ok","durationMs":1,"beat":"3","agent":"a"}}
+"#,
+        ago(600),
+        ago(5),
+    );
+    std::fs::write(env.made_data().join("heartbeats.jsonl"), &text).unwrap();
+    text
+}
+
+#[test]
+fn there_is_nothing_at_first() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["log"]), @"
+    no beats to show; see: murmur status
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--json"]), @"[exit 0]");
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn beats_are_shown_oldest_first() {
+    let env = Env::new();
+    journal(&env);
+    assert_snapshot!(env.run(["log"]), @"
+    [WHEN]  ok [S]  [ENV]/site
+    [WHEN]  attention [S]  [ENV]/blog  2 tests failing in auth.test.ts
+    [WHEN]  error [S]  [ENV]/site  HEARTBEAT.md not found
+    [WHEN]  ok [S]  [ENV]/site::nightly
+    [WHEN]  ok [S]  [ENV]/blog
+    [exit 0]
+    ");
+}
+
+#[test]
+fn filters_choose_and_n_counts_what_they_chose() {
+    let env = Env::new();
+    journal(&env);
+    assert_snapshot!(env.run(["log", "-n", "2"]), @"
+    [WHEN]  ok [S]  [ENV]/site::nightly
+    [WHEN]  ok [S]  [ENV]/blog
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "-n", "0"]), @"
+    no beats to show; see: murmur status
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--outcome", "attention"]), @"
+    [WHEN]  attention [S]  [ENV]/blog  2 tests failing in auth.test.ts
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--workspace", "site", "-n", "1"]), @"
+    [WHEN]  ok [S]  [ENV]/site::nightly
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--workspace", "blog"]), @"
+    [WHEN]  attention [S]  [ENV]/blog  2 tests failing in auth.test.ts
+    [WHEN]  ok [S]  [ENV]/blog
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--since", "2h"]), @"
+    [WHEN]  ok [S]  [ENV]/site::nightly
+    [WHEN]  ok [S]  [ENV]/blog
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--since", "1m", "--outcome", "error"]), @"
+    no beats to show; see: murmur status
+    [exit 0]
+    ");
+}
+
+#[test]
+fn json_is_the_journals_own_lines() {
+    let env = Env::new();
+    let text = journal(&env);
+    assert_eq!(env.run(["log", "--json"]), format!("{text}[exit 0]"));
+}
+
+#[test]
+fn lines_that_are_not_ours_are_passed_over() {
+    let env = Env::new();
+    let text = journal(&env);
+    let foreign = format!("not ours\n{{\"a\":1}}\n\u{0}\n\n{text}[1,2]\n{{\"ts\":\"torn");
+    std::fs::write(env.data().join("heartbeats.jsonl"), foreign).unwrap();
+    assert_eq!(env.run(["log", "--json"]), format!("{text}[exit 0]"));
+}
+
+#[test]
+fn following_shows_every_beat_as_it_ends() {
+    let env = Env::new();
+    journal(&env);
+    let mut follow = env.murmur(["log", "--follow", "-n", "1", "--json"]).start();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), env.journal_text().lines().last().unwrap());
+    for _ in 0..3 {
+        env.run(["beat", "site"]);
+        assert_eq!(lines.next().unwrap().unwrap(), env.journal_text().lines().last().unwrap());
+    }
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
+fn following_waits_for_a_journal_that_is_not_there_yet_and_filters() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.made_data();
+    let mut follow = env.murmur(["log", "-f", "--outcome", "error"]).start();
+    env.run(["beat", "site"]);
+    env.workspace("empty", " \n");
+    env.run(["beat", "empty"]);
+    let mut line = String::new();
+    BufReader::new(follow.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_snapshot!(line, @"[WHEN]  error [S]  [ENV]/empty  [ENV]/empty/HEARTBEAT.md: it is empty; write what the agent is to do");
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let env = Env::new();
+    let text = journal(&env);
+    std::fs::write(env.data().join("heartbeats.jsonl"), text.repeat(2000)).unwrap();
+    let mut log = env.murmur(["log", "-n", "10000"]).start();
+    drop(log.stdout.take());
+    let output = log.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
+}

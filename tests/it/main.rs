@@ -1,0 +1,36 @@
+//! One test binary, one file a command area.
+//!
+//! `cfg(test)` on each module is how clippy knows that its helpers are tests as well.
+
+#[cfg(test)]
+mod beat;
+#[cfg(test)]
+mod daemon;
+#[cfg(test)]
+mod env;
+#[cfg(test)]
+mod errors;
+#[cfg(test)]
+mod fake_claude;
+#[cfg(test)]
+mod fake_model;
+#[cfg(test)]
+mod init;
+#[cfg(test)]
+mod layers;
+#[cfg(test)]
+mod log;
+#[cfg(test)]
+mod regress;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod soak;
+#[cfg(test)]
+mod status;
+#[cfg(test)]
+mod timeout;
+#[cfg(test)]
+mod verbose;
+#[cfg(test)]
+mod workspaces;

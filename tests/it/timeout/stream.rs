@@ -1,0 +1,89 @@
+//! Streams that are cut, huge or no text.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read, Write};
+
+use crate::env::{Env, fixture};
+
+/// What a beat prints when its agent plays the fixture `ok` with these faults.
+fn beat(env: &Env, faults: &[&str]) -> String {
+    env.workspace("site", "Do it.").plays(&json!({ "fixture": fixture("ok"), "faults": faults }));
+    env.run(["beat", "site"])
+}
+
+#[test]
+fn half_a_line_is_no_result() {
+    assert_snapshot!(beat(&Env::new(), &["half-line"]), @"
+    error [S] ended without a result
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_line_that_is_no_text_is_passed_over() {
+    assert_snapshot!(beat(&Env::new(), &["invalid-utf8"]), @"
+    ok [S]
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_flood_on_stderr_holds_up_nobody_and_its_end_tells_the_error() {
+    let env = Env::new();
+    assert_snapshot!(beat(&env, &["stderr-flood:20000000"]), @"
+    ok [S]
+    [exit 0]
+    ");
+    env.workspace("site", "Do it.").plays(&json!({
+        "stdout": "", "stderr": "the last words", "exit": 1, "faults": ["stderr-flood:20000000"],
+    }));
+    env.run(["beat", "site"]);
+    let error = env.journal()[1]["error"].as_str().unwrap().to_owned();
+    assert!(error.len() < 3000, "{}", error.len());
+    assert!(error.ends_with("the last words"), "{error}");
+}
+
+/// The most memory that a verbose beat had, in KiB, when it had shown a line that starts with `mark` and had only
+/// its agent's result to come; and what it showed in all.
+fn peak(env: &Env, faults: &[&str], mark: &str) -> (i64, String) {
+    let (pace, mut gate) = env.gate(mark);
+    let instructions = json!({ "fixture": fixture("ok"), "faults": faults, "pace": pace });
+    env.workspace("site", "Do it.").plays(&instructions);
+    let recorded = std::fs::read_to_string(format!("{}/stdout", fixture("ok"))).unwrap();
+    let mut beat = env.murmur(["beat", "site", "--verbose"]).start();
+    gate.write_all(&vec![b'.'; recorded.lines().count() + faults.len() - 1]).unwrap();
+    let mut stdout = BufReader::new(beat.stdout.take().unwrap());
+    let mut shown = String::new();
+    while !shown.lines().last().unwrap_or_default().starts_with(mark) {
+        assert_ne!(stdout.read_line(&mut shown).unwrap(), 0, "{shown}");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", beat.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    gate.write_all(b".").unwrap();
+    stdout.read_to_string(&mut shown).unwrap();
+    assert_eq!(beat.wait().unwrap().code(), Some(0));
+    (peak, shown)
+}
+
+#[test]
+fn a_line_of_100_megabytes_costs_little_memory_and_the_next_one_counts() {
+    let env = Env::new();
+    let (base, _) = peak(&env, &[], "Nothing to do.");
+    let (huge, shown) = peak(&env, &["huge-line:100000000"], "[note]");
+    assert!(huge - base <= 64 << 10, "{base} KiB, with the huge line {huge} KiB");
+    assert_snapshot!(shown, @"
+    Nothing to do.
+
+    HEARTBEAT_OK
+    [note] a line of 100000131 bytes was passed over
+
+    Conversation
+      1. Nothing to do. HEARTBEAT_OK
+         1 turn, $0.0004, [MS] ms
+
+    ok [S]
+    ");
+    assert_eq!(env.journal()[1]["outcome"], "ok");
+}

@@ -1,0 +1,131 @@
+//! `murmur beat --verbose`: what is shown of a recorded run, and what is kept.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::{Env, fixture, result};
+
+/// What a verbose beat shows of the fixture.
+fn shown(env: &Env, name: &str) -> String {
+    env.workspace("site", "Do it.").plays(&json!({ "fixture": fixture(name) }));
+    env.run(["beat", "site", "--verbose"])
+}
+
+#[test]
+fn tools_are_shown_as_they_are_called() {
+    let env = Env::new();
+    assert_snapshot!("tools", shown(&env, "tools"));
+}
+
+#[test]
+fn a_denied_tool_is_shown_as_failed() {
+    let env = Env::new();
+    assert_snapshot!("denied", shown(&env, "denied"));
+}
+
+#[test]
+fn what_a_subagent_does_is_indented() {
+    let env = Env::new();
+    assert_snapshot!("subagent", shown(&env, "subagent"));
+}
+
+#[test]
+fn a_huge_output_is_counted_and_not_shown() {
+    let env = Env::new();
+    let shown = shown(&env, "huge-output");
+    assert!(shown.len() < 2000);
+    assert_snapshot!("huge-output", shown);
+}
+
+#[test]
+fn an_api_that_is_tried_again_is_shown() {
+    let env = Env::new();
+    assert_snapshot!("api-error-retry", shown(&env, "api-error-retry"));
+}
+
+#[test]
+fn an_error_shows_how_far_it_came() {
+    let env = Env::new();
+    assert_snapshot!("max-turns", shown(&env, "max-turns"));
+}
+
+#[test]
+fn a_tool_is_shown_while_the_agent_still_runs() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let call = json!({ "type": "assistant", "message": { "id": "m", "content": [
+        { "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls\u{1b}[2J -la" } },
+    ] } });
+    let (pace, mut gate) = env.gate("gate");
+    site.plays(&json!({ "stdout": format!("{call}\n{}", result("HEARTBEAT_OK")), "pace": pace }));
+    let mut beat = env.murmur(["beat", "site", "-V"]).start();
+    let mut stdout = std::io::BufReader::new(beat.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::Write::write_all(&mut gate, b".").unwrap();
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    assert_snapshot!(line, @r#"[tool] Bash({"command":"ls\u001b[2J -la"})"#);
+    assert!(beat.try_wait().unwrap().is_none());
+    std::io::Write::write_all(&mut gate, b".").unwrap();
+    assert!(beat.wait().unwrap().success());
+}
+
+#[test]
+fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "fixture": fixture("denied") }));
+    env.run(["beat", "site"]);
+    assert_snapshot!(env.names(&env.data()), @"
+    beats
+    config.lock
+    heartbeats.jsonl
+    journal.reserve
+    locks
+    reserve.lock
+    ");
+    env.run(["beat", "site", "--verbose"]);
+    assert_snapshot!(env.names(&env.data()), @"
+    beats
+    config.lock
+    heartbeats.jsonl
+    journal.reserve
+    last-beat-site-[HASH].json
+    locks
+    reserve.lock
+    ");
+    let [quiet, verbose] = &env.journal()[..] else { panic!("not two lines") };
+    assert_eq!(quiet["turns"], Value::Null);
+    let names = env.names(&env.data());
+    let name = names.lines().find(|name| name.starts_with("last-beat-")).unwrap();
+    let kept = std::fs::read_to_string(env.data().join(name)).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), *verbose);
+    assert_snapshot!("last-beat", kept);
+}
+
+#[test]
+fn a_named_heartbeat_keeps_its_own_last_beat() {
+    let env = Env::new();
+    env.workspace("site", "Do it.").named("nightly", "Count.");
+    env.run(["beat", "site", "--verbose"]);
+    env.run(["beat", "site", "--verbose", "--name", "nightly"]);
+    let names = env.names(&env.data());
+    let kept: Vec<&str> = names.lines().filter(|name| name.starts_with("last-beat-")).collect();
+    assert_snapshot!(kept.join("\n"), @"
+    last-beat-site-[HASH].json
+    last-beat-site-nightly-[HASH].json
+    ");
+}
+
+#[test]
+fn an_unknown_version_of_claude_code_is_said_and_run_all_the_same() {
+    let env = Env::new();
+    let init =
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "3.0.1" });
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "stdout": format!("{init}\n{}", result("HEARTBEAT_OK")) }));
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    ok [S]
+    | warning: Claude Code 3.0.1 is not a version murmur was tried with (2.1.x)
+    [exit 0]
+    ");
+}

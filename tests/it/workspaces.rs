@@ -1,0 +1,111 @@
+//! `murmur workspaces list|add|remove`.
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+#[test]
+fn there_are_none_at_first() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["workspaces", "list"]), @"
+    no workspaces; make one with: murmur init PATH
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["workspaces", "list", "--json"]), @r#"
+    {"heartbeats":[],"problems":[]}
+    [exit 0]
+    "#);
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "---\ncron: '0 3 * * *'\ntz: Europe/Berlin\n---\nCount.");
+    site.named("typo", "---\nintervall: 1h\n---\nCount.");
+    assert_snapshot!(env.run(["workspaces", "add", "site", "--interval", "90m"]), @"
+    registered [ENV]/site
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["workspaces", "add", site.path()]), @"
+    [ENV]/site is registered already
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["workspaces", "list"]), @r#"
+    [ENV]/site  every 1h30m
+    [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin
+    [ENV]/site::heartbeats/typo/HEARTBEAT.md  every 1h30m
+      problem: [ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key "intervall" is not known; did you mean "interval"?
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["workspaces", "list", "--json"]), @r#"
+    {"heartbeats":[{"id":"[ENV]/site","name":null,"problem":null,"schedule":"every 1h30m","workspace":"[ENV]/site"},{"id":"[ENV]/site::heartbeats/nightly/HEARTBEAT.md","name":"nightly","problem":null,"schedule":"cron 0 3 * * * Europe/Berlin","workspace":"[ENV]/site"},{"id":"[ENV]/site::heartbeats/typo/HEARTBEAT.md","name":"typo","problem":"[ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?","schedule":"every 1h30m","workspace":"[ENV]/site"}],"problems":[]}
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn a_heartbeat_that_says_when_it_runs_is_added_without_an_interval() {
+    let env = Env::new();
+    env.workspace("site", "---\ncron: '0 3 * * 1-5'\ntz: UTC\n---\nDo it.");
+    assert_snapshot!(env.run(["workspaces", "add", "site"]), @"
+    registered [ENV]/site
+    [exit 0]
+    ");
+    assert_snapshot!(env.config(), @r#"
+    {
+      "workspaces": [
+        {
+          "path": "[ENV]/site",
+          "lastRun": null
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
+    let env = Env::new();
+    let (site, blog) = (env.workspace("site", "Do it."), env.workspace("blog", "Do it."));
+    env.register(&[&site, &blog]);
+    std::fs::remove_dir_all(&site.0).unwrap();
+    assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
+    forgot [ENV]/site; its files are as they were
+    [exit 0]
+    ");
+    assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/blog"}]}"#);
+    assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
+    | error: workspace [ENV]/site is not in config.json
+    | hint: `murmur workspaces list` shows those that are
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["workspaces", "remove", "blog"]), @"
+    forgot [ENV]/blog; its files are as they were
+    [exit 0]
+    ");
+    assert!(blog.0.join("HEARTBEAT.md").exists());
+}
+
+#[test]
+fn a_folder_without_a_heartbeat_is_not_added() {
+    let env = Env::new();
+    std::fs::create_dir(env.root().join("bare")).unwrap();
+    assert_snapshot!(env.run(["workspaces", "add", "bare"]), @"
+    | error: no HEARTBEAT.md in [ENV]/bare
+    | hint: run: murmur init [ENV]/bare
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["workspaces", "add", "nowhere"]), @"
+    | error: cannot open workspace nowhere: No such file or directory (os error 2)
+    | hint: check the path
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["workspaces", "add", "home/.profile"]), @"
+    | error: workspace [ENV]/home/.profile is not a folder
+    | hint: name the folder that holds HEARTBEAT.md
+    [exit 1]
+    ");
+    assert!(!env.data().exists());
+}
