@@ -54,4 +54,4 @@ docs:
 
 [private]
 deny:
-    @if command -v cargo-deny >/dev/null 2>&1; then cargo deny --offline check bans licenses sources; else echo "cargo-deny is not installed: dependencies not checked"; fi
+    @if command -v cargo-deny >/dev/null 2>&1; then cargo deny check bans licenses sources; else echo "cargo-deny is not installed: dependencies not checked"; fi
