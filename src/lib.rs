@@ -17,6 +17,7 @@
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `permit`: the deny list
 //! - `agent`: prompt, invocation, events, the stream parser, a running agent process
+//! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `replay`: fixtures: recording a run, scrubbing it, playing it back
 //! - `outcome`: pure: how a run ended and what it said → ok, attention or error
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
@@ -26,6 +27,7 @@
 
 pub mod agent;
 pub mod beat;
+pub mod capture;
 pub mod cli;
 pub mod config;
 pub mod daemon;

@@ -8,10 +8,13 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 mod descriptor;
 pub mod fifo;
+pub mod folder;
+pub mod identity;
 pub mod lock;
 pub mod memory;
 pub mod paths;
 pub mod pause;
 pub mod process;
+pub mod random;
 pub mod socket;
 pub mod watch;

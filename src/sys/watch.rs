@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct Place {
     folder: PathBuf,
     names: Names,
+    writes: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,13 @@ impl Place {
     #[must_use]
     pub fn new(folder: &Path, names: &'static [&'static str]) -> Self {
         let names = if names.is_empty() { Names::All } else { Names::Of(names) };
-        Self { folder: folder.to_path_buf(), names }
+        Self { folder: folder.to_path_buf(), names, writes: false }
+    }
+
+    /// Tells of every write as well, and not only of a file that was closed after one.
+    #[must_use]
+    pub fn and_writes(self) -> Self {
+        Self { writes: true, ..self }
     }
 
     /// Watches for the coming of `path`, which is not there: for the next step to it in the nearest folder that is.
@@ -33,7 +40,7 @@ impl Place {
         let steps = path.ancestors().zip(path.ancestors().skip(1));
         let (step, folder) = steps.into_iter().find(|(_, above)| above.is_dir())?;
         let names = step.file_name().map_or(Names::All, |name| Names::One(name.to_owned()));
-        Some(Self { folder: folder.to_path_buf(), names })
+        Some(Self { folder: folder.to_path_buf(), names, writes: false })
     }
 }
 
@@ -97,6 +104,7 @@ mod system {
             let mut new = false;
             for place in places {
                 let place = place.borrow();
+                let flags = if place.writes { flags | WatchFlags::MODIFY } else { flags };
                 match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
                     Ok(watch) => match self.names.entry(watch) {
                         Entry::Vacant(vacant) => {

@@ -1,0 +1,105 @@
+//! The id of a session, which is also its folder's name (spec 4, Security).
+
+use crate::sys::random;
+use jiff::Timestamp;
+use std::fmt;
+use std::io;
+
+/// The longest id, in bytes.
+const MAX: usize = 128;
+
+/// A checked id: one component of a path that stays below `sessions/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(String);
+
+/// Why a text is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// It is empty.
+    #[error("invalid session id: it is empty; use letters, digits, '-' and '_'")]
+    Empty,
+    /// It is more than 128 bytes.
+    #[error("invalid session id: it has {0} bytes, and 128 is the most; use a shorter one")]
+    Long(usize),
+    /// It means a folder relative to another.
+    #[error("invalid session id '{0}': it names a folder; use letters, digits, '-' and '_'")]
+    Alias(String),
+    /// It has a character that file systems, terminals or paths give a meaning.
+    #[error("invalid session id {0:?}: it has {1:?} in it; use letters, digits, '-' and '_'")]
+    Character(String, char),
+}
+
+impl SessionId {
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// [`IdError`].
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        if text.is_empty() {
+            return Err(IdError::Empty);
+        }
+        if text.len() > MAX {
+            return Err(IdError::Long(text.len()));
+        }
+        // Windows drops dots and spaces at a name's end, which makes two names one.
+        if text.starts_with('.') || text.ends_with(['.', ' ']) {
+            return Err(IdError::Alias(text.to_owned()));
+        }
+        let means_something = |c: &char| c.is_control() || r#"/\:*?"<>|"#.contains(*c);
+        match text.chars().find(means_something) {
+            Some(character) => Err(IdError::Character(text.to_owned(), character)),
+            None => Ok(Self(text.to_owned())),
+        }
+    }
+
+    /// A new one: a ULID, so that ids sort by when their sessions began.
+    ///
+    /// # Errors
+    /// That the system has no randomness.
+    pub fn new(at: Timestamp) -> io::Result<Self> {
+        let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or_default();
+        let mut random = [0; 16];
+        random[..10].copy_from_slice(&random::bytes::<10>()?);
+        Ok(Self(ulid::Ulid::from_parts(milliseconds, u128::from_le_bytes(random)).to_string()))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_elsewhere_is_no_id() {
+        for text in [
+            "", ".", "..", ".hidden", "a/b", "/", r"a\b", "C:x", "a\nb", "a\0", "\u{7f}", "\u{85}", "x.",
+            "x ",
+        ] {
+            assert!(SessionId::parse(text).is_err(), "{text:?}");
+        }
+        assert!(SessionId::parse(&"x".repeat(129)).is_err());
+        for text in ["build-42", "größe", "a b", "v1.2", &"x".repeat(128)] {
+            assert_eq!(SessionId::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn new_ids_sort_by_time_and_are_ids() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let (first, second) = (SessionId::new(at(1)).unwrap(), SessionId::new(at(2)).unwrap());
+        assert!(first < second);
+        assert_eq!(first.as_str().len(), 26);
+        assert_eq!(SessionId::parse(first.as_str()).unwrap(), first);
+    }
+}

@@ -1,0 +1,168 @@
+//! Removing sessions whose time is over (spec 4, "Retention contract").
+//!
+//! A session expires its own `retention_seconds` after its end. One without a readable `meta.json` expires the
+//! sweep's default after the newest change in it. One that is being written is never touched.
+
+use super::log::{CleanupReason, CleanupResult, Event, Log};
+use super::record::{State, file};
+use super::session::Session;
+use super::store::Store;
+use crate::sys::folder::Folder;
+use crate::sys::{clock, lock, random};
+use jiff::{SignedDuration, Timestamp};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// How often sessions are swept: by `derun mcp`, and at most by `derun run`.
+pub const INTERVAL: Duration = Duration::from_secs(10 * 60);
+
+/// The file whose lock a sweep holds, and whose age says when the last one was.
+const SWEPT: &str = "swept";
+
+/// What a sweep saw.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// How many sessions it looked at.
+    pub checked: usize,
+    /// How many it removed.
+    pub removed: usize,
+}
+
+/// The right to sweep.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "held for its lock")] File);
+
+/// Takes the right to sweep, if nobody sweeps now and the last sweep began [`INTERVAL`] ago or longer.
+#[must_use]
+pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
+    let root = Folder::open(store.root()).ok()?;
+    let due = match root.look(SWEPT) {
+        // A clock that was set back must not put it off for long.
+        Ok(seen) => now.as_second().abs_diff(seen.modified) >= INTERVAL.as_secs(),
+        Err(_) => true,
+    };
+    if !due {
+        return None;
+    }
+    let file = root.append_file(SWEPT).ok()?;
+    if !lock::try_take(&file).ok()? {
+        return None;
+    }
+    file.set_modified(now.into()).ok()?;
+    Some(Turn(file))
+}
+
+/// Looks at every session and removes those whose time is over, until `go_on` says to stop. `default` stands in
+/// where a session does not say how long it is kept.
+///
+/// # Errors
+/// What the system says of listing them; trouble with one is logged and stops nothing.
+pub fn sweep(
+    store: &Store,
+    default: Duration,
+    now: Timestamp,
+    log: &mut Log,
+    mut go_on: impl FnMut() -> ControlFlow<()>,
+) -> io::Result<Swept> {
+    let mut names = store.sessions().names()?;
+    names.sort_unstable();
+    // A sweep that has to stop early begins elsewhere next time, so that each gets its turn.
+    if let Some(places) = u64::try_from(names.len()).ok().filter(|places| *places > 0) {
+        let start = u64::from_le_bytes(random::bytes()?) % places;
+        names.rotate_left(usize::try_from(start).unwrap_or_default());
+    }
+    let mut swept = Swept::default();
+    for name in &names {
+        if go_on().is_break() {
+            break;
+        }
+        if !store.sessions().look(name).is_ok_and(|seen| seen.is_folder) {
+            continue;
+        }
+        let verdict = judge(store, name, default, now);
+        let (cleanup_result, cleanup_reason, error) = match verdict {
+            Verdict::Keep(reason) => (CleanupResult::Skipped, reason, None),
+            Verdict::Unknown(error) => {
+                (CleanupResult::Error, CleanupReason::UnreadableStatError, Some(error.to_string()))
+            }
+            Verdict::Remove(reason) => match remove(store, name) {
+                Ok(true) => (CleanupResult::Removed, reason, None),
+                Ok(false) => (CleanupResult::Skipped, CleanupReason::ActiveSession, None),
+                Err(error) => (CleanupResult::Error, CleanupReason::RemoveError, Some(error.to_string())),
+            },
+        };
+        swept.checked += 1;
+        swept.removed += usize::from(cleanup_result == CleanupResult::Removed);
+        let session_id = &*name.to_string_lossy();
+        log.note(&Event::CleanupResult { session_id, cleanup_result, cleanup_reason, error });
+    }
+    Ok(swept)
+}
+
+/// Sweeps to the end, if it is time for it.
+pub fn sweep_if_due(store: &Store) {
+    let now = clock::now();
+    if let Some(_turn) = turn(store, now) {
+        let mut log = Log::open(store.root());
+        let _next_time =
+            sweep(store, super::store::DEFAULT_RETENTION, now, &mut log, || ControlFlow::Continue(()));
+    }
+}
+
+enum Verdict {
+    Keep(CleanupReason),
+    Remove(CleanupReason),
+    Unknown(io::Error),
+}
+
+fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verdict {
+    let session = name.to_str().and_then(|id| store.session(id).ok());
+    match session.map(|session: Session| session.status(now)) {
+        Some(Ok(status)) if status.state.is_active() => Verdict::Keep(CleanupReason::ActiveSession),
+        Some(Ok(status)) if status.state == State::Expired => Verdict::Remove(CleanupReason::Expired),
+        Some(Ok(_)) => Verdict::Keep(CleanupReason::NotExpired),
+        Some(Err(_)) | None => match last_touched(store, name) {
+            Err(error) => Verdict::Unknown(error),
+            Ok(touched) => {
+                let kept = SignedDuration::try_from(default).unwrap_or(SignedDuration::MAX);
+                let expires = Timestamp::from_second(touched).and_then(|touched| touched.checked_add(kept));
+                match expires {
+                    Ok(expires) if expires <= now => Verdict::Remove(CleanupReason::UnreadableExpired),
+                    _ => Verdict::Keep(CleanupReason::UnreadableNotExpired),
+                }
+            }
+        },
+    }
+}
+
+/// When the folder or something directly in it was last changed, in seconds since 1970.
+fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
+    let folder = store.sessions().open_folder(name)?;
+    let mut newest = folder.look_at_itself()?.modified;
+    for child in folder.names()? {
+        newest = newest.max(folder.look(&child)?.modified);
+    }
+    Ok(newest)
+}
+
+/// Removes a session, or says by `false` that somebody writes it after all. `meta.json` goes last, so that a removal
+/// that is cut short is taken up again.
+fn remove(store: &Store, name: &OsStr) -> io::Result<bool> {
+    let folder = store.sessions().open_folder(name)?;
+    let _lock = match folder.open_file(file::LOCK) {
+        Ok(file) if !lock::try_take(&file)? => return Ok(false),
+        // A session without a lock, or with something else in its place, has nobody who writes it.
+        held => held.ok(),
+    };
+    for child in folder.names()?.iter().filter(|child| *child != file::META) {
+        folder.remove_file(child)?;
+    }
+    if folder.look(file::META).is_ok() {
+        folder.remove_file(file::META)?;
+    }
+    store.sessions().remove_folder(name)?;
+    Ok(true)
+}

@@ -1,0 +1,208 @@
+//! All sessions: `<state root>/sessions/<id>/`. Makes new ones, opens those that are there.
+//!
+//! The state root is `$DERUN_STATE_ROOT`, else `$XDG_STATE_HOME/derun`, else `~/.local/state/derun` (spec 4).
+
+use super::id::{IdError, SessionId};
+use super::record::{LAYOUT, Meta, SCHEMA_VERSION, TransportMode, file};
+use super::session::Session;
+use super::writer::Writer;
+use crate::sys::folder::Folder;
+use crate::sys::identity::Identity;
+use crate::sys::{atomic, lock};
+use jiff::Timestamp;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a session is kept where nobody says otherwise (spec 4, Retention).
+pub const DEFAULT_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What is wrong with the store or one of its sessions.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No variable says where it is.
+    #[error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set; set one")]
+    Homeless,
+    /// It cannot be made or read.
+    #[error("cannot use the state folder {}: {source}; choose another with DERUN_STATE_ROOT", .path.display())]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no such session.
+    #[error("session not found: {0}")]
+    NotFound(String),
+    /// The text is no session's id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// There is such a session already.
+    #[error("session id already exists: {0}; choose another, or leave --session-id out")]
+    Exists(SessionId),
+    /// A file of it cannot be used.
+    #[error("session {id}: {file}: {source}")]
+    File {
+        /// Which session.
+        id: String,
+        /// Which file.
+        file: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The cursor is behind the last byte.
+    #[error("cursor is past the end: {cursor} of {end} bytes")]
+    PastTheEnd {
+        /// What was asked for.
+        cursor: u64,
+        /// How many bytes there are.
+        end: u64,
+    },
+}
+
+/// What a new session is.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Its id, if it is to have a certain one.
+    pub id: Option<SessionId>,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Where it is started.
+    pub working_directory: String,
+    /// How long it is to be kept after its end; whole seconds.
+    pub retention: Duration,
+    /// How its output reaches us.
+    pub transport: TransportMode,
+    /// Whether stdin and stdout are a terminal.
+    pub tty_attached: bool,
+}
+
+/// The store.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    sessions: Folder,
+}
+
+impl Store {
+    /// The state root that these variables name, in this order; an empty one counts as unset.
+    ///
+    /// # Errors
+    /// [`StoreError::Homeless`].
+    pub fn find(
+        derun_state_root: Option<&OsStr>,
+        xdg_state_home: Option<&OsStr>,
+        home: Option<&OsStr>,
+    ) -> Result<PathBuf, StoreError> {
+        let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+        // The XDG specification has relative paths ignored.
+        let state = set(xdg_state_home).filter(|path| path.is_absolute()).map(|state| state.join("derun"));
+        set(derun_state_root)
+            .or(state)
+            .or_else(|| set(home).map(|home| home.join(".local/state/derun")))
+            .ok_or(StoreError::Homeless)
+    }
+
+    /// Opens the store at `root`, and makes it, with mode 0700, where it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`].
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        let unusable = |source| StoreError::Unusable { path: root.to_path_buf(), source };
+        let sessions = root.join("sessions");
+        let opened = Folder::open(&sessions).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                atomic::create_private_folder(&sessions)?;
+                Folder::open(&sessions)
+            }
+            _ => Err(error),
+        });
+        Ok(Self { root: root.to_path_buf(), sessions: opened.map_err(unusable)? })
+    }
+
+    /// The state root.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn sessions(&self) -> &Folder {
+        &self.sessions
+    }
+
+    /// Makes a session, and with it the one who may write it. `meta.json` is there when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if there is one of this id, [`StoreError::File`] if the disk does not take it.
+    pub fn create(&self, new: NewSession, now: Timestamp) -> Result<Writer, StoreError> {
+        let given = new.id.is_some();
+        let id = match new.id {
+            Some(id) => id,
+            None => SessionId::new(now).map_err(|source| self.unusable(source))?,
+        };
+        let failed = |file| {
+            let id = id.to_string();
+            move |source| StoreError::File { id, file, source }
+        };
+        match self.sessions.create_folder(id.as_str()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && given => {}
+            Err(error) => return Err(failed("")(error)),
+        }
+        let folder = self.sessions.open_folder(id.as_str()).map_err(failed(""))?;
+        for file in [file::META, file::FINAL] {
+            if folder.look(file).is_ok() {
+                return Err(StoreError::Exists(id));
+            }
+        }
+        let lock = folder.append_file(file::LOCK).map_err(failed(file::LOCK))?;
+        if !lock::try_take(&lock).map_err(failed(file::LOCK))? {
+            return Err(StoreError::Exists(id));
+        }
+        let meta = Meta {
+            schema_version: SCHEMA_VERSION.to_owned(),
+            layout: LAYOUT,
+            session_id: id.to_string(),
+            command: new.command,
+            working_directory: new.working_directory,
+            started_at: now,
+            retention_seconds: new.retention.as_secs(),
+            transport_mode: new.transport,
+            tty_attached: new.tty_attached,
+            pid: 0,
+            owner: Some(Identity::ours()),
+        };
+        Writer::begin(id, folder, lock, meta)
+    }
+
+    fn unusable(&self, source: io::Error) -> StoreError {
+        StoreError::Unusable { path: self.root.clone(), source }
+    }
+
+    /// Opens a session to read it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], also if `id` can be no session's; [`StoreError::File`] if it cannot be read.
+    pub fn session(&self, id: &str) -> Result<Session, StoreError> {
+        let checked = SessionId::parse(id).map_err(|_| StoreError::NotFound(id.to_owned()))?;
+        match self.sessions.open_folder(checked.as_str()) {
+            Ok(folder) => Session::open(checked, folder),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id.to_owned())),
+            Err(source) => Err(StoreError::File { id: id.to_owned(), file: "", source }),
+        }
+    }
+
+    /// Every session that can be read, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] if the sessions cannot be listed.
+    pub fn list(&self) -> Result<Vec<Session>, StoreError> {
+        let names = self.sessions.names().map_err(|source| self.unusable(source))?;
+        let sessions = names.iter().filter_map(|name| self.session(name.to_str()?).ok());
+        let mut sessions: Vec<Session> = sessions.collect();
+        let began = |session: &Session| (session.meta().started_at, session.id().clone());
+        sessions.sort_by_cached_key(|session| std::cmp::Reverse(began(session)));
+        Ok(sessions)
+    }
+}

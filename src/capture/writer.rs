@@ -1,0 +1,217 @@
+//! Writing a session: the one process that holds `append.lock` appends to `output.bin` and `index.jsonl`.
+//!
+//! # What a reader can rely on
+//! A stretch is written to the index *before* the first of its bytes that changes the channel is written to the
+//! output. So every byte of `output.bin` belongs to the stretch that covers it or, at the end, to the channel of
+//! the last stretch; a stretch that promises more than there is, is cut at the end of `output.bin`.
+//!
+//! Bytes of one channel in a row share a stretch until it has 64 KiB or is 100 ms old: one line then stands for
+//! many small reads, and an append is one `write`.
+
+use super::id::SessionId;
+use super::record::{Channel, Final, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
+use super::store::StoreError;
+use crate::sys::folder::Folder;
+use jiff::{SignedDuration, Timestamp};
+use std::fs::File;
+use std::io::{self, Write};
+
+/// A stretch is written down when it has this many bytes,
+const STRETCH: u64 = 64 * 1024;
+/// or is this old.
+const AGE: SignedDuration = SignedDuration::from_millis(100);
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// With this code.
+    Exited(i32),
+    /// By this signal, as `SIGINT`.
+    Signaled(String),
+    /// It could not be started, or something of ours went wrong.
+    Failed(String),
+}
+
+/// A session that is being written.
+#[derive(Debug)]
+pub struct Writer {
+    id: SessionId,
+    folder: Folder,
+    meta: Meta,
+    output: File,
+    index: File,
+    /// Bytes in `output.bin`.
+    end: u64,
+    /// Bytes that the index speaks of.
+    covered: u64,
+    /// The last stretch in the index.
+    last: Option<(Channel, Timestamp)>,
+    /// Held for as long as this lives; the kernel lets go of it when we die.
+    _lock: File,
+}
+
+impl Writer {
+    pub(super) fn begin(id: SessionId, folder: Folder, lock: File, meta: Meta) -> Result<Self, StoreError> {
+        let failed = |file| {
+            let id = id.to_string();
+            move |source| StoreError::File { id, file, source }
+        };
+        write(&folder, file::META, &meta, false).map_err(failed(file::META))?;
+        // Whoever died before its meta.json leaves at most empty files here.
+        let fresh = |name| {
+            folder.create_file(name).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    folder.remove_file(name).and_then(|()| folder.create_file(name))
+                }
+                _ => Err(error),
+            })
+        };
+        let output = fresh(file::OUTPUT).map_err(failed(file::OUTPUT))?;
+        let index = fresh(file::INDEX).map_err(failed(file::INDEX))?;
+        Ok(Self { id, folder, meta, output, index, end: 0, covered: 0, last: None, _lock: lock })
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// What the session is.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Writes down that the command runs.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn started(&mut self, pid: u32) -> io::Result<()> {
+        self.meta.pid = pid;
+        write(&self.folder, file::META, &self.meta, false)
+    }
+
+    /// Writes down that the output comes another way than was thought.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn transport(&mut self, mode: super::record::TransportMode) -> io::Result<()> {
+        self.meta.transport_mode = mode;
+        write(&self.folder, file::META, &self.meta, false)
+    }
+
+    /// Keeps `bytes` that came at `at`. Returns the stretch if one was written down.
+    ///
+    /// # Errors
+    /// What the system says. Some of the bytes may have been kept then: [`Self::end`] counts them. After an error
+    /// nothing more may be appended.
+    pub fn append(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Option<Stretch>> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let after = self.end + bytes.len() as u64;
+        let goes_on = self.last.is_some_and(|(last, noted)| {
+            last == channel && after - self.covered < STRETCH && at.duration_since(noted) < AGE
+        });
+        let stretch = if goes_on { None } else { self.cover(channel, after, at)? };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.output.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    self.end += written as u64;
+                    rest = &rest[written..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(stretch)
+    }
+
+    /// Speaks of every byte up to `to` in the index. What it did not speak of yet is of the last stretch's channel.
+    fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> io::Result<Option<Stretch>> {
+        let mut lines = Vec::with_capacity(256);
+        let mut written = None;
+        let mut from = self.covered;
+        if let Some((last, _)) = self.last
+            && last != channel
+            && from < self.end
+        {
+            push(
+                &mut lines,
+                &Stretch { offset: from, length: self.end - from, channel: last, timestamp: at },
+            )?;
+            from = self.end;
+        }
+        if from < to {
+            let stretch = Stretch { offset: from, length: to - from, channel, timestamp: at };
+            push(&mut lines, &stretch)?;
+            written = Some(stretch);
+        }
+        self.index.write_all(&lines)?;
+        self.covered = to;
+        self.last = Some((channel, at));
+        Ok(written)
+    }
+
+    /// The files that have to reach the disk, for whoever sees to that.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn files(&self) -> io::Result<[File; 2]> {
+        Ok([self.output.try_clone()?, self.index.try_clone()?])
+    }
+
+    /// Writes `final.json`, and has all of it survive a power failure.
+    ///
+    /// # Errors
+    /// What the system says: then the session has no end, and is found to be `failed`.
+    pub fn finish(mut self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
+        if let Some((channel, _)) = self.last
+            && self.covered < self.end
+            && lost.is_none()
+        {
+            self.cover(channel, self.end, at)?;
+        }
+        if self.end > 0 {
+            self.output.sync_data()?;
+            self.index.sync_data()?;
+        }
+        let (state, exit_code, signal, error) = match end {
+            End::Exited(code) => (State::Exited, Some(*code), None, None),
+            End::Signaled(signal) => (State::Signaled, None, Some(signal.clone()), None),
+            End::Failed(error) => (State::Failed, None, None, Some(error.clone())),
+        };
+        let last = Final {
+            schema_version: SCHEMA_VERSION.to_owned(),
+            session_id: self.id.to_string(),
+            state,
+            ended_at: at,
+            exit_code,
+            signal,
+            error,
+            lost,
+        };
+        write(&self.folder, file::FINAL, &last, true)
+    }
+}
+
+fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bool) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    folder.write(name, &bytes, durable)
+}
+
+fn push(lines: &mut Vec<u8>, stretch: &Stretch) -> io::Result<()> {
+    serde_json::to_writer(&mut *lines, stretch)?;
+    lines.push(b'\n');
+    Ok(())
+}

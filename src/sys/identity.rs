@@ -1,0 +1,121 @@
+//! Which process that is: a PID alone may be another's by now.
+
+use serde::{Deserialize, Serialize};
+
+/// One process, told apart from any other that has or had its PID on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Its PID.
+    pub pid: u32,
+    /// When it began, in clock ticks since the machine did; 0 where the system does not tell.
+    pub started: u64,
+    /// Which run of the machine that was; empty where the system does not tell.
+    pub boot: String,
+}
+
+impl Identity {
+    /// This process.
+    #[must_use]
+    pub fn ours() -> Self {
+        let pid = std::process::id();
+        Self { pid, started: began(pid).unwrap_or_default(), boot: boot() }
+    }
+
+    /// Whether this very process is still there; one that is dead and not yet reaped is not.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        began(self.pid).is_some_and(|began| began == self.started) && self.boot == boot()
+    }
+
+    /// Something that tells when this process ends; `None` if it has, or where the system cannot tell.
+    #[must_use]
+    pub fn watch(&self) -> Option<Ending> {
+        #[cfg(target_os = "linux")]
+        {
+            let pid = rustix::process::Pid::from_raw(i32::try_from(self.pid).ok()?)?;
+            let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()?;
+            // Asked after the process was opened: from here on it cannot be another.
+            let is_it = self.is_alive();
+            is_it.then(|| super::descriptor::readable(process).ok().map(Ending)).flatten()
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+}
+
+/// See [`Identity::watch`].
+#[derive(Debug)]
+pub struct Ending(
+    #[cfg(target_os = "linux")] tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
+    #[cfg(not(target_os = "linux"))] std::convert::Infallible,
+);
+
+impl Ending {
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn ended(&self) -> std::io::Result<()> {
+        #[cfg(target_os = "linux")]
+        return self.0.readable().await.map(|_| ());
+        #[cfg(not(target_os = "linux"))]
+        match self.0 {}
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim_end().to_owned()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn boot() -> String {
+    String::new()
+}
+
+/// When the living process `pid` began, by `/proc/PID/stat`, whose second field may hold spaces and parentheses.
+#[cfg(target_os = "linux")]
+fn began(pid: u32) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let mut fields = std::str::from_utf8(stat.get(after_name..)?).ok()?.split_ascii_whitespace();
+    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    // Field 22 of the line, the 20th after the name (proc_pid_stat(5)).
+    fields.nth(18)?.parse().ok().filter(|_| !is_dead)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn began(pid: u32) -> Option<u64> {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
+    rustix::process::test_kill_process(pid).ok().map(|()| 0)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_alive_and_one_with_our_pid_that_began_earlier_is_not() {
+        let us = Identity::ours();
+        assert!(us.is_alive());
+        assert!(!Identity { started: us.started - 1, ..us.clone() }.is_alive());
+        assert!(!Identity { boot: "another".to_owned(), ..us }.is_alive());
+    }
+
+    #[test]
+    fn the_dead_are_not_alive_reaped_or_not() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        let identity = Identity { pid, started: began(pid).unwrap_or_default(), boot: boot() };
+        let exited = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        rustix::process::waitid(
+            rustix::process::WaitId::Pid(rustix::process::Pid::from_child(&child)),
+            exited,
+        )
+        .unwrap();
+        assert!(!identity.is_alive());
+        child.wait().unwrap();
+        assert!(!identity.is_alive());
+    }
+}
