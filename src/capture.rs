@@ -16,6 +16,7 @@ pub mod recorder;
 pub mod retention;
 pub mod session;
 pub mod store;
+pub mod transport;
 pub mod writer;
 
 #[cfg(test)]

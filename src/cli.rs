@@ -2,12 +2,14 @@
 
 mod args;
 mod beat;
+mod captures;
 mod demo;
 mod host;
 mod init;
 mod log;
 mod place;
 mod record;
+mod run;
 mod schema;
 mod screen;
 mod start;
@@ -17,7 +19,7 @@ mod style;
 mod verbose;
 mod workspaces;
 
-use args::{Args, Command};
+use args::{Args, Command, Derun, DerunCommand};
 use clap::Parser;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -28,22 +30,28 @@ use std::process::ExitCode;
 /// Exit codes: 0 done, 1 it failed, 2 usage.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args: Vec<OsString> = args.into_iter().collect();
-    // Packages link the binary under other names; a link called `claude` is the demo's agent.
-    match args.first().map(|name| std::path::Path::new(name).file_name().unwrap_or_default().to_owned()) {
-        Some(name) if name == "claude" => return demo::replay(),
-        _ => {}
-    }
     if args.is_empty() {
         args.push("murmur".into());
     }
-    let parsed = match Args::try_parse_from(args) {
-        Ok(parsed) => parsed,
+    // Packages link the binary under other names; a link called `claude` is the demo's agent.
+    let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
+    let outcome = if name == "claude" {
+        return demo::replay();
+    } else if name == "derun" {
+        Derun::try_parse_from(args).map(|args| match args.command {
+            DerunCommand::Run(args) => run::run(&args),
+        })
+    } else {
+        Args::try_parse_from(args).map(dispatch)
+    };
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
         Err(error) => {
             let _closed = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match dispatch(parsed) {
+    match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -64,6 +72,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Status(args) => status::run(&args, &place),
         Command::Log(args) => log::run(&args, &place),
         Command::Record(args) => record::run(&args, &place),
+        Command::Run(args) => run::run(&args),
         Command::Schema => schema::run(),
         Command::Demo => demo::run(),
         Command::Host(args) => host::run(&args, &place),

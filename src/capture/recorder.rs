@@ -19,7 +19,7 @@ const DURABLE_AFTER: Duration = Duration::from_secs(1);
 
 /// Who keeps a command's output. Shared by the threads that read its channels.
 #[derive(Debug)]
-pub struct Recorder(Mutex<Inner>);
+pub struct Recorder(Option<Mutex<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
@@ -39,22 +39,30 @@ impl Recorder {
     /// Keeps in `writer`, and logs in `log`.
     #[must_use]
     pub fn new(writer: Writer, log: Log) -> Self {
-        Self(Mutex::new(Inner { writer, log, keeping: Keeping::On, syncer: None }))
+        Self(Some(Mutex::new(Inner { writer, log, keeping: Keeping::On, syncer: None })))
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    /// Keeps nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    fn inner(&self) -> Option<MutexGuard<'_, Inner>> {
         // A thread that panicked while it kept something leaves at worst a stretch without all its bytes.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.as_ref().map(|inner| inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Keeps `bytes`, or counts them as lost.
     pub fn keep(&self, channel: Channel, bytes: &[u8]) {
-        self.inner().keep(channel, bytes);
+        if let Some(mut inner) = self.inner() {
+            inner.keep(channel, bytes);
+        }
     }
 
     /// Notes that the command runs.
     pub fn started(&self, pid: u32) {
-        let mut inner = self.inner();
+        let Some(mut inner) = self.inner() else { return };
         let written = inner.writer.started(pid);
         inner.stop_after(written);
         let Inner { writer, log, .. } = &mut *inner;
@@ -63,7 +71,7 @@ impl Recorder {
 
     /// Notes that the output comes another way than was thought.
     pub fn transport(&self, mode: TransportMode) {
-        let mut inner = self.inner();
+        let Some(mut inner) = self.inner() else { return };
         let written = inner.writer.transport(mode);
         inner.stop_after(written);
     }
@@ -73,8 +81,9 @@ impl Recorder {
     /// # Errors
     /// [`Unsaid`]: something was lost, and not even that could be written down.
     pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+        let Some(inner) = self.0 else { return Ok(()) };
         let Inner { writer, mut log, keeping, syncer } =
-            self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+            inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         drop(syncer);
         note_end(&mut log, writer.meta(), end);
         log.flush();

@@ -102,13 +102,17 @@ pub fn sweep(
     Ok(swept)
 }
 
+/// Sweeps to the end.
+pub fn sweep_all(store: &Store, _turn: Turn) {
+    let mut log = Log::open(store.root());
+    let go_on = || ControlFlow::Continue(());
+    let _next_time = sweep(store, super::store::DEFAULT_RETENTION, clock::now(), &mut log, go_on);
+}
+
 /// Sweeps to the end, if it is time for it.
 pub fn sweep_if_due(store: &Store) {
-    let now = clock::now();
-    if let Some(_turn) = turn(store, now) {
-        let mut log = Log::open(store.root());
-        let _next_time =
-            sweep(store, super::store::DEFAULT_RETENTION, now, &mut log, || ControlFlow::Continue(()));
+    if let Some(turn) = turn(store, clock::now()) {
+        sweep_all(store, turn);
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) enum Command {
     Status(Status),
     Log(Log),
     Record(Record),
+    Run(Run),
     /// Print the JSON Schema of config.json
     Schema,
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
@@ -235,6 +236,53 @@ pub(super) struct Record {
     /// The command to record
     #[arg(last = true, required_unless_present = "beat")]
     pub(super) command: Vec<std::ffi::OsString>,
+}
+
+/// Run any command as it is, and keep every byte it writes
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Ends as the command does: with its exit code, or by its signal; 127 if it is not found, 126 if it cannot be run.
+
+Examples:
+  murmur run -- make test
+  murmur run --session-id nightly --retention 7d -- ./build.sh
+  murmur sessions                what was run, and how it ended
+  murmur show nightly            what it wrote")]
+pub(super) struct Run {
+    /// The session's id: letters, digits, '-' and '_' [default: a new ULID]
+    #[arg(long, value_name = "ID")]
+    pub(super) session_id: Option<String>,
+    /// How long the session is kept after its end, in whole seconds, as 90s, 12h or 7d [default: 24h]
+    #[arg(long, value_name = "DURATION", value_parser = retention)]
+    pub(super) retention: Option<Duration>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(super) command: Vec<std::ffi::OsString>,
+}
+
+/// A positive number of whole seconds (spec 4, Retention).
+fn retention(text: &str) -> Result<Duration, String> {
+    let retention = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if retention.is_zero() {
+        return Err("must be more than 0s".to_owned());
+    }
+    if retention.subsec_nanos() != 0 {
+        return Err("must be whole seconds".to_owned());
+    }
+    Ok(retention)
+}
+
+/// derun's own command line: `murmur run` and `murmur mcp` under the name of spec 4.
+#[derive(Debug, Parser)]
+#[command(name = "derun", version, about = "Runs any command faithfully, and keeps every byte it writes")]
+pub(super) struct Derun {
+    #[command(subcommand)]
+    pub(super) command: DerunCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum DerunCommand {
+    Run(Run),
 }
 
 #[derive(Debug, ClapArgs)]

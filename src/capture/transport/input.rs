@@ -1,0 +1,74 @@
+//! What is typed, to the pseudo terminal.
+//!
+//! A job in the background must not read its terminal, or it is stopped. So nothing is read before there is
+//! something and we are in the foreground: the wait is told of what *comes*, not of what the shell has not yet read.
+
+use super::pty::Screen;
+use super::relay;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The thread that passes input on.
+#[derive(Debug)]
+pub(super) struct Input {
+    wake: Arc<OwnedFd>,
+    over: Arc<AtomicBool>,
+}
+
+impl Input {
+    /// Begins to pass what comes on stdin to `to`, whenever `screen` can be entered.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn start(to: Arc<OwnedFd>, screen: Arc<Screen>) -> io::Result<Self> {
+        let wake = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let over = Arc::new(AtomicBool::new(false));
+        let waiting = epoll::create(CreateFlags::CLOEXEC)?;
+        let edge = EventFlags::IN | EventFlags::ET;
+        epoll::add(&waiting, rustix::stdio::stdin(), EventData::new_u64(0), edge)?;
+        epoll::add(&waiting, &wake, EventData::new_u64(1), edge)?;
+        let input = Self { wake, over: Arc::clone(&over) };
+        let pass_on = move || {
+            let mut block = vec![0; 4096];
+            let mut came = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
+            while !over.load(Ordering::Acquire) {
+                match epoll::wait(&waiting, &mut came[..], None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(_) => return,
+                }
+                while has_input() && screen.enter() && !over.load(Ordering::Acquire) {
+                    match rustix::io::read(rustix::stdio::stdin(), &mut *block) {
+                        Ok(read @ 1..) if relay::write(to.as_fd(), &block[..read]).is_ok() => {}
+                        Err(Errno::INTR | Errno::AGAIN) => {}
+                        // Our terminal or the command's is gone.
+                        _ => return,
+                    }
+                }
+            }
+        };
+        std::thread::Builder::new().name("input".to_owned()).spawn(pass_on)?;
+        Ok(input)
+    }
+
+    /// Has the thread look whether there is something, which it may read now.
+    pub(super) fn look_again(&self) {
+        let _woken_already = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Reads nothing more: it is somebody else's.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        self.look_again();
+    }
+}
+
+fn has_input() -> bool {
+    let stdin = rustix::stdio::stdin();
+    let mut watched = [PollFd::from_borrowed_fd(stdin, PollFlags::IN)];
+    matches!(rustix::event::poll(&mut watched, Some(&Timespec::default())), Ok(1..))
+}

@@ -1,0 +1,147 @@
+//! One direction of one stream: reads what there is, has it kept, and writes it on.
+
+use super::super::record::Channel;
+use super::super::recorder::Recorder;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// What is read at once, at most.
+pub(super) const BLOCK: usize = 256 * 1024;
+
+/// A grandchild that holds the pipe is listened to for this long after the command's end.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// Why a relay ended.
+#[derive(Debug)]
+pub(super) enum Over {
+    /// Nobody can write any more.
+    End,
+    /// Whoever read what we write has gone.
+    ReaderGone,
+    /// It could not be written.
+    Trouble(io::Error),
+}
+
+/// Passes on all that comes from `from` to `to` and keeps it, until nobody writes any more, nobody reads any more,
+/// or the command is over (`ended` hangs up) and what it left has been passed on.
+///
+/// `from` is closed on return, by which the command is told that writing is of no use.
+pub(super) fn pass_on(
+    from: OwnedFd,
+    to: BorrowedFd<'_>,
+    ended: BorrowedFd<'_>,
+    channel: Channel,
+    recorder: &Recorder,
+) -> Over {
+    let mut block = vec![0; BLOCK];
+    loop {
+        match wait(&from, to, ended) {
+            Ok(Next::Bytes) => {}
+            Ok(Next::Ended) => return drain(&from, to, channel, recorder, &mut block),
+            Ok(Next::ReaderGone) => return Over::ReaderGone,
+            Err(error) => return Over::Trouble(error.into()),
+        }
+        match step(&from, to, channel, recorder, &mut block) {
+            Ok(_) => {}
+            Err(over) => return over,
+        }
+    }
+}
+
+/// Reads once and passes it on. Returns how many bytes that were.
+fn step(
+    from: &OwnedFd,
+    to: BorrowedFd<'_>,
+    channel: Channel,
+    recorder: &Recorder,
+    block: &mut [u8],
+) -> Result<usize, Over> {
+    let read = match rustix::io::retry_on_intr(|| rustix::io::read(from, &mut *block)) {
+        Ok(0) | Err(Errno::IO) => return Err(Over::End),
+        Ok(read) => read,
+        Err(error) => return Err(Over::Trouble(error.into())),
+    };
+    recorder.keep(channel, &block[..read]);
+    write(to, &block[..read]).map(|()| read)
+}
+
+/// Writes all of `bytes`, however long that takes.
+pub(super) fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Over> {
+    while !bytes.is_empty() {
+        match rustix::io::write(to, bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            // Whoever shares the stream with us has made it non-blocking.
+            Err(Errno::AGAIN) => {
+                let _again = rustix::event::poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], None);
+            }
+            Err(Errno::PIPE) => return Err(Over::ReaderGone),
+            Err(error) => return Err(Over::Trouble(error.into())),
+        }
+    }
+    Ok(())
+}
+
+enum Next {
+    Bytes,
+    Ended,
+    ReaderGone,
+}
+
+/// Waits for bytes, for the command's end, or for the reader's going away, which a command notices by its next write.
+fn wait(from: &OwnedFd, to: BorrowedFd<'_>, ended: BorrowedFd<'_>) -> Result<Next, Errno> {
+    loop {
+        let mut watched = [
+            PollFd::new(from, PollFlags::IN),
+            PollFd::from_borrowed_fd(ended, PollFlags::empty()),
+            PollFd::from_borrowed_fd(to, PollFlags::empty()),
+        ];
+        match rustix::event::poll(&mut watched, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        let [bytes, end, reader] = watched.each_ref().map(PollFd::revents);
+        // Bytes that are there are passed on before anything else is believed.
+        if reader.intersects(PollFlags::ERR) {
+            return Ok(Next::ReaderGone);
+        }
+        if end.intersects(PollFlags::HUP) {
+            return Ok(Next::Ended);
+        }
+        if !bytes.is_empty() {
+            return Ok(Next::Bytes);
+        }
+    }
+}
+
+/// The command is over: passes on what was in the pipe when it ended, and for a short time what else comes.
+fn drain(
+    from: &OwnedFd,
+    to: BorrowedFd<'_>,
+    channel: Channel,
+    recorder: &Recorder,
+    block: &mut [u8],
+) -> Over {
+    let mut left = rustix::io::ioctl_fionread(from).unwrap_or_default();
+    let until = Instant::now() + DRAIN;
+    loop {
+        let rest = until.saturating_duration_since(Instant::now());
+        let patience = if left > 0 { Duration::ZERO } else { rest };
+        let patience = Timespec::try_from(patience).unwrap_or_default();
+        match rustix::event::poll(
+            &mut [PollFd::from_borrowed_fd(from.as_fd(), PollFlags::IN)],
+            Some(&patience),
+        ) {
+            Err(Errno::INTR) => continue,
+            Ok(1..) if left > 0 || !rest.is_zero() => {}
+            _ => return Over::End,
+        }
+        match step(from, to, channel, recorder, block) {
+            Ok(read) => left = left.saturating_sub(read as u64),
+            Err(over) => return over,
+        }
+    }
+}

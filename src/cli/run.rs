@@ -1,0 +1,122 @@
+//! `murmur run`, `derun run`: any command, as if we were not there, and every byte it wrote in a session.
+
+use super::args::Run;
+use super::captures;
+use crate::capture::id::SessionId;
+use crate::capture::log::Log;
+use crate::capture::record::TransportMode;
+use crate::capture::recorder::Recorder;
+use crate::capture::retention;
+use crate::capture::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
+use crate::capture::transport::{self, Ended, Finished};
+use crate::capture::writer::End;
+use crate::sys::spawn::{CommandLine, NotStarted};
+use crate::sys::{clock, signals};
+use anyhow::Context;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+/// A sweep that is under way when the command ends may go on for this long.
+const SWEEP: Duration = Duration::from_millis(100);
+
+/// Ends as the command does. Says nothing while it runs.
+pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
+    let id = match args.session_id.as_deref().map(SessionId::parse).transpose() {
+        Ok(id) => id,
+        Err(error) => return Ok(usage(&error.into())),
+    };
+    let command = CommandLine::new(&args.command).context("cannot run that command")?;
+    let mode = transport::mode();
+    let new = NewSession {
+        id,
+        command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        working_directory: std::env::current_dir().unwrap_or_default().display().to_string(),
+        retention: args.retention.unwrap_or(DEFAULT_RETENTION),
+        transport: mode,
+        tty_attached: mode != TransportMode::Pipe,
+    };
+    // A store that is of no use keeps nobody from running a command.
+    let (recorder, store, uncaptured) =
+        match captures::store().map_err(Into::into).and_then(|store| record(store, new)) {
+            Ok((recorder, store)) => (recorder, Some(store), None),
+            Err(error) => match error.downcast_ref() {
+                Some(StoreError::Exists(_)) => return Ok(usage(&error)),
+                _ => (Recorder::none(), None, Some(error)),
+            },
+        };
+    let mut sweeping = None;
+    let finished = transport::run(mode, &command, &recorder, || sweeping = store.and_then(sweep));
+    let end = match &finished {
+        Ok(Finished { ended: Ended::Exited(code), .. }) => End::Exited(*code),
+        Ok(Finished { ended: Ended::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
+        Ok(Finished { ended: Ended::NotStarted(error), .. }) => End::Failed(error.to_string()),
+        Err(error) => End::Failed(error.to_string()),
+    };
+    let written = recorder.finish(&end);
+    if let Some(sweeping) = sweeping {
+        let _goes_on_next_time = sweeping.recv_timeout(SWEEP);
+    }
+    if let Some(error) = uncaptured {
+        warn(&format!("nothing was captured: {error:#}"));
+    }
+    if let Err(error) = written {
+        warn(&error.to_string());
+    }
+    end_like(finished, args)
+}
+
+fn record(store: Store, new: NewSession) -> anyhow::Result<(Recorder, Store)> {
+    let writer = store.create(new, clock::now())?;
+    Ok((Recorder::new(writer, Log::open(store.root())), store))
+}
+
+/// Sweeps old sessions while the command runs, if it is time for that.
+fn sweep(store: Store) -> Option<Receiver<()>> {
+    let turn = retention::turn(&store, clock::now())?;
+    let (done, told) = sync_channel(1);
+    let sweep = move || {
+        retention::sweep_all(&store, turn);
+        let _nobody_waits = done.send(());
+    };
+    std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| told)
+}
+
+/// Ends this process as the command ended.
+fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCode> {
+    let program = args.command[0].to_string_lossy();
+    let Finished { ended, trouble } = finished.with_context(|| format!("cannot run '{program}'"))?;
+    if let Some(trouble) = trouble {
+        // Without us, the command would have been told, and hardly have called that a success.
+        if matches!(ended, Ended::Exited(0)) {
+            return Err(trouble.into());
+        }
+        warn(&trouble.to_string());
+    }
+    Ok(match ended {
+        Ended::Exited(code) => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)),
+        Ended::Signaled(signal) => {
+            signals::die_by(signal);
+            ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
+        }
+        Ended::NotStarted(NotStarted::Command(error)) => {
+            let is_missing = error.kind() == ErrorKind::NotFound;
+            super::complain(&anyhow::Error::new(error).context(format!("cannot run '{program}'")));
+            // As env(1) has it.
+            ExitCode::from(if is_missing { 127 } else { 126 })
+        }
+        Ended::NotStarted(NotStarted::Trouble(error)) => {
+            return Err(anyhow::Error::new(error).context(format!("cannot run '{program}'")));
+        }
+    })
+}
+
+fn usage(error: &anyhow::Error) -> ExitCode {
+    super::complain(error);
+    ExitCode::from(2)
+}
+
+fn warn(what: &str) {
+    let _closed = writeln!(io::stderr(), "warning: {what}");
+}

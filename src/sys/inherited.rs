@@ -1,0 +1,43 @@
+//! What this process was given when it was started, and what Rust's runtime hides: it ignores SIGPIPE and opens
+//! `/dev/null` where a standard stream is closed. A command that is to run as if we were not there gets the
+//! original back.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// The standard streams that were closed: bit n for descriptor n.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+/// Whether SIGPIPE was ignored.
+static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before Rust's runtime does.
+#[used]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[expect(unsafe_code, reason = "only the linker can have something run before the runtime")]
+static BEFORE_MAIN: extern "C" fn() = look;
+
+extern "C" fn look() {
+    for descriptor in 0..3 {
+        // SAFETY: F_GETFD takes no pointer and changes nothing, whatever the number.
+        #[expect(unsafe_code, reason = "a descriptor that may be closed cannot be borrowed")]
+        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
+        if flags == -1 {
+            CLOSED.fetch_or(1 << descriptor, Ordering::Relaxed);
+        }
+    }
+    PIPE_IGNORED.store(super::signals::is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+}
+
+/// Whether the standard stream `descriptor` (0, 1 or 2) was closed.
+#[must_use]
+pub fn was_closed(descriptor: u8) -> bool {
+    // Named here, so that no linker leaves it out.
+    std::hint::black_box(&BEFORE_MAIN);
+    CLOSED.load(Ordering::Relaxed) & (1 << descriptor) != 0
+}
+
+/// Whether SIGPIPE was ignored.
+#[must_use]
+pub fn ignored_broken_pipes() -> bool {
+    PIPE_IGNORED.load(Ordering::Relaxed)
+}

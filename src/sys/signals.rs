@@ -1,0 +1,237 @@
+//! Signals that reach this process, told apart by who sent them, and passed on to a command as they were.
+
+use rustix::pipe::PipeFlags;
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// The signals that are passed on (issue of spec 4, "Interactive sessions must forward … termination signals").
+pub const PASSED_ON: [i32; 9] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+    libc::SIGWINCH,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
+/// A signal that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Came {
+    /// Its number.
+    pub signal: i32,
+    /// Whether the kernel sent it, as a terminal does to its whole foreground group, and not a process.
+    pub by_kernel: bool,
+}
+
+/// Signals that come to us instead of doing what they do. Those that were ignored stay ignored, so that a command
+/// started under `nohup` is as immune as it would be without us.
+#[derive(Debug)]
+pub struct Signals {
+    came: File,
+    taken: Vec<i32>,
+    /// The signals that were blocked when we began.
+    mask: libc::sigset_t,
+    ignored_children: bool,
+}
+
+impl Signals {
+    /// Takes [`PASSED_ON`] and SIGCHLD. Until [`Self::let_come`] they are held back by the kernel, so that a child
+    /// that is forked meanwhile gets its own. Once in a process's life.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take() -> io::Result<Self> {
+        let (came, tell) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        // A handler must not block: when the pipe is full there are thousands that nobody has looked at.
+        rustix::io::ioctl_fionbio(&tell, true)?;
+        let ignored_children = is_ignored(libc::SIGCHLD);
+        let passed_on = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
+        let taken: Vec<i32> = passed_on.chain([libc::SIGCHLD]).collect();
+        let mask = block(&taken);
+        // Leaked: a handler may run until the process ends.
+        let tell: &'static OwnedFd = Box::leak(Box::new(tell));
+        for signal in &taken {
+            on(*signal, tell.as_fd())?;
+        }
+        Ok(Self { came: came.into(), taken, mask, ignored_children })
+    }
+
+    /// Lets them come to this thread.
+    pub fn let_come(&self) {
+        set_mask(&self.mask);
+    }
+
+    /// In a forked child: puts everything back to what it was before [`Self::take`], so that signals that were
+    /// held back do what they do by default.
+    pub fn put_back(&self) {
+        for signal in &self.taken {
+            default(*signal);
+        }
+        if self.ignored_children {
+            ignore(libc::SIGCHLD);
+        }
+        if super::inherited::ignored_broken_pipes() {
+            ignore(libc::SIGPIPE);
+        } else {
+            default(libc::SIGPIPE);
+        }
+        set_mask(&self.mask);
+    }
+
+    /// Lets the signals do again what they did before, since there is nobody left to pass them on to.
+    pub fn give_back(&self) {
+        for signal in &self.taken {
+            default(*signal);
+        }
+    }
+
+    /// Waits for the next signal.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn next(&self) -> io::Result<Came> {
+        let mut told = [0; 2];
+        (&self.came).read_exact(&mut told)?;
+        Ok(Came { signal: i32::from(told[0]), by_kernel: told[1] != 0 })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.came.as_fd()
+    }
+}
+
+/// Has `signal` told to `pipe`: its number, and whether the kernel sent it.
+fn on(signal: i32, pipe: BorrowedFd<'static>) -> io::Result<()> {
+    let pipe = pipe.as_raw_fd();
+    let number = u8::try_from(signal).unwrap_or_default();
+    let tell = move |info: &libc::siginfo_t| {
+        // Positive codes are the kernel's own (sigaction(2)).
+        let told = [number, u8::from(info.si_code > 0)];
+        // SAFETY: `write` is async-signal-safe, `told` outlives it, and the descriptor is never closed.
+        #[expect(unsafe_code, reason = "only what is async-signal-safe may be called here")]
+        unsafe {
+            libc::write(pipe, told.as_ptr().cast(), told.len());
+        }
+    };
+    // SAFETY: the action makes one system call that is async-signal-safe; it neither allocates nor locks. The
+    // registry keeps errno as it was.
+    #[expect(unsafe_code, reason = "who registers an action says that it is async-signal-safe")]
+    unsafe {
+        signal_hook_registry::register_sigaction(signal, tell)?;
+    }
+    Ok(())
+}
+
+/// Whether this process ignores `signal`.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null action changes nothing, and `now` has room for the answer, which zeroes initialise as well.
+    #[expect(unsafe_code, reason = "there is no safe way to ask for a disposition")]
+    let now = unsafe {
+        libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr());
+        now.assume_init()
+    };
+    now.sa_sigaction == libc::SIG_IGN
+}
+
+/// Ignores `signal`.
+pub fn ignore(signal: i32) {
+    dispose(signal, libc::SIG_IGN);
+}
+
+/// Has `signal` do what it does by default.
+pub fn default(signal: i32) {
+    dispose(signal, libc::SIG_DFL);
+}
+
+fn dispose(signal: i32, disposition: libc::sighandler_t) {
+    // SAFETY: SIG_IGN and SIG_DFL name no code of ours.
+    #[expect(unsafe_code, reason = "there is no safe way to set a disposition")]
+    unsafe {
+        libc::signal(signal, disposition);
+    }
+}
+
+/// Has `signal` interrupt what waits, and nothing else.
+pub fn interrupt_on(signal: i32) {
+    extern "C" fn nothing(_signal: i32) {}
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: the action is initialised (no flags: system calls are not restarted), and its handler does nothing.
+    #[expect(unsafe_code, reason = "there is no safe way to have a call interrupted")]
+    unsafe {
+        (*action.as_mut_ptr()).sa_sigaction = nothing as extern "C" fn(i32) as usize;
+        libc::sigaction(signal, action.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Blocks `signals` for this thread, and returns what was blocked before.
+fn block(signals: &[i32]) -> libc::sigset_t {
+    let (mut wanted, mut before) = (MaybeUninit::<libc::sigset_t>::zeroed(), MaybeUninit::zeroed());
+    // SAFETY: both sets are valid for writes; `sigemptyset` and `pthread_sigmask` initialise them.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::sigemptyset(wanted.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(wanted.as_mut_ptr(), *signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, wanted.as_ptr(), before.as_mut_ptr());
+        before.assume_init()
+    }
+}
+
+fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: `mask` is a set that `pthread_sigmask` gave us.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut());
+    }
+}
+
+/// Stops this process by `signal`, one of those that stop; `whole_group` stops all that share our process group, as
+/// a terminal does. Returns when it goes on, or at once if the system lets nobody stop here.
+pub fn stop_ourselves(signal: i32, whole_group: bool) {
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: asks for the disposition, sets the default one, signals, and puts back what it was: no pointer but
+    // to `before`, which is valid.
+    #[expect(unsafe_code, reason = "there is no safe way to put a disposition back")]
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), before.as_mut_ptr());
+        if signal != libc::SIGSTOP {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        libc::kill(if whole_group && signal != libc::SIGSTOP { 0 } else { libc::getpid() }, signal);
+        if signal != libc::SIGSTOP {
+            libc::sigaction(signal, before.as_ptr(), std::ptr::null_mut());
+        }
+    }
+}
+
+/// Ends this process by `signal`, without a core file of ours. Returns if the signal does not end processes.
+pub fn die_by(signal: i32) {
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    let _a_core_then = rustix::process::setrlimit(rustix::process::Resource::Core, none);
+    default(signal);
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is initialised by `sigemptyset`; `raise` runs no code of ours, since the default stands.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}
+
+/// The name of `signal`, as `SIGINT`.
+#[must_use]
+pub fn name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal).map_or_else(|| format!("SIG{signal}"), str::to_owned)
+}

@@ -1,0 +1,216 @@
+//! Starting a command as a shell would: what is done between fork and exec is done here, and nothing else is.
+//!
+//! `std::process` resets the signal mask and SIGPIPE in the child; a command that runs as if we were not there must
+//! get what we got.
+
+use super::inherited;
+use super::signals::Signals;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+use std::ffi::{CString, OsString};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+
+/// A command line as `execvp` wants it.
+#[derive(Debug)]
+pub struct CommandLine(Vec<CString>);
+
+impl CommandLine {
+    /// The program and its arguments.
+    ///
+    /// # Errors
+    /// That there is no program, or a zero byte in one of them.
+    pub fn new(words: &[OsString]) -> io::Result<Self> {
+        if words.is_empty() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let words = words.iter().map(|word| CString::new(word.clone().into_vec()));
+        Ok(Self(words.collect::<Result<_, _>>()?))
+    }
+
+    /// Becomes the command; returns why not.
+    fn exec(&self) -> Errno {
+        let mut pointers: Vec<*const libc::c_char> = self.0.iter().map(|word| word.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        // SAFETY: every pointer but the last, which is null, is to a string that ends in zero and outlives the call.
+        #[expect(unsafe_code, reason = "execvp takes pointers")]
+        unsafe {
+            libc::execvp(pointers[0], pointers.as_ptr());
+        }
+        Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+    }
+}
+
+/// Which of the two a forked process is.
+enum Forked {
+    Parent(Pid),
+    Child,
+}
+
+/// Forks. Only while this process has one thread: the child then may do whatever a process may.
+fn fork() -> io::Result<Forked> {
+    // SAFETY: with one thread there is no lock that another holds, and no memory that another is changing, so the
+    // child is as sound as the parent. Callers fork before they start threads.
+    #[expect(unsafe_code, reason = "fork is sound with one thread only")]
+    let forked = unsafe { libc::fork() };
+    match forked {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        pid => Pid::from_raw(pid).map(Forked::Parent).ok_or_else(|| io::ErrorKind::Other.into()),
+    }
+}
+
+/// Ends a forked child, running nothing of what the parent has put up for its own end.
+fn leave(code: i32) -> ! {
+    // SAFETY: `_exit` ends the process and touches none of its memory.
+    #[expect(unsafe_code, reason = "destructors and buffers are the parent's")]
+    unsafe {
+        libc::_exit(code)
+    }
+}
+
+/// The standard streams of a command; `None` stands for what we have ourselves.
+#[derive(Debug, Default)]
+pub struct Streams {
+    /// Its stdin.
+    pub stdin: Option<OwnedFd>,
+    /// Its stdout.
+    pub stdout: Option<OwnedFd>,
+    /// Its stderr.
+    pub stderr: Option<OwnedFd>,
+}
+
+impl Streams {
+    fn set_up(&self) -> io::Result<()> {
+        for (number, stream) in [(0, &self.stdin), (1, &self.stdout), (2, &self.stderr)] {
+            match stream {
+                Some(stream) => duplicate(stream.as_raw_fd(), number)?,
+                None if inherited::was_closed(u8::try_from(number).unwrap_or_default()) => close(number),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn duplicate(from: i32, to: i32) -> io::Result<()> {
+    // SAFETY: both are numbers of this process's own table; a standard stream that is replaced has no owner that
+    // would close it.
+    #[expect(unsafe_code, reason = "the standard streams are numbers, not owned descriptors")]
+    let done = unsafe { libc::dup2(from, to) };
+    if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn close(number: i32) {
+    // SAFETY: called in a forked child only, which never touches the descriptor again and leaves by exec or `_exit`,
+    // so that no owner closes it a second time.
+    #[expect(unsafe_code, reason = "the owner of the number is in the parent")]
+    unsafe {
+        libc::close(number);
+    }
+}
+
+/// Forks and execs. The signals of `signals` are held back meanwhile and reach the child as they would have; `before`
+/// runs in the child at the very last.
+///
+/// # Errors
+/// [`NotStarted`].
+pub fn spawn(
+    command: &CommandLine,
+    streams: Streams,
+    signals: &Signals,
+    before: impl FnOnce() -> io::Result<()>,
+) -> Result<Pid, NotStarted> {
+    let (mut told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map(|(told, tell)| (std::fs::File::from(told), std::fs::File::from(tell)))
+        .map_err(|errno| NotStarted::Trouble(errno.into()))?;
+    let pid = match fork().map_err(NotStarted::Trouble)? {
+        Forked::Parent(pid) => pid,
+        Forked::Child => {
+            let ready = before().and_then(|()| streams.set_up());
+            signals.put_back();
+            let (kind, errno) = match ready {
+                Ok(()) => (b'c', command.exec()),
+                Err(error) => (b't', Errno::from_io_error(&error).unwrap_or(Errno::INVAL)),
+            };
+            let mut report = vec![kind];
+            report.extend_from_slice(&errno.raw_os_error().to_le_bytes());
+            let _nobody_there = (&tell).write_all(&report);
+            leave(127)
+        }
+    };
+    drop((tell, streams));
+    let mut report = Vec::new();
+    told.read_to_end(&mut report).map_err(NotStarted::Trouble)?;
+    let Some((kind, errno)) = report.split_first() else { return Ok(pid) };
+    let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+    let errno = errno.try_into().map(i32::from_le_bytes).unwrap_or_default();
+    let error = io::Error::from_raw_os_error(errno);
+    Err(if *kind == b'c' { NotStarted::Command(error) } else { NotStarted::Trouble(error) })
+}
+
+/// Why a command does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    /// It is not there, or is no program.
+    #[error("{0}")]
+    Command(#[source] io::Error),
+    /// The system would not start anything.
+    #[error("cannot start a process: {0}")]
+    Trouble(#[source] io::Error),
+}
+
+/// What became of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It exited with this code.
+    Exited(i32),
+    /// This signal killed it.
+    Signaled(i32),
+    /// This signal stopped it.
+    Stopped(i32),
+    /// It goes on.
+    Continued,
+}
+
+impl Change {
+    fn of(status: WaitStatus) -> Option<Self> {
+        status
+            .exit_status()
+            .map(Self::Exited)
+            .or_else(|| status.terminating_signal().map(Self::Signaled))
+            .or_else(|| status.stopping_signal().map(Self::Stopped))
+            .or_else(|| status.continued().then_some(Self::Continued))
+    }
+}
+
+/// What became of `child` since it was last asked; with `wait` not before something did. `None` if nothing did.
+///
+/// # Errors
+/// What the system says, `EINTR` included.
+pub fn change(child: Pid, wait: bool) -> io::Result<Option<Change>> {
+    let mut options = WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+    if !wait {
+        options |= WaitOptions::NOHANG;
+    }
+    Ok(rustix::process::waitpid(Some(child), options)?.and_then(|(_, status)| Change::of(status)))
+}
+
+/// Runs `work` in a forked process, without `ours`, which ends when it returns. What `work` owns is closed here. Only
+/// while this process has one thread.
+///
+/// # Errors
+/// What the system says.
+pub fn apart(ours: &[BorrowedFd<'_>], work: impl FnOnce()) -> io::Result<Pid> {
+    match fork()? {
+        Forked::Parent(pid) => Ok(pid),
+        Forked::Child => {
+            for descriptor in ours {
+                close(descriptor.as_raw_fd());
+            }
+            work();
+            leave(0)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Terminals: the one we are in, and a pseudo terminal to put a command in.
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::OpenptFlags;
+use rustix::termios::{OptionalActions, Termios, Winsize};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Whether `stream` is a terminal, as the system answers and not by what kind of file it is.
+pub fn is_terminal(stream: impl AsFd) -> bool {
+    rustix::termios::isatty(stream)
+}
+
+/// Whether `one` and `other` are the same terminal.
+pub fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
+    match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_rdev, one.st_ino) == (other.st_rdev, other.st_ino),
+        _ => false,
+    }
+}
+
+/// The terminal we are in: what it was like, so that it can be like that again.
+#[derive(Debug, Clone)]
+pub struct Outer {
+    modes: Termios,
+}
+
+impl Outer {
+    /// Looks at our terminal, which is stdin.
+    ///
+    /// # Errors
+    /// That it is none.
+    pub fn look() -> io::Result<Self> {
+        Ok(Self { modes: rustix::termios::tcgetattr(rustix::stdio::stdin())? })
+    }
+
+    /// Has every byte pass as it is, in both directions.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_raw(&self) -> io::Result<()> {
+        let mut raw = self.modes.clone();
+        raw.make_raw();
+        Ok(rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &raw)?)
+    }
+
+    /// Makes it what it was.
+    pub fn restore(&self) {
+        let _gone = rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.modes);
+    }
+
+    /// Whether we are the terminal's foreground job.
+    #[must_use]
+    pub fn is_foreground() -> bool {
+        match rustix::termios::tcgetpgrp(rustix::stdio::stdin()) {
+            Ok(group) => group == rustix::process::getpgrp(),
+            // Not our controlling terminal: nobody's jobs are told apart by it.
+            Err(_) => true,
+        }
+    }
+}
+
+/// How many rows and columns our terminal has.
+///
+/// # Errors
+/// What the system says.
+pub fn size() -> io::Result<Winsize> {
+    Ok(rustix::termios::tcgetwinsize(rustix::stdio::stdout())?)
+}
+
+/// A pseudo terminal: its two ends.
+#[derive(Debug)]
+pub struct Pseudo {
+    /// The end that is ours.
+    pub ours: OwnedFd,
+    /// The end that is the command's.
+    pub theirs: OwnedFd,
+}
+
+impl Pseudo {
+    /// Opens one that is like `outer`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(outer: &Outer) -> io::Result<Self> {
+        let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        rustix::pty::grantpt(&ours)?;
+        rustix::pty::unlockpt(&ours)?;
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        // By the descriptor where that is possible: a path may mean another terminal in a container.
+        #[cfg(target_os = "linux")]
+        let theirs = rustix::pty::ioctl_tiocgptpeer(
+            &ours,
+            OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
+        );
+        #[cfg(not(target_os = "linux"))]
+        let theirs: rustix::io::Result<OwnedFd> = Err(rustix::io::Errno::NOSYS);
+        let theirs = match theirs {
+            Ok(theirs) => theirs,
+            Err(_) => rustix::fs::open(rustix::pty::ptsname(&ours, Vec::new())?, flags, Mode::empty())?,
+        };
+        rustix::termios::tcsetattr(&theirs, OptionalActions::Now, &outer.modes)?;
+        let pseudo = Self { ours, theirs };
+        pseudo.resize();
+        Ok(pseudo)
+    }
+
+    /// Makes it as large as our terminal; its foreground job gets SIGWINCH if that changes anything.
+    pub fn resize(&self) {
+        resize(&self.ours);
+    }
+}
+
+/// Makes the pseudo terminal `ours` as large as our terminal.
+pub fn resize(ours: impl AsFd) {
+    if let Ok(size) = size() {
+        let _gone = rustix::termios::tcsetwinsize(ours, size);
+    }
+}
+
+/// Leads a session of our own whose terminal is `terminal`.
+///
+/// # Errors
+/// What the system says.
+pub fn lead_session_on(terminal: impl AsFd) -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(rustix::process::ioctl_tiocsctty(terminal)?)
+}
+
+/// Takes the foreground of `terminal`, which is our session's.
+pub fn take_foreground(terminal: impl AsFd) {
+    super::signals::ignore(libc::SIGTTOU);
+    let _gone = rustix::termios::tcsetpgrp(terminal, rustix::process::getpgrp());
+}
+
+/// Whether the other end of `terminal` is closed.
+pub fn is_hung_up(terminal: impl AsFd) -> bool {
+    let mut watched = [PollFd::from_borrowed_fd(terminal.as_fd(), PollFlags::empty())];
+    let _timeout = rustix::event::poll(&mut watched, Some(&Timespec::default()));
+    watched[0].revents().contains(PollFlags::HUP)
+}
+
+/// Leads a process group of our own, in the foreground of `terminal`.
+///
+/// # Errors
+/// What the system says.
+pub fn lead_foreground_group(terminal: impl AsFd) -> io::Result<()> {
+    rustix::process::setpgid(None, None)?;
+    // A background process that does this is stopped, unless it ignores that; what is ignored now is put back.
+    let was_ignored = super::signals::is_ignored(libc::SIGTTOU);
+    super::signals::ignore(libc::SIGTTOU);
+    let done = rustix::termios::tcsetpgrp(terminal, rustix::process::getpgrp());
+    if !was_ignored {
+        super::signals::default(libc::SIGTTOU);
+    }
+    Ok(done?)
+}
