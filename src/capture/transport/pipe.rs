@@ -9,10 +9,13 @@ use crate::sys::inherited;
 use crate::sys::process::{Signal, signal};
 use crate::sys::signals::{self, Signals};
 use crate::sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::Pid;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread::{Scope, ScopedJoinHandle};
 
 /// A stream that is ours to pass on.
 struct Stream {
@@ -51,34 +54,81 @@ pub(super) fn run(
     started();
     let (ended, ends) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     std::thread::scope(|scope| {
-        let ended = ended.as_fd();
-        let relays: Vec<_> = ours
-            .into_iter()
-            .map(|stream| {
-                let Stream { from, to, channel, name } = stream;
-                let relay = move || (name, relay::pass_on(from, to, ended, channel, recorder));
-                std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, relay)
-            })
-            .collect::<io::Result<_>>()?;
+        let mut relays = Relays { streams: ours, scope, ended: ended.as_fd(), recorder, running: Vec::new() };
         signals.let_come();
-        let how = until_end(child, &signals);
+        let how = until_end(child, &signals, &mut relays);
         // From here on there is nobody to pass a signal on to, and much may still be written.
         signals.give_back();
         drop(ends);
-        let mut trouble = None;
-        for relay in relays {
-            if let Ok((stream, Over::Trouble(source))) = relay.join() {
-                trouble = Some(Trouble { stream, source });
-            }
-        }
-        Ok(Finished { ended: how?, trouble })
+        Ok(Finished { ended: how?, trouble: relays.finish() })
     })
 }
 
+/// The streams: each is passed on by a thread of its own, so that one that is not read keeps no other waiting. The
+/// thread is started when there is something to do, since most commands use one stream or none.
+struct Relays<'scope, 'env> {
+    streams: Vec<Stream>,
+    scope: &'scope Scope<'scope, 'env>,
+    ended: BorrowedFd<'scope>,
+    recorder: &'scope Recorder,
+    running: Vec<ScopedJoinHandle<'scope, (&'static str, Over)>>,
+}
+
+impl Relays<'_, '_> {
+    /// Waits until `signals` has one, and starts the relays of streams on which something happens meanwhile.
+    fn wait(&mut self, signals: &Signals) -> io::Result<()> {
+        loop {
+            let mut watched = vec![PollFd::new(signals, PollFlags::IN)];
+            for stream in &self.streams {
+                watched.push(PollFd::new(&stream.from, PollFlags::IN));
+                watched.push(PollFd::from_borrowed_fd(stream.to, PollFlags::empty()));
+            }
+            match rustix::event::poll(&mut watched, None) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let happened: Vec<bool> = watched.iter().map(|one| !one.revents().is_empty()).collect();
+            for (place, of_stream) in happened[1..].chunks(2).enumerate().rev() {
+                if of_stream.contains(&true) {
+                    let stream = self.streams.remove(place);
+                    self.start(stream)?;
+                }
+            }
+            if happened[0] {
+                return Ok(());
+            }
+        }
+    }
+
+    fn start(&mut self, stream: Stream) -> io::Result<()> {
+        let Stream { from, to, channel, name } = stream;
+        let (ended, recorder) = (self.ended, self.recorder);
+        let relay = move || (name, relay::pass_on(from, to, ended, channel, recorder));
+        self.running.push(std::thread::Builder::new().name(name.to_owned()).spawn_scoped(self.scope, relay)?);
+        Ok(())
+    }
+
+    /// Waits until all that the command wrote has been passed on. Returns what went wrong.
+    fn finish(self) -> Option<Trouble> {
+        let (ended, recorder) = (self.ended, self.recorder);
+        let running = self.running.into_iter().filter_map(|relay| relay.join().ok());
+        let idle = self.streams.into_iter().map(|Stream { from, to, channel, name }| {
+            (name, relay::pass_on(from, to, ended, channel, recorder))
+        });
+        let over: Vec<_> = idle.chain(running).collect();
+        over.into_iter().find_map(|(stream, over)| match over {
+            Over::Trouble(source) => Some(Trouble { stream, source }),
+            Over::End | Over::ReaderGone => None,
+        })
+    }
+}
+
 /// Passes signals on to `child` until it ends.
-fn until_end(child: Pid, signals: &Signals) -> io::Result<Ended> {
+fn until_end(child: Pid, signals: &Signals, relays: &mut Relays<'_, '_>) -> io::Result<Ended> {
     let pid = child.as_raw_nonzero().get().unsigned_abs();
     loop {
+        relays.wait(signals)?;
         let came = signals.next()?;
         if came.signal != libc::SIGCHLD {
             if let Some(passed) = Signal::from_named_raw(came.signal).filter(|_| is_for_command(came)) {
