@@ -11,6 +11,7 @@
 pub mod id;
 mod index;
 pub mod log;
+pub mod plain;
 pub mod record;
 pub mod recorder;
 pub mod retention;
