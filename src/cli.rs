@@ -12,6 +12,8 @@ mod record;
 mod run;
 mod schema;
 mod screen;
+mod sessions;
+mod show;
 mod start;
 mod status;
 mod stop;
@@ -71,6 +73,8 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Stop => stop::run(&place),
         Command::Status(args) => status::run(&args, &place),
         Command::Log(args) => log::run(&args, &place),
+        Command::Sessions(args) => sessions::run(&args),
+        Command::Show(args) => show::run(&args),
         Command::Record(args) => record::run(&args, &place),
         Command::Run(args) => run::run(&args),
         Command::Schema => schema::run(),

@@ -1,6 +1,8 @@
 //! What can be typed.
 
+use crate::capture::record::State;
 use crate::outcome::Kind;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,6 +40,8 @@ pub(super) enum Command {
     Stop,
     Status(Status),
     Log(Log),
+    Sessions(Sessions),
+    Show(Show),
     Record(Record),
     Run(Run),
     /// Print the JSON Schema of config.json
@@ -213,6 +217,54 @@ impl From<OutcomeArg> for Kind {
             OutcomeArg::Error => Self::Error,
         }
     }
+}
+
+/// List captured sessions, the newest first
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur sessions                   what was captured lately
+  murmur sessions --state running   what is being captured now
+  murmur sessions --json | jq .     the same for a program")]
+pub(super) struct Sessions {
+    /// The most sessions to show
+    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    pub(super) count: usize,
+    /// Only sessions in this state
+    #[arg(long, value_parser = state())]
+    pub(super) state: Option<State>,
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+fn state() -> impl TypedValueParser<Value = State> {
+    let known = |word: String| State::ALL.into_iter().find(|state| state.as_str() == word);
+    PossibleValuesParser::new(State::ALL.map(State::as_str))
+        .try_map(move |word| known(word).ok_or("no state"))
+}
+
+/// Write what a session wrote, to the byte
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+On a terminal, the output of a full-screen program draws again; --plain shows its text.
+
+Examples:
+  murmur show build-42                    all of it, in its colours
+  murmur show build-42 --tail 20 -f       the last lines, and what comes
+  murmur show build-42 --plain > log.txt  text without escape codes")]
+pub(super) struct Show {
+    /// The session's id, in full
+    pub(super) id: String,
+    /// Only the last N lines, and with --follow what comes
+    #[arg(long, value_name = "N")]
+    pub(super) tail: Option<usize>,
+    /// Go on as bytes come, until the session ends
+    #[arg(long, short = 'f')]
+    pub(super) follow: bool,
+    /// Plain text: no escape codes, progress bars in their last state
+    #[arg(long)]
+    pub(super) plain: bool,
 }
 
 /// Record a run of Claude Code as a fixture that fake-claude replays

@@ -2,13 +2,22 @@
 
 use crate::capture::store::{Store, StoreError};
 use std::env::var_os;
+use std::path::PathBuf;
 
 /// Opens it, and makes it where it does not exist.
 pub(super) fn store() -> Result<Store, StoreError> {
-    let root = Store::find(
+    Store::open(&root()?)
+}
+
+/// Opens it for who only reads: `None` where there is none yet, and none is made.
+pub(super) fn existing() -> Result<Option<Store>, StoreError> {
+    if root()?.exists() { store().map(Some) } else { Ok(None) }
+}
+
+fn root() -> Result<PathBuf, StoreError> {
+    Store::find(
         var_os("DERUN_STATE_ROOT").as_deref(),
         var_os("XDG_STATE_HOME").as_deref(),
         var_os("HOME").as_deref(),
-    )?;
-    Store::open(&root)
+    )
 }

@@ -1,6 +1,6 @@
 //! `murmur log`: the journal for people and for programs.
 
-mod terminal;
+pub(crate) mod terminal;
 
 use std::io::{BufRead, BufReader};
 

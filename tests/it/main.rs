@@ -25,6 +25,8 @@ mod regress;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod soak;
 #[cfg(test)]
 mod status;

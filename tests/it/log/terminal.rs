@@ -9,7 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::env::{Env, Run};
 
 /// What `run` writes on a terminal.
-fn on_a_terminal(run: Run) -> String {
+pub(crate) fn on_a_terminal(run: Run) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();

@@ -1,0 +1,232 @@
+//! `murmur sessions` and `murmur show`: captured sessions for people and for programs.
+
+mod formats;
+mod show;
+
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use jiff::Timestamp;
+use murmur::capture::id::SessionId;
+use murmur::capture::record::{Channel, Lost, TransportMode};
+use murmur::capture::store::{NewSession, Store};
+use murmur::capture::writer::{End, Writer};
+use murmur::sys::clock;
+
+use crate::env::{Env, Run};
+
+/// A place with a store in it.
+pub(crate) struct Captures {
+    pub(crate) env: Env,
+    pub(crate) store: Store,
+}
+
+impl Captures {
+    pub(crate) fn new() -> Self {
+        let env = Env::new();
+        let store = Store::open(&env.root().join("state")).unwrap();
+        Self { env, store }
+    }
+
+    /// `murmur` with this store.
+    pub(crate) fn murmur<const N: usize>(&self, args: [&str; N]) -> Run {
+        self.env.murmur(args).set("DERUN_STATE_ROOT", self.store.root())
+    }
+
+    pub(crate) fn run<const N: usize>(&self, args: [&str; N]) -> String {
+        self.murmur(args).run()
+    }
+
+    /// Begins the session `id` of `command`.
+    pub(crate) fn begin(&self, id: &str, command: &[&str], at: Timestamp) -> Writer {
+        let new = NewSession {
+            id: Some(SessionId::parse(id).unwrap()),
+            command: command.iter().map(ToString::to_string).collect(),
+            working_directory: "/work".to_owned(),
+            retention: Duration::from_secs(60 * 60 * 24 * 365 * 100),
+            transport: TransportMode::Pipe,
+            tty_attached: false,
+        };
+        self.store.create(new, at).unwrap()
+    }
+
+    /// A session that wrote `output` and ended.
+    pub(crate) fn ended(&self, id: &str, output: &[u8], end: &End) {
+        let mut writer = self.begin(id, &["make", "test"], began());
+        writer.started(7).unwrap();
+        writer.append(Channel::Stdout, output, began()).unwrap();
+        writer.finish(end, None, began() + Duration::from_millis(1500)).unwrap();
+    }
+
+    /// Four sessions, the newest of which runs.
+    fn four() -> Self {
+        let place = Self::new();
+        place.ended("build-1", b"ok\n", &End::Exited(0));
+        let later = began() + Duration::from_secs(5);
+        let mut killed = place.begin("build-2", &["sh", "-c", "printf '\x1b[31m'\nsleep 9"], later);
+        killed.append(Channel::Stdout, &[b'x'; 3000], later).unwrap();
+        killed.finish(&End::Signaled("SIGKILL".to_owned()), None, later + Duration::from_secs(3700)).unwrap();
+        let later = later + Duration::from_secs(5);
+        let lost = Lost { kept_bytes: 0, lost_bytes: 5, reason: "disk full".to_owned() };
+        let failed = place.begin("no such", &["no-such\u{202e}"], later);
+        failed.finish(&End::Failed("no-such: not found".to_owned()), Some(lost), later).unwrap();
+        place
+    }
+}
+
+fn began() -> Timestamp {
+    "2026-02-03T10:00:00Z".parse().unwrap()
+}
+
+#[test]
+fn there_is_nothing_at_first_and_looking_makes_nothing() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["sessions"]), @"
+    no sessions; see: murmur run -- COMMAND
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["sessions", "--json"]), @r#"
+    {"schema_version":"v1alpha1","sessions":[]}
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["show", "x"]), @"
+    | error: session not found: x
+    | hint: list them with: murmur sessions
+    [exit 1]
+    ");
+    assert!(!env.home().join(".local").exists());
+}
+
+#[test]
+fn sessions_are_listed_the_newest_first() {
+    let place = Captures::four();
+    let mut running = place.begin("running", &["tail", "-f", &"long ".repeat(30)], clock::now());
+    running.started(7).unwrap();
+    assert_snapshot!(place.run(["sessions"]), @"
+    ID       STATE             STARTED              DURATION       BYTES  COMMAND
+    running  running           [WHEN] [S]         0 B  tail -f long long long long long long long long long long long long long long long long long long lo…
+    no such  failed            [WHEN] [S]         0 B  no-such
+    build-2  signaled SIGKILL  [WHEN]     1h 1m     2.9 KiB  sh -c printf '[31m' sleep 9
+    build-1  exited 0          [WHEN] [S]         3 B  make test
+    [exit 0]
+    ");
+}
+
+#[test]
+fn filters_choose_and_n_counts_what_they_chose() {
+    let place = Captures::four();
+    let _starting = place.begin("starting", &["make"], clock::now());
+    assert_snapshot!(place.run(["sessions", "--state", "signaled"]), @"
+    ID       STATE             STARTED              DURATION       BYTES  COMMAND
+    build-2  signaled SIGKILL  [WHEN]     1h 1m     2.9 KiB  sh -c printf '[31m' sleep 9
+    [exit 0]
+    ");
+    assert_snapshot!(place.run(["sessions", "-n", "2"]), @"
+    ID        STATE     STARTED              DURATION       BYTES  COMMAND
+    starting  starting  [WHEN] [S]         0 B  make
+    no such   failed    [WHEN] [S]         0 B  no-such
+    [exit 0]
+    ");
+    assert_snapshot!(place.run(["sessions", "--state", "running"]), @"
+    no such sessions; see: murmur sessions
+    [exit 0]
+    ");
+    assert_snapshot!(place.run(["sessions", "--state", "done"]), @"
+    | error: invalid value 'done' for '--state <STATE>'
+    |   [possible values: starting, running, exited, signaled, failed, expired]
+    | 
+    | For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn json_has_all_that_is_known() {
+    let place = Captures::four();
+    let shown = place.murmur(["sessions", "--json"]).json();
+    assert_snapshot!(serde_json::to_string_pretty(&shown["sessions"][0]).unwrap(), @r#"
+    {
+      "command": [
+        "no-such[RLO]"
+      ],
+      "ended_at": "[TIME]",
+      "error": "no-such: not found",
+      "exit_code": null,
+      "expires_at": "[TIME]",
+      "lost": {
+        "kept_bytes": 0,
+        "lost_bytes": 5,
+        "reason": "disk full"
+      },
+      "output_bytes": 0,
+      "pid": [PID],
+      "retention_seconds": 3153600000,
+      "session_id": "no such",
+      "signal": null,
+      "started_at": "[TIME]",
+      "state": "failed",
+      "transport_mode": "pipe",
+      "tty_attached": false,
+      "working_directory": "/work"
+    }
+    "#);
+    assert_snapshot!(serde_json::to_string_pretty(&shown["sessions"][2]).unwrap(), @r#"
+    {
+      "command": [
+        "make",
+        "test"
+      ],
+      "ended_at": "2026-02-03T10:00:01.5Z",
+      "error": null,
+      "exit_code": 0,
+      "expires_at": "2126-01-10T10:00:01.5Z",
+      "lost": null,
+      "output_bytes": 3,
+      "pid": [PID],
+      "retention_seconds": 3153600000,
+      "session_id": "build-1",
+      "signal": null,
+      "started_at": "[TIME]",
+      "state": "exited",
+      "transport_mode": "pipe",
+      "tty_attached": false,
+      "working_directory": "/work"
+    }
+    "#);
+    assert_eq!(
+        (shown["sessions"].as_array().unwrap().len(), &shown["schema_version"]),
+        (3, &"v1alpha1".into())
+    );
+}
+
+#[test]
+fn a_session_that_cannot_be_read_hides_no_other() {
+    let place = Captures::four();
+    let sessions = place.store.root().join("sessions");
+    std::fs::write(sessions.join("build-1/final.json"), "{").unwrap();
+    std::fs::remove_file(sessions.join("build-2/output.bin")).unwrap();
+    assert_snapshot!(place.run(["sessions"]), @"
+    ID       STATE             STARTED              DURATION       BYTES  COMMAND
+    no such  failed            [WHEN] [S]         0 B  no-such
+    build-2  signaled SIGKILL  [WHEN]     1h 1m           ?  sh -c printf '[31m' sleep 9
+    | note: session build-1: final.json: EOF while parsing an object at line 1 column 1
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_state_folder_that_is_none_is_an_error() {
+    let place = Captures::new();
+    let file = place.env.root().join("file");
+    std::fs::write(&file, "").unwrap();
+    assert_snapshot!(place.env.murmur(["sessions"]).set("DERUN_STATE_ROOT", &file).run(), @"
+    | error: cannot use the state folder [ENV]/file: Not a directory (os error 20)
+    | hint: choose another with DERUN_STATE_ROOT
+    [exit 1]
+    ");
+    assert_snapshot!(place.env.murmur(["show", "x"]).unset("HOME").run(), @"
+    | error: no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set
+    | hint: set one
+    [exit 1]
+    ");
+}
