@@ -6,7 +6,7 @@ use super::id::{IdError, SessionId};
 use super::record::{LAYOUT, Meta, SCHEMA_VERSION, TransportMode, file};
 use super::session::Session;
 use super::writer::Writer;
-use crate::sys::folder::Folder;
+use crate::sys::folder::{self, Folder};
 use crate::sys::identity::Identity;
 use crate::sys::{atomic, lock};
 use jiff::Timestamp;
@@ -193,16 +193,25 @@ impl Store {
         }
     }
 
-    /// Every session that can be read, the newest first.
+    /// Every session that can be read, the newest first. They are opened one at a time, since each that is open
+    /// holds a descriptor and there may be thousands.
     ///
     /// # Errors
-    /// [`StoreError::Unusable`] if the sessions cannot be listed.
-    pub fn list(&self) -> Result<Vec<Session>, StoreError> {
+    /// [`StoreError::Unusable`] if the sessions cannot be listed or one of them cannot be opened for want of
+    /// descriptors. What is no session, or is not readable, is passed over.
+    pub fn list(&self) -> Result<Vec<SessionId>, StoreError> {
         let names = self.sessions.names().map_err(|source| self.unusable(source))?;
-        let sessions = names.iter().filter_map(|name| self.session(name.to_str()?).ok());
-        let mut sessions: Vec<Session> = sessions.collect();
-        let began = |session: &Session| (session.meta().started_at, session.id().clone());
-        sessions.sort_by_cached_key(|session| std::cmp::Reverse(began(session)));
-        Ok(sessions)
+        let mut sessions = Vec::with_capacity(names.len());
+        for name in names.iter().filter_map(|name| name.to_str()) {
+            match self.session(name) {
+                Ok(session) => sessions.push((session.meta().started_at, session.id().clone())),
+                Err(StoreError::File { source, .. }) if folder::is_out_of_descriptors(&source) => {
+                    return Err(self.unusable(source));
+                }
+                Err(_) => {}
+            }
+        }
+        sessions.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(sessions.into_iter().map(|(_, id)| id).collect())
     }
 }

@@ -19,34 +19,36 @@ const COMMAND: usize = 100;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let now = clock::now();
-    let sessions = match captures::existing()? {
-        Some(store) => store.list()?,
-        None => Vec::new(),
-    };
-    let looked = sessions.iter().filter_map(|session| match session.status(now) {
-        Ok(status) => Some((session, status)),
-        // Swept away while we looked.
-        Err(StoreError::NotFound(_)) => None,
-        Err(error) => {
-            let _closed = writeln!(io::stderr(), "note: {}", plain_line(&error.to_string()));
-            None
+    let Some(store) = captures::existing()? else { return show(&[], args, now, true) };
+    let ids = store.list()?;
+    let looked = ids.iter().filter_map(|id| {
+        let row = store.session(id.as_str()).and_then(|session| Ok(Row::new(&session, session.status(now)?)));
+        match row {
+            Ok(row) => Some(row),
+            // Swept away while we looked.
+            Err(StoreError::NotFound(_)) => None,
+            Err(error) => {
+                let _closed = writeln!(io::stderr(), "note: {}", plain_line(&error.to_string()));
+                None
+            }
         }
     });
-    let found: Vec<(&Session, Status)> = looked
-        .filter(|(_, status)| args.state.is_none_or(|wanted| status.state == wanted))
-        .take(args.count)
-        .collect();
-    let rows: Vec<Row<'_>> = found.iter().map(|(session, status)| Row::new(session, status)).collect();
+    let wanted = looked.filter(|row| args.state.is_none_or(|wanted| row.state == wanted));
+    let rows: Vec<Row> = wanted.take(args.count).collect();
+    show(&rows, args, now, ids.is_empty())
+}
+
+fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if args.json {
-        let listed = Listed { schema_version: SCHEMA_VERSION, sessions: &rows };
+        let listed = Listed { schema_version: SCHEMA_VERSION, sessions: rows };
         writeln!(out, "{}", serde_json::to_string(&listed)?)?;
-    } else if rows.is_empty() && sessions.is_empty() {
+    } else if rows.is_empty() && is_empty {
         writeln!(out, "no sessions; see: murmur run -- COMMAND")?;
     } else if rows.is_empty() {
         writeln!(out, "no such sessions; see: murmur sessions")?;
     } else {
-        print(&mut out, &rows, now)?;
+        print(&mut out, rows, now)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -54,22 +56,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 #[derive(Serialize)]
 struct Listed<'a> {
     schema_version: &'static str,
-    sessions: &'a [Row<'a>],
+    sessions: &'a [Row],
 }
 
 /// A session. Fields that its files have are called as they are there (docs/captures.md).
 #[derive(Serialize)]
-struct Row<'a> {
-    session_id: &'a str,
+struct Row {
+    session_id: String,
     state: State,
-    command: &'a [String],
-    working_directory: &'a str,
+    command: Vec<String>,
+    working_directory: String,
     started_at: Timestamp,
     ended_at: Option<Timestamp>,
     exit_code: Option<i32>,
-    signal: Option<&'a str>,
-    error: Option<&'a str>,
-    lost: Option<&'a Lost>,
+    signal: Option<String>,
+    error: Option<String>,
+    lost: Option<Lost>,
     /// `null` if it cannot be told.
     output_bytes: Option<u64>,
     retention_seconds: u64,
@@ -79,20 +81,24 @@ struct Row<'a> {
     pid: u32,
 }
 
-impl<'a> Row<'a> {
-    fn new(session: &'a Session, status: &'a Status) -> Self {
-        let (meta, last): (&Meta, _) = (session.meta(), status.last.as_ref());
+impl Row {
+    fn new(session: &Session, status: Status) -> Self {
+        let (meta, last): (Meta, _) = (session.meta().clone(), status.last);
+        let ended_at = last.as_ref().map(|last| last.ended_at);
+        let exit_code = last.as_ref().and_then(|last| last.exit_code);
+        let (signal, error, lost) =
+            last.map_or((None, None, None), |last| (last.signal, last.error, last.lost));
         Self {
-            session_id: session.id().as_str(),
+            session_id: session.id().to_string(),
             state: status.state,
-            command: &meta.command,
-            working_directory: &meta.working_directory,
+            command: meta.command,
+            working_directory: meta.working_directory,
             started_at: meta.started_at,
-            ended_at: last.map(|last| last.ended_at),
-            exit_code: last.and_then(|last| last.exit_code),
-            signal: last.and_then(|last| last.signal.as_deref()),
-            error: last.and_then(|last| last.error.as_deref()),
-            lost: last.and_then(|last| last.lost.as_ref()),
+            ended_at,
+            exit_code,
+            signal,
+            error,
+            lost,
             output_bytes: session.end().ok(),
             retention_seconds: meta.retention_seconds,
             expires_at: status.expires_at,
@@ -104,7 +110,7 @@ impl<'a> Row<'a> {
 
     /// The state, and the code or the signal that says more.
     fn state(&self) -> String {
-        match (self.exit_code, self.signal) {
+        match (self.exit_code, &self.signal) {
             (Some(code), _) => format!("{} {code}", self.state),
             (None, Some(signal)) => format!("{} {}", self.state, plain_line(signal)),
             (None, None) => self.state.to_string(),
@@ -129,9 +135,9 @@ impl<'a> Row<'a> {
     }
 }
 
-fn print(out: &mut impl Write, rows: &[Row<'_>], now: Timestamp) -> io::Result<()> {
+fn print(out: &mut impl Write, rows: &[Row], now: Timestamp) -> io::Result<()> {
     let (style, zone) = (Style::of_stdout(), TimeZone::system());
-    let ids: Vec<String> = rows.iter().map(|row| plain_line(row.session_id)).collect();
+    let ids: Vec<String> = rows.iter().map(|row| plain_line(&row.session_id)).collect();
     let states: Vec<String> = rows.iter().map(Row::state).collect();
     let longest = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
     let (id_width, state_width) = (longest(&ids).max(2), longest(&states).max(5));

@@ -204,6 +204,12 @@ impl Folder {
     }
 }
 
+/// Whether `error` says that no more can be open at once, by us or by all.
+#[must_use]
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
 fn seen(found: &rustix::fs::Stat) -> Seen {
     Seen {
         is_folder: FileType::from_raw_mode(found.st_mode) == FileType::Directory,
