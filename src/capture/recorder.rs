@@ -5,9 +5,8 @@
 
 use super::log::{Event, Log};
 use super::record::{Channel, Lost, Meta, State, TransportMode};
-use super::writer::{End, Writer};
+use super::writer::{End, Unsynced, Writer};
 use crate::sys::clock;
-use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -67,6 +66,7 @@ impl Recorder {
         inner.stop_after(written);
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
+        inner.sync_soon();
     }
 
     /// Notes that the output comes another way than was thought.
@@ -140,7 +140,7 @@ impl Inner {
 
     fn sync_soon(&mut self) {
         if self.syncer.is_none() {
-            self.syncer = self.writer.files().ok().and_then(|files| Syncer::start(files).ok());
+            self.syncer = self.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced).ok());
         }
         if let Some(syncer) = &self.syncer {
             syncer.soon();
@@ -178,7 +178,7 @@ struct Syncer {
 }
 
 impl Syncer {
-    fn start(files: [File; 2]) -> io::Result<Self> {
+    fn start(unsynced: Unsynced) -> io::Result<Self> {
         let dirty = Arc::new(AtomicBool::new(false));
         let (wake, woken) = sync_channel::<()>(1);
         let seen = Arc::clone(&dirty);
@@ -189,9 +189,7 @@ impl Syncer {
                 }
                 // Cleared before: what is written meanwhile asks again.
                 seen.store(false, Ordering::Release);
-                for file in &files {
-                    let _tried_again_in_the_end = file.sync_data();
-                }
+                let _tried_again_in_the_end = unsynced.sync(true);
             }
         })?;
         Ok(Self { dirty, wake })

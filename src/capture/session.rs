@@ -107,7 +107,11 @@ impl Session {
     pub fn status(&self, now: Timestamp) -> Result<Status, StoreError> {
         // Asked first: whoever is dead now has written all that it ever will.
         let has_owner = self.has_owner();
-        let last = read_json::<Final>(&self.folder, file::FINAL).map_err(self.failed(file::FINAL))?;
+        // One that is not whole is of a machine that lost power while it was written: nobody said how it ended.
+        let last = match read_json::<Final>(&self.folder, file::FINAL) {
+            Err(error) if is_torn(&error) => None,
+            read => read.map_err(self.failed(file::FINAL))?,
+        };
         if last.is_none() && has_owner {
             let state = if self.meta.pid == 0 { State::Starting } else { State::Running };
             return Ok(Status { state, last, expires_at: None });
@@ -236,6 +240,11 @@ impl Following {
         self.owner = None;
         dead
     }
+}
+
+/// Whether a file was read, and has no value in it.
+fn is_torn(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }
 
 /// The value in the file `name`, or `None` if there is no such file.

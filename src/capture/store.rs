@@ -173,7 +173,8 @@ impl Store {
             pid: 0,
             owner: Some(Identity::ours()),
         };
-        Writer::begin(id, folder, lock, meta)
+        let sessions = self.sessions.try_clone().map_err(|source| self.unusable(source))?;
+        Writer::begin(id, sessions, folder, lock, meta)
     }
 
     fn unusable(&self, source: io::Error) -> StoreError {

@@ -159,6 +159,18 @@ fn what_was_lost_is_told() {
 }
 
 #[test]
+fn half_an_end_is_none() {
+    let place = Place::new();
+    let writer = place.session("s");
+    std::fs::write(place.file("s", "final.json"), "").unwrap();
+    assert_eq!(place.store.session("s").unwrap().status(clock::now()).unwrap().state, State::Starting);
+    drop(writer);
+    std::fs::write(place.file("s", "final.json"), r#"{"schema_ver"#).unwrap();
+    let status = place.store.session("s").unwrap().status(clock::now()).unwrap();
+    assert_eq!(status.last, None);
+}
+
+#[test]
 fn a_sweep_takes_what_is_over_and_leaves_what_is_not() {
     let place = Place::new();
     let ended = |id: &str| place.session(id).finish(&End::Exited(0), None, clock::now()).unwrap();

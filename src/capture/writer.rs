@@ -36,6 +36,7 @@ pub enum End {
 #[derive(Debug)]
 pub struct Writer {
     id: SessionId,
+    sessions: Folder,
     folder: Folder,
     meta: Meta,
     output: File,
@@ -51,7 +52,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub(super) fn begin(id: SessionId, folder: Folder, lock: File, meta: Meta) -> Result<Self, StoreError> {
+    /// Begins the session `id`, whose `folder` is in `sessions`.
+    pub(super) fn begin(
+        id: SessionId,
+        sessions: Folder,
+        folder: Folder,
+        lock: File,
+        meta: Meta,
+    ) -> Result<Self, StoreError> {
         let failed = |file| {
             let id = id.to_string();
             move |source| StoreError::File { id, file, source }
@@ -68,7 +76,7 @@ impl Writer {
         };
         let output = fresh(file::OUTPUT).map_err(failed(file::OUTPUT))?;
         let index = fresh(file::INDEX).map_err(failed(file::INDEX))?;
-        Ok(Self { id, folder, meta, output, index, end: 0, covered: 0, last: None, _lock: lock })
+        Ok(Self { id, sessions, folder, meta, output, index, end: 0, covered: 0, last: None, _lock: lock })
     }
 
     /// The session's id.
@@ -162,12 +170,17 @@ impl Writer {
         Ok(written)
     }
 
-    /// The files that have to reach the disk, for whoever sees to that.
+    /// What has to be brought to the disk while this goes on writing.
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn files(&self) -> io::Result<[File; 2]> {
-        Ok([self.output.try_clone()?, self.index.try_clone()?])
+    pub(super) fn unsynced(&self) -> io::Result<Unsynced> {
+        Ok(Unsynced {
+            output: self.output.try_clone()?,
+            index: self.index.try_clone()?,
+            folder: self.folder.try_clone()?,
+            sessions: self.sessions.try_clone()?,
+        })
     }
 
     /// Writes `final.json`, and has all of it survive a power failure.
@@ -180,10 +193,6 @@ impl Writer {
             && lost.is_none()
         {
             self.cover(channel, self.end, at)?;
-        }
-        if self.end > 0 {
-            self.output.sync_data()?;
-            self.index.sync_data()?;
         }
         let (state, exit_code, signal, error) = match end {
             End::Exited(code) => (State::Exited, Some(*code), None, None),
@@ -200,7 +209,35 @@ impl Writer {
             error,
             lost,
         };
-        write(&self.folder, file::FINAL, &last, true)
+        write(&self.folder, file::FINAL, &last, false)?;
+        self.unsynced()?.sync(self.end > 0)?;
+        // Last: on a journalling file system this one has taken all the others along.
+        self.folder.open_file(file::FINAL)?.sync_all()
+    }
+}
+
+/// Files of a session that have to reach the disk.
+#[derive(Debug)]
+pub(super) struct Unsynced {
+    output: File,
+    index: File,
+    folder: Folder,
+    sessions: Folder,
+}
+
+impl Unsynced {
+    /// Brings them there, with the output if there is any.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn sync(&self, output: bool) -> io::Result<()> {
+        if output {
+            self.output.sync_data()?;
+            self.index.sync_data()?;
+        }
+        self.folder.open_file(file::META)?.sync_all()?;
+        self.folder.sync()?;
+        self.sessions.sync()
     }
 }
 

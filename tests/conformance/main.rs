@@ -4,6 +4,7 @@
 //! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters. Both
 //! are skipped, with one line, where the real CLI cannot be had.
 
+mod clients;
 mod compare;
 mod real;
 mod run;
@@ -38,15 +39,37 @@ fn main() -> ExitCode {
 }
 
 fn conform(record: bool, names: &[String]) -> Result<bool> {
+    // The MCP clients are named like scenarios, and are checked with them where none is named.
+    let named = |name: &str| !record && (names.is_empty() || names.iter().any(|wanted| wanted == name));
+    let (with_inspector, with_claude) = (named("mcp-inspector"), named("mcp-claude"));
+    let only_clients = !names.is_empty() && names.iter().all(|name| name.starts_with("mcp-"));
+    let names: Vec<String> = names.iter().filter(|name| !name.starts_with("mcp-")).cloned().collect();
+    let mut clients_agree = true;
+    if with_inspector {
+        clients_agree &= match clients::inspector() {
+            Ok(None) => told("mcp-inspector", "agrees", true),
+            Ok(Some(why)) => told("mcp-inspector", &format!("skipped: {why}"), true),
+            Err(error) => told("mcp-inspector", &format!("{error:#}"), false),
+        };
+    }
     let claude = match real::find() {
         Ok(claude) => claude,
         Err(why) => {
             say(&format!("conformance: skipped: {why}"));
-            return Ok(true);
+            return Ok(clients_agree);
         }
     };
+    if with_claude {
+        clients_agree &= match clients::claude(&claude) {
+            Ok(()) => told("mcp-claude", "agrees", true),
+            Err(error) => told("mcp-claude", &format!("{error:#}"), false),
+        };
+    }
+    if only_clients {
+        return Ok(clients_agree);
+    }
     let fixtures = Path::new(FIXTURES);
-    let scenarios = Scenario::all(fixtures, names)?;
+    let scenarios = Scenario::all(fixtures, &names)?;
     if record {
         for scenario in &scenarios {
             let fixture = run::real(&claude, scenario, fixtures)?;
@@ -67,7 +90,12 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
         agree += usize::from(agrees(&scenario.name, &real, &fake));
     }
     say(&format!("conformance: {agree} of {} scenarios agree", scenarios.len()));
-    Ok(agree == scenarios.len())
+    Ok(clients_agree && agree == scenarios.len())
+}
+
+fn told(name: &str, what: &str, agrees: bool) -> bool {
+    say(&format!("{name}: {what}"));
+    agrees
 }
 
 fn agrees(name: &str, real: &Fixture, fake: &Fixture) -> bool {

@@ -1,6 +1,6 @@
 //! Finds the real CLI: `MURMUR_REAL_CLAUDE`, else the pinned version in the cache, else from npm.
 //!
-//! Out goes its path, or why it cannot be had.
+//! Out goes its path, or why it cannot be had. Other npm packages are had the same way.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,24 +21,30 @@ pub(crate) fn find() -> Result<PathBuf, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the real CLI is only fetched for linux-x64; set MURMUR_REAL_CLAUDE".into());
     }
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let cache = cache.or(home).ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
-    let folder = cache.join("murmur/claude-code").join(VERSION);
-    let binary = folder.join(BINARY);
-    if !binary.is_file() {
-        install(&folder)?;
-    }
+    let binary = package(PACKAGE, VERSION)?.join(BINARY);
     if binary.is_file() { Ok(binary) } else { Err(format!("npm installed no {}", binary.display())) }
 }
 
-fn install(folder: &Path) -> Result<(), String> {
+/// The folder in the cache that has this npm package installed.
+pub(crate) fn package(name: &str, version: &str) -> Result<PathBuf, String> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = cache.or(home).ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
+    let short = name.rsplit('/').next().unwrap_or(name);
+    let folder = cache.join("murmur").join(short).join(version);
+    if !folder.join("node_modules").join(name).is_dir() {
+        install(&folder, &format!("{name}@{version}"))?;
+    }
+    Ok(folder)
+}
+
+fn install(folder: &Path, package: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
     std::fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(failed)?;
     let output = Command::new("npm")
         .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
-        .arg(format!("{PACKAGE}@{VERSION}"))
+        .arg(package)
         .current_dir(folder)
         .stdin(Stdio::null())
         .output()
@@ -48,5 +54,5 @@ fn install(folder: &Path) -> Result<(), String> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let first = said.lines().next().unwrap_or("it said nothing");
-    Err(format!("npm cannot install {PACKAGE}@{VERSION}: {first}"))
+    Err(format!("npm cannot install {package}: {first}"))
 }

@@ -16,7 +16,8 @@ use crate::scenario::Scenario;
 
 const MODEL: &str = env!("CARGO_BIN_EXE_fake-model");
 const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
-const QUIET: [&str; 5] = [
+/// Keeps the real CLI to itself.
+pub(crate) const QUIET: [&str; 5] = [
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "DISABLE_AUTOUPDATER",
     "DISABLE_ERROR_REPORTING",
@@ -98,13 +99,13 @@ pub(crate) fn fake(fixture: &Path, scenario: &Scenario, into: &Path) -> Result<F
 }
 
 /// A running fake-model. It ends with its stdin, so it does not outlive this process.
-struct Model {
+pub(crate) struct Model {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Model {
-    fn start(script: &Path) -> Result<Self> {
+    pub(crate) fn start(script: &Path) -> Result<Self> {
         let mut child = Command::new(MODEL)
             .arg(script)
             .arg("--until-stdin-closes")
