@@ -15,8 +15,11 @@ pub mod plain;
 pub mod record;
 pub mod recorder;
 pub mod retention;
+pub mod search;
 pub mod session;
 pub mod store;
+pub mod tail;
+pub mod text;
 pub mod transport;
 pub mod writer;
 
