@@ -7,6 +7,7 @@ mod demo;
 mod host;
 mod init;
 mod log;
+mod mcp;
 mod place;
 mod record;
 mod run;
@@ -42,6 +43,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     } else if name == "derun" {
         Derun::try_parse_from(args).map(|args| match args.command {
             DerunCommand::Run(args) => run::run(&args),
+            DerunCommand::Mcp(args) => mcp::run(&args),
         })
     } else {
         Args::try_parse_from(args).map(dispatch)
@@ -77,6 +79,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Show(args) => show::run(&args),
         Command::Record(args) => record::run(&args, &place),
         Command::Run(args) => run::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Schema => schema::run(),
         Command::Demo => demo::run(),
         Command::Host(args) => host::run(&args, &place),

@@ -18,6 +18,7 @@
 //! - `permit`: the deny list
 //! - `agent`: prompt, invocation, events, the stream parser, a running agent process
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
+//! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
 //! - `replay`: fixtures: recording a run, scrubbing it, playing it back
 //! - `outcome`: pure: how a run ended and what it said → ok, attention or error
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
@@ -32,6 +33,7 @@ pub mod cli;
 pub mod config;
 pub mod daemon;
 pub mod journal;
+pub mod mcp;
 pub mod outcome;
 pub mod permit;
 pub mod replay;

@@ -44,6 +44,7 @@ pub(super) enum Command {
     Show(Show),
     Record(Record),
     Run(Run),
+    Mcp(Mcp),
     /// Print the JSON Schema of config.json
     Schema,
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
@@ -335,6 +336,19 @@ pub(super) struct Derun {
 #[derive(Debug, Subcommand)]
 pub(super) enum DerunCommand {
     Run(Run),
+    Mcp(Mcp),
+}
+
+/// Let AI agents read captured sessions: an MCP server on stdin and stdout
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  claude mcp add derun -- murmur mcp    have Claude Code start it
+  murmur mcp --print-config             the entry for the configuration of other clients")]
+pub(super) struct Mcp {
+    /// Print the mcpServers entry that starts this program, and serve nothing
+    #[arg(long)]
+    pub(super) print_config: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -21,6 +21,8 @@ mod layers;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod replay;

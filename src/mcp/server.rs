@@ -1,0 +1,169 @@
+//! The server: takes calls apart, has the tools do their work, and puts answers into what the client speaks.
+
+use super::answer::Answer;
+use super::arguments::Arguments;
+use super::fail::ToolError;
+use super::input::{GetInput, ListInput, ReadInput, WaitInput};
+use super::transport::Ending;
+use super::{grep, read, sessions, tool, wait};
+use crate::capture::store::Store;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many calls that take long, and a thread each, are worked on at once. Others wait for their turn.
+const LONG_CALLS: usize = 2;
+
+/// The server.
+pub(super) struct Server {
+    store: Arc<Store>,
+    tools: Vec<Tool>,
+    ending: Ending,
+    turns: Semaphore,
+}
+
+impl Server {
+    pub(super) fn new(store: Arc<Store>, ending: Ending) -> Self {
+        Self { store, tools: tool::all(), ending, turns: Semaphore::new(LONG_CALLS) }
+    }
+
+    /// Does on another thread what takes long, so that others are answered meanwhile.
+    async fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let Ok(_turn) = self.turns.acquire().await else { return Err(ToolError::Ending) };
+        let store = Arc::clone(&self.store);
+        tokio::task::spawn_blocking(move || work(&store)).await.unwrap_or(Err(ToolError::Ending))
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        arguments: Arguments,
+        shape: Shape,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ToolError> {
+        Ok(match name {
+            tool::LIST => {
+                let input = ListInput::take(arguments)?;
+                shape.answer(&self.apart(move |store| sessions::list(store, &input)).await?)
+            }
+            tool::GET => {
+                let input = GetInput::take(arguments)?;
+                shape.answer(&self.apart(move |store| sessions::get(store, &input)).await?)
+            }
+            tool::READ => {
+                let input = ReadInput::take(arguments)?;
+                match input.pattern.clone() {
+                    Some(pattern) => {
+                        shape.answer(&self.apart(move |store| grep::read(store, &input, &pattern)).await?)
+                    }
+                    None if input.is_short() => shape.answer(&read::read(&self.store, &input)?),
+                    None => shape.answer(&self.apart(move |store| read::read(store, &input)).await?),
+                }
+            }
+            _ => {
+                let input = WaitInput::take(arguments)?;
+                let stop = async {
+                    tokio::select! {
+                        () = self.ending.reached() => {}
+                        () = context.ct.cancelled() => {}
+                    }
+                };
+                shape.answer(&wait::wait(&self.store, &input, stop).await?)
+            }
+        })
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let ourselves = Implementation::new("derun", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(ourselves).with_instructions(tool::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut tools = self.tools.clone();
+        if Shape::of(&context) == Shape::Text {
+            tools.iter_mut().for_each(|tool| tool.output_schema = None);
+        }
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.tools.iter().any(|tool| tool.name == request.name) {
+            return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
+        }
+        let arguments = Arguments::new(request.arguments);
+        let called = self.call(&request.name, arguments, Shape::of(&context), &context).await;
+        let failed = |error: ToolError| CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
+        Ok(called.unwrap_or_else(failed).into())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // A call that is of no shape that calls have arrives here.
+        Err(match &request.method[..] {
+            "tools/call" => {
+                ErrorData::invalid_params("tools/call takes a name and an object of arguments", None)
+            }
+            method => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"), None),
+        })
+    }
+}
+
+/// How an answer is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// As JSON in the text: all that protocols before 2025-06-18 know.
+    Text,
+    /// As structured content, with a line of text that says it in short.
+    Structured,
+}
+
+impl Shape {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        match context.protocol_version() {
+            Some(version) if version.as_str() < ProtocolVersion::V_2025_06_18.as_str() => Self::Text,
+            _ => Self::Structured,
+        }
+    }
+
+    fn answer<A: Answer>(self, answer: &A) -> CallToolResult {
+        let put = match self {
+            Self::Text => serde_json::to_string(answer).map(|json| (json, None)),
+            Self::Structured => serde_json::to_value(answer).map(|value| (answer.summary(), Some(value))),
+        };
+        match put {
+            Ok((text, structured)) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                result.structured_content = structured;
+                result
+            }
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+        }
+    }
+}

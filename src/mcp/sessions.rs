@@ -1,0 +1,84 @@
+//! `derun_list_sessions` and `derun_get_session`: which sessions there are, and what one is.
+
+use super::answer::{Detail, OneSession, Output, Sessions, Summary};
+use super::fail::ToolError;
+use super::input::{GetInput, ListInput};
+use crate::capture::record::SCHEMA_VERSION;
+use crate::capture::session::{Session, Status};
+use crate::capture::store::Store;
+use crate::sys::clock::{self, rfc3339};
+use jiff::Timestamp;
+
+/// Lists sessions. One that goes away meanwhile is left out.
+pub(super) fn list(store: &Store, input: &ListInput) -> Result<Sessions, ToolError> {
+    let now = clock::now();
+    let (mut total_count, mut wanted) = (0, Vec::new());
+    let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);
+    for id in store.list()? {
+        let looked = store.session(id.as_str()).and_then(|session| Ok((session.status(now)?, session)));
+        let Ok((status, session)) = looked else { continue };
+        if input.state.is_none_or(|state| status.state == state) {
+            total_count += 1;
+            if wanted.len() < limit {
+                wanted.push(summary(&session, &status));
+            }
+        }
+    }
+    Ok(Sessions {
+        schema_version: SCHEMA_VERSION,
+        generated_at: rfc3339(now),
+        total_count,
+        truncated: total_count > wanted.len(),
+        sessions: wanted,
+    })
+}
+
+/// Describes one session.
+pub(super) fn get(store: &Store, input: &GetInput) -> Result<OneSession, ToolError> {
+    let session = store.session(&input.session_id)?;
+    let output = output(&session, clock::now())?;
+    // Asked last: the output of a session that is over by then is all there.
+    let status = session.status(clock::now())?;
+    let last = status.last.clone();
+    let (exit_code, signal, error, lost) =
+        last.map_or((None, None, None, None), |last| (last.exit_code, last.signal, last.error, last.lost));
+    let session = Detail {
+        summary: summary(&session, &status),
+        working_directory: session.meta().working_directory.clone(),
+        exit_code,
+        signal,
+        error,
+        lost,
+        expires_at: status.expires_at.map(rfc3339),
+        output: output.clone(),
+    };
+    Ok(OneSession { schema_version: SCHEMA_VERSION, session, output })
+}
+
+fn summary(session: &Session, status: &Status) -> Summary {
+    let meta = session.meta();
+    Summary {
+        session_id: session.id().to_string(),
+        state: status.state,
+        started_at: rfc3339(meta.started_at),
+        ended_at: status.last.as_ref().map(|last| rfc3339(last.ended_at)),
+        transport_mode: meta.transport_mode,
+        tty_attached: meta.tty_attached,
+        retention_seconds: meta.retention_seconds,
+        pid: meta.pid,
+        command: Some(meta.command.clone()),
+    }
+}
+
+fn output(session: &Session, now: Timestamp) -> Result<Output, ToolError> {
+    // A session that has only just begun has no files for its output, which an empty page takes as none.
+    if session.read(0, 1, now)?.bytes.is_empty() {
+        return Ok(Output { output_bytes: 0, chunk_count: 0, last_chunk_at: None });
+    }
+    let (chunk_count, last) = session.stretches()?;
+    Ok(Output {
+        output_bytes: session.end()?,
+        chunk_count,
+        last_chunk_at: last.map(|stretch| rfc3339(stretch.timestamp)),
+    })
+}

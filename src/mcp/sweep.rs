@@ -1,0 +1,41 @@
+//! Removing old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own: no answer
+//! waits for it.
+
+use crate::capture::log::Log;
+use crate::capture::retention;
+use crate::capture::store::{DEFAULT_RETENTION, Store};
+use crate::sys::clock;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// Sweeps until it is dropped. The sweep that is under way then stops at the next session.
+#[derive(Debug)]
+pub struct Sweeper {
+    _stop: Sender<()>,
+}
+
+impl Sweeper {
+    /// Sweeps now, unless somebody has just done so, and then every `interval`.
+    ///
+    /// # Errors
+    /// That the system gives no thread.
+    pub fn start(store: Arc<Store>, interval: Duration) -> io::Result<Self> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let work = move || {
+            retention::sweep_if_due(&store);
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                let go_on = || match stopped.try_recv() {
+                    Err(mpsc::TryRecvError::Disconnected) => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                };
+                let mut log = Log::open(store.root());
+                let _next_time = retention::sweep(&store, DEFAULT_RETENTION, clock::now(), &mut log, go_on);
+            }
+        };
+        std::thread::Builder::new().name("sweep".to_owned()).spawn(work)?;
+        Ok(Self { _stop: stop })
+    }
+}

@@ -1,0 +1,153 @@
+//! The server in this process: its parts against each other, over a pipe in memory.
+
+use super::input::{Form, Start, WaitInput};
+use super::{read, serve, tool, wait};
+use crate::capture::id::SessionId;
+use crate::capture::record::{Channel, TransportMode};
+use crate::capture::store::{NewSession, Store};
+use crate::capture::writer::{End, Writer};
+use crate::mcp::input::Encoding;
+use crate::sys::clock;
+use rmcp::model::CallToolRequestParams;
+use rmcp::service::RunningService;
+use rmcp::{RoleClient, ServiceExt};
+use serde_json::{Value, json};
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+struct Place {
+    store: Arc<Store>,
+    _root: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        Self { store: Arc::new(Store::open(root.path()).unwrap()), _root: root }
+    }
+
+    fn session(&self, id: &str) -> Writer {
+        let new = NewSession {
+            id: Some(SessionId::parse(id).unwrap()),
+            command: vec!["make".to_owned()],
+            working_directory: "/work".to_owned(),
+            retention: Duration::from_secs(60),
+            transport: TransportMode::PosixPty,
+            tty_attached: true,
+        };
+        self.store.create(new, clock::now()).unwrap()
+    }
+
+    /// A server, and a client that has shaken hands with it.
+    async fn serve(&self) -> (RunningService<RoleClient, ()>, JoinHandle<Result<(), super::ServeError>>) {
+        let (ours, theirs) = tokio::io::duplex(1024);
+        let (input, output) = tokio::io::split(theirs);
+        let server = tokio::spawn(serve(Arc::clone(&self.store), input, output));
+        (().serve(ours).await.unwrap(), server)
+    }
+}
+
+const FORM: Form = Form { max_bytes: 10, encoding: Encoding::Text, strip_ansi: false };
+
+async fn call(client: &RunningService<RoleClient, ()>, tool: &'static str, arguments: Value) -> Value {
+    let Value::Object(arguments) = arguments else { panic!("{arguments} is no object") };
+    let params = CallToolRequestParams::new(tool).with_arguments(arguments);
+    let result = client.call_tool(params).await.unwrap();
+    assert_eq!(result.is_error, Some(false), "{result:?}");
+    result.structured_content.unwrap()
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_client_finds_a_session_and_follows_it_to_its_end() {
+    let place = Place::new();
+    let mut writer = place.session("s");
+    let (client, server) = place.serve().await;
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 4);
+    let list = call(&client, tool::LIST, json!({})).await;
+    assert_eq!(list["sessions"][0]["session_id"], "s");
+    let waiting = call(&client, tool::WAIT, json!({ "session_id": "s", "cursor": "0" }));
+    let writing = async { writer.append(Channel::Pty, b"hello", clock::now()).unwrap() };
+    let (came, _) = tokio::join!(waiting, writing);
+    assert_eq!(came["chunks"][0]["text"], "hello");
+    writer.finish(&End::Exited(0), None, clock::now()).unwrap();
+    let end = call(&client, tool::READ, json!({ "session_id": "s", "cursor": "5" })).await;
+    assert_eq!((&end["eof"], &end["state"]), (&json!(true), &json!("exited")));
+    let one = call(&client, tool::GET, json!({ "session_id": "s" })).await;
+    assert_eq!((&one["output_bytes"], &one["session"]["exit_code"]), (&json!(5), &json!(0)));
+    client.cancel().await.unwrap();
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn every_answer_is_of_the_shape_that_was_promised() {
+    let place = Place::new();
+    let mut writer = place.session("s");
+    writer.append(Channel::Pty, b"hello\xff\n", clock::now()).unwrap();
+    let (client, _server) = place.serve().await;
+    for (tool, arguments) in [
+        (tool::LIST, json!({})),
+        (tool::GET, json!({ "session_id": "s" })),
+        (tool::READ, json!({ "session_id": "s" })),
+        (tool::READ, json!({ "session_id": "s", "grep": "h" })),
+        (tool::WAIT, json!({ "session_id": "s", "cursor": "0" })),
+    ] {
+        let answer = call(&client, tool, arguments).await;
+        let tools = tool::all();
+        let schema = &tools.iter().find(|known| known.name == tool).unwrap().output_schema;
+        let schema = schema.as_deref().unwrap();
+        let known = schema["properties"].as_object().unwrap();
+        for name in answer.as_object().unwrap().keys() {
+            assert!(known.contains_key(name), "{tool}: {name}");
+        }
+        for name in schema["required"].as_array().unwrap() {
+            assert!(answer.get(name.as_str().unwrap()).is_some(), "{tool}: {name}");
+        }
+        let text = serde_json::to_string(schema).unwrap();
+        assert!(!text.contains("$ref") && !text.contains("$defs"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_wait_takes_its_time_and_no_more() {
+    let place = Place::new();
+    let _writer = place.session("s");
+    let timeout = Duration::from_millis(5);
+    let input = WaitInput { session_id: "s".to_owned(), cursor: 0, timeout, form: FORM };
+    let waited = wait::wait(&place.store, &input, pending()).await.unwrap();
+    assert!(waited.timed_out && waited.waited_ms >= 5, "{waited:?}");
+    let timeout = Duration::from_secs(60);
+    let input = WaitInput { timeout, ..input };
+    let stopped = wait::wait(&place.store, &input, async {}).await.unwrap();
+    assert!(stopped.timed_out && stopped.waited_ms < 60_000, "{stopped:?}");
+}
+
+#[test]
+fn a_page_of_plain_text_ends_with_a_line_and_no_code_is_torn() {
+    let place = Place::new();
+    let mut writer = place.session("s");
+    let session = place.store.session("s").unwrap();
+    writer.append(Channel::Pty, b"one\n1%\r2%\nthree\x1b[3", clock::now()).unwrap();
+    let form = Form { strip_ansi: true, ..FORM };
+    let texts = |cursor| {
+        let portion = read::portion(&session, cursor, &form).unwrap();
+        let texts: Vec<String> = portion.chunks.into_iter().filter_map(|chunk| chunk.text).collect();
+        (texts.concat(), portion.next)
+    };
+    assert_eq!(texts(0), ("one\n2%\n".to_owned(), 10));
+    assert_eq!(texts(10), ("three".to_owned(), 15));
+    assert_eq!(texts(15), (String::new(), 15));
+    writer.append(Channel::Pty, b"1m!", clock::now()).unwrap();
+    assert_eq!(texts(15), ("!".to_owned(), 21));
+}
+
+#[test]
+fn a_session_without_output_has_an_end() {
+    let place = Place::new();
+    let _writer = place.session("s");
+    let session = place.store.session("s").unwrap();
+    for start in [Start::LastBytes(5), Start::LastLines(5), Start::Cursor(0)] {
+        assert_eq!(read::start(&session, start, Encoding::Text).unwrap(), 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! The four tools as a client sees them: names, descriptions and schemas.
+
+use super::answer::{OneSession, Read, Sessions, Waited};
+use super::input::{GetInput, ListInput, ReadArguments, WaitArguments};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+use std::sync::Arc;
+
+pub(super) const LIST: &str = "derun_list_sessions";
+pub(super) const GET: &str = "derun_get_session";
+pub(super) const READ: &str = "derun_read_output";
+pub(super) const WAIT: &str = "derun_wait_output";
+
+/// How the tools go together, for clients that tell their model.
+pub(super) const INSTRUCTIONS: &str = "\
+Output of commands that were run with `derun run`, live and after. derun_list_sessions names the sessions. \
+derun_read_output reads from a cursor (a decimal string, from \"0\") and answers with next_cursor; go on from there \
+until eof. tail_lines gives the end, grep the lines that match. When a running session has no more yet, \
+derun_wait_output waits behind next_cursor.";
+
+/// All of them.
+pub(super) fn all() -> Vec<Tool> {
+    vec![
+        tool::<ListInput, Sessions>(
+            LIST,
+            "List captured sessions",
+            "Lists the sessions of commands run with `derun run`, the newest first, running or over: ids, states, \
+             times and commands.",
+        ),
+        tool::<GetInput, OneSession>(
+            GET,
+            "Describe a captured session",
+            "Tells all about one session: its command, where it ran, its state, exit code or signal, how much it \
+             wrote, and until when it is kept.",
+        ),
+        tool::<ReadArguments, Read>(
+            READ,
+            "Read a session's output",
+            "Reads what a session wrote, from a cursor on, or its last bytes or lines, or only the lines in which a \
+             regular expression matches. Never waits. Go on from next_cursor until eof.",
+        ),
+        tool::<WaitArguments, Waited>(
+            WAIT,
+            "Wait for a session's output",
+            "Waits until a session writes something behind a cursor, or is over, or the time is, and answers with \
+             what came. Answers at once if there is something already.",
+        ),
+    ]
+}
+
+fn tool<I: JsonSchema, O: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
+    let hints = ToolAnnotations::with_title(title).read_only(true).idempotent(true).open_world(false);
+    Tool::new(name, description, schema::<I>(Contract::Deserialize))
+        .with_title(title)
+        .with_raw_output_schema(schema::<O>(Contract::Serialize))
+        .with_annotations(hints.destructive(false))
+}
+
+/// The schema of `T` in one piece, since not every client follows references.
+fn schema<T: JsonSchema>(contract: Contract) -> Arc<JsonObject> {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.contract = contract;
+    let mut schema: Schema = settings.into_generator().into_root_schema_for::<T>();
+    RecursiveTransform(without_width).transform(&mut schema);
+    schema.remove("title");
+    schema.remove("description");
+    match schema.to_value() {
+        Value::Object(object) => Arc::new(object),
+        _ => Arc::default(),
+    }
+}
+
+/// Takes out what Rust calls a number's type: no format that JSON Schema knows, and clients complain of others.
+fn without_width(schema: &mut Schema) {
+    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int")) {
+        schema.remove("format");
+    }
+}

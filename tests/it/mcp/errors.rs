@@ -1,0 +1,98 @@
+//! What the tools say when they cannot: words that clients may rely on.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::client::Client;
+use super::{over, state};
+use crate::env::Env;
+
+#[test]
+fn a_missing_session_is_the_same_to_every_tool() {
+    let env = Env::new();
+    std::fs::create_dir_all(state(&env).join("elsewhere")).unwrap();
+    over(&env, "s", b"x");
+    let mut client = Client::start(&env);
+    let long = "x".repeat(200);
+    for id in ["none", "", ".", "..", "../elsewhere", "../sessions/s", "/etc", "a/b", "s\0", "s/", &long] {
+        for tool in ["derun_get_session", "derun_read_output", "derun_wait_output"] {
+            let mut arguments = json!({ "session_id": id });
+            if tool == "derun_wait_output" {
+                arguments["cursor"] = json!("0");
+            }
+            assert_eq!(client.fail(tool, arguments), format!("session not found: {id}"), "{tool}");
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let env = Env::new();
+    over(&env, "s", b"x");
+    let mut client = Client::start(&env);
+    let mut said = Vec::new();
+    for (tool, arguments) in [
+        ("list_sessions", json!({ "state": "dancing" })),
+        ("list_sessions", json!({ "state": 5 })),
+        ("list_sessions", json!({ "limit": 0 })),
+        ("list_sessions", json!({ "limit": "ten" })),
+        ("list_sessions", json!({ "session_id": "s" })),
+        ("get_session", json!({})),
+        ("get_session", json!({ "session_id": 5 })),
+        ("read_output", json!({ "cursor": "0" })),
+        ("read_output", json!({ "session_id": "s", "cursor": "-1" })),
+        ("read_output", json!({ "session_id": "s", "cursor": 0 })),
+        ("read_output", json!({ "session_id": "s", "cursor": "2" })),
+        ("read_output", json!({ "session_id": "s", "max_bytes": 0 })),
+        ("read_output", json!({ "session_id": "s", "encoding": "hex" })),
+        ("read_output", json!({ "session_id": "s", "strip_ansi": "yes" })),
+        ("read_output", json!({ "session_id": "s", "strip_ansi": true, "encoding": "base64" })),
+        ("read_output", json!({ "session_id": "s", "cursor": "0", "tail_lines": 1 })),
+        ("read_output", json!({ "session_id": "s", "cursor": "0", "tail_bytes": 1 })),
+        ("read_output", json!({ "session_id": "s", "tail_bytes": 1, "tail_lines": 1 })),
+        ("read_output", json!({ "session_id": "s", "tail_lines": -1 })),
+        ("read_output", json!({ "session_id": "s", "grep": "(" })),
+        ("read_output", json!({ "session_id": "s", "grep": "x{9999}{9999}" })),
+        ("read_output", json!({ "session_id": "s", "grep": "x", "cursor": "2" })),
+        ("read_output", json!({ "session_id": "s", "context": 1 })),
+        ("read_output", json!({ "session_id": "s", "max-bytes": 1 })),
+        ("wait_output", json!({ "session_id": "s" })),
+        ("wait_output", json!({ "cursor": "0" })),
+        ("wait_output", json!({ "session_id": "s", "cursor": "2" })),
+        ("wait_output", json!({ "session_id": "s", "cursor": "0", "timeout_ms": -5 })),
+        ("wait_output", json!({ "session_id": "s", "cursor": "0", "timeout_ms": "soon" })),
+    ] {
+        said.push(client.fail(&format!("derun_{tool}"), arguments));
+    }
+    assert_snapshot!(said.join("\n"), @r#"
+    parse state: expected one of starting, running, exited, signaled, failed, expired, not "dancing"
+    parse state: expected a string, not 5
+    parse limit: expected a whole number that is at least 1, not 0
+    parse limit: expected a whole number that is at least 1, not "ten"
+    unknown argument: session_id; known are state, limit
+    session_id is required
+    parse session_id: expected a string, not 5
+    session_id is required
+    parse cursor: expected a string of decimal digits, not "-1"
+    parse cursor: expected a string of decimal digits, not 0
+    cursor is past the end: 2 of 1 bytes
+    parse max_bytes: expected a whole number that is at least 1, not 0
+    parse encoding: expected one of text, base64, not "hex"
+    parse strip_ansi: expected true or false, not "yes"
+    parse strip_ansi: it goes with text, not with base64
+    parse tail_lines: it does not go with cursor
+    parse tail_bytes: it does not go with cursor
+    parse tail_lines: it does not go with tail_bytes
+    parse tail_lines: expected a whole number that is at least 0, not -1
+    parse grep: unclosed group
+    parse grep: Compiled regex exceeds size limit of 1048576 bytes.
+    cursor is past the end: 2 of 1 bytes
+    parse context: it goes with grep
+    unknown argument: max-bytes; known are session_id, cursor, tail_bytes, tail_lines, max_bytes, encoding, strip_ansi, grep, context, ignore_case
+    cursor is required
+    session_id is required
+    cursor is past the end: 2 of 1 bytes
+    parse timeout_ms: expected a whole number that is at least 0, not -5
+    parse timeout_ms: expected a whole number that is at least 0, not "soon"
+    "#);
+}

@@ -1,0 +1,128 @@
+//! The protocol itself: handshakes, lines that are wrong, and the end.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::over;
+use crate::env::Env;
+
+const LIST: &str =
+    r#"{"jsonrpc":"2.0","id":"list","method":"tools/call","params":{"name":"derun_list_sessions"}}"#;
+
+#[test]
+fn every_protocol_version_is_spoken_and_others_get_the_newest() {
+    let env = Env::new();
+    over(&env, "s", b"x");
+    for (asked, answered) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2099-01-01", "2025-11-25"),
+        ("1.0", "2025-11-25"),
+    ] {
+        let mut client = Client::raw(&env);
+        let result = client.initialize(asked);
+        assert_eq!(result["protocolVersion"], answered, "{asked}");
+        assert_eq!(result["serverInfo"]["name"], "derun");
+        assert_eq!(result["capabilities"], json!({ "tools": {} }));
+        let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+        let names: Vec<&str> =
+            tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["derun_list_sessions", "derun_get_session", "derun_read_output", "derun_wait_output"]
+        );
+        let is_old = answered < "2025-06-18";
+        for tool in tools.as_array().unwrap() {
+            assert_eq!(tool["annotations"]["readOnlyHint"], true);
+            assert_eq!(tool["inputSchema"]["type"], "object");
+            assert_eq!(tool["inputSchema"]["additionalProperties"], false);
+            assert_eq!(tool.get("outputSchema").is_none(), is_old);
+        }
+        let called = client.ask("tools/call", json!({ "name": "derun_list_sessions", "arguments": {} }));
+        let text = called["result"]["content"][0]["text"].as_str().unwrap();
+        if is_old {
+            assert_eq!(called["result"].get("structuredContent"), None);
+            let list: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(list["sessions"][0]["session_id"], "s");
+        } else {
+            assert_eq!(text, "1 session");
+            assert_eq!(called["result"]["structuredContent"]["sessions"][0]["session_id"], "s");
+        }
+        assert_eq!(client.end(), (String::new(), Some(0), String::new()));
+    }
+}
+
+#[test]
+fn the_protocol_without_a_handshake_is_spoken() {
+    let env = Env::new();
+    over(&env, "s", b"x");
+    let mut client = Client::raw(&env);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let found = client.ask("server/discover", json!({ "_meta": meta }));
+    assert_eq!(
+        found["result"]["supportedVersions"].as_array().unwrap().last().unwrap(),
+        "2026-07-28",
+        "{found}"
+    );
+    let called =
+        client.ask("tools/call", json!({ "name": "derun_list_sessions", "arguments": {}, "_meta": meta }));
+    assert_eq!(called["result"]["structuredContent"]["total_count"], 1, "{called}");
+}
+
+#[test]
+fn a_wrong_line_is_passed_over_or_answered_with_an_error() {
+    let env = Env::new();
+    let mut client = Client::raw(&env);
+    client.line("no JSON at all");
+    client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    client.line(LIST);
+    assert_eq!(client.answer()["error"]["code"], -32602);
+    client.initialize("2025-06-18");
+    for line in ["", "{", "\u{1}", "nul\0", r#"{"jsonrpc":"2.0","id":9,"#] {
+        client.line(line);
+    }
+    client.line(&format!(r#"{{"jsonrpc":"2.0","id":8,"method":"{}"}}"#, "x".repeat(3 * 1024 * 1024)));
+    for line in ["[]", "5", r#"{"id":3}"#] {
+        client.line(line);
+        assert_eq!(client.answer()["error"]["code"], -32600);
+    }
+    assert_eq!(client.ask("tools/dance", json!({}))["error"]["code"], -32601);
+    let unknown = client.ask("tools/call", json!({ "name": "derun_write_output" }));
+    assert_eq!(unknown["error"], json!({ "code": -32602, "message": "unknown tool: derun_write_output" }));
+    for params in [json!({}), json!({ "name": 5 }), json!({ "name": "derun_list_sessions", "arguments": [] })]
+    {
+        assert_eq!(client.ask("tools/call", params)["error"]["code"], -32602);
+    }
+    client.line(LIST);
+    assert_eq!(client.answer()["id"], "list");
+    assert_eq!(client.end(), (String::new(), Some(0), String::new()));
+}
+
+#[test]
+fn the_last_line_needs_no_newline_and_no_line_is_an_end_as_well() {
+    let env = Env::new();
+    assert_eq!(Client::raw(&env).end(), (String::new(), Some(0), String::new()));
+    let mut client = Client::raw(&env);
+    client.initialize("2025-06-18");
+    client.part(LIST);
+    let (rest, code, _) = client.end();
+    let answer: Value = serde_json::from_str(&rest).unwrap();
+    assert_eq!((&answer["id"], code), (&json!("list"), Some(0)));
+}
+
+#[test]
+fn the_end_of_input_ends_a_wait() {
+    let env = Env::new();
+    let _running = super::session(&env, "s");
+    let mut client = Client::start(&env);
+    client.begin("derun_wait_output", json!({ "session_id": "s", "cursor": "0", "timeout_ms": 60_000 }));
+    let (rest, code, _) = client.end();
+    let answer: Value = serde_json::from_str(&rest).unwrap();
+    assert_eq!((&answer["result"]["structuredContent"]["timed_out"], code), (&json!(true), Some(0)));
+}
