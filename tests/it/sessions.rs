@@ -203,13 +203,14 @@ fn json_has_all_that_is_known() {
 fn a_session_that_cannot_be_read_hides_no_other() {
     let place = Captures::four();
     let sessions = place.store.root().join("sessions");
-    std::fs::write(sessions.join("build-1/final.json"), "{").unwrap();
+    std::fs::remove_file(sessions.join("build-1/final.json")).unwrap();
+    std::fs::create_dir(sessions.join("build-1/final.json")).unwrap();
     std::fs::remove_file(sessions.join("build-2/output.bin")).unwrap();
     assert_snapshot!(place.run(["sessions"]), @"
     ID       STATE             STARTED              DURATION       BYTES  COMMAND
     no such  failed            [WHEN] [S]         0 B  no-such
     build-2  signaled SIGKILL  [WHEN]     1h 1m           ?  sh -c printf '[31m' sleep 9
-    | note: session build-1: final.json: EOF while parsing an object at line 1 column 1
+    | note: session build-1: final.json: final.json is not a regular file
     [exit 0]
     ");
 }
