@@ -105,7 +105,7 @@ pub(crate) fn inspector() -> Result<Option<String>> {
     };
     let list = call("derun_list_sessions", &["limit=5"])?;
     let read = call("derun_read_output", &["session_id=conformed"])?;
-    let wait = call("derun_wait_output", &["session_id=conformed", r#"cursor="8""#])?;
+    let wait = call("derun_wait_output", &["session_id=conformed", "cursor=8"])?;
     let missing = call("derun_read_output", &["session_id=nosuch"])?;
     ensure!(missing["isError"] == true, "no error: {missing}");
     let answers = [list, read, wait].map(|mut answer| answer["structuredContent"].take());
