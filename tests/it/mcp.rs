@@ -2,6 +2,7 @@
 
 mod client;
 mod errors;
+mod fuzz;
 mod live;
 mod protocol;
 
