@@ -9,6 +9,9 @@ use std::os::unix::fs::FileExt;
 /// What is read at once. A line has about 100 bytes.
 const BLOCK: usize = 4096;
 
+/// What is longer is no line: zeros that a power failure left behind, or another file's bytes.
+const LONGEST: usize = 64 * 1024;
+
 /// Every stretch of the bytes `from..to`, cut to them, neighbours of one channel joined. Bytes behind the last line
 /// are of its channel. Empty if there is no line that could say anything.
 ///
@@ -111,11 +114,13 @@ struct Lines<'a> {
     used: usize,
     at: u64,
     length: u64,
+    /// What is read next is the rest of something too long for a line.
+    too_long: bool,
 }
 
 impl<'a> Lines<'a> {
     fn new(index: &'a File, at: u64, length: u64) -> Self {
-        Self { index, block: Vec::new(), used: 0, at, length }
+        Self { index, block: Vec::new(), used: 0, at, length, too_long: false }
     }
 
     fn next(&mut self) -> io::Result<Option<Stretch>> {
@@ -125,8 +130,11 @@ impl<'a> Lines<'a> {
                 let stretch = parse(line);
                 self.used += end + 1;
                 match stretch {
-                    Some(stretch) => return Ok(Some(stretch)),
-                    None => continue,
+                    Some(stretch) if !std::mem::take(&mut self.too_long) => return Ok(Some(stretch)),
+                    _ => {
+                        self.too_long = false;
+                        continue;
+                    }
                 }
             }
             if self.at >= self.length {
@@ -134,6 +142,10 @@ impl<'a> Lines<'a> {
             }
             self.block.drain(..self.used);
             self.used = 0;
+            if self.block.len() > LONGEST {
+                self.block.clear();
+                self.too_long = true;
+            }
             let kept = self.block.len();
             let room = usize::try_from(self.length - self.at).unwrap_or(BLOCK).min(BLOCK);
             self.block.resize(kept + room, 0);
@@ -152,7 +164,7 @@ mod tests {
     use super::super::record::Channel;
     use super::*;
     use proptest::prelude::*;
-    use std::io::Write;
+    use std::io::{Seek, Write};
 
     fn index(lines: &[(u64, Channel)]) -> File {
         let mut file = tempfile::tempfile().unwrap();
@@ -179,6 +191,24 @@ mod tests {
         assert_eq!(last(&file).unwrap().unwrap().offset, 3);
         assert_eq!(count(&file).unwrap(), 2);
         assert_eq!(stretches(&tempfile::tempfile().unwrap(), 0, 5).unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_line_is_passed_over_and_not_kept_in_memory() {
+        let mut file = index(&[(3, Channel::Stdout)]);
+        // Sparse: as long as a reader that looks at all of it again for each block would take hours.
+        file.set_len(16 << 20).unwrap();
+        file.seek(io::SeekFrom::End(0)).unwrap();
+        let line = |offset| {
+            format!(
+                r#"{{"offset":{offset},"length":4,"channel":"stderr","timestamp":"2026-01-01T00:00:00Z"}}"#
+            )
+        };
+        // The first of them ends what is too long, and is not told from it.
+        write!(file, "{}\n{}\n", line(3), line(7)).unwrap();
+        let found = channels(&stretches(&file, 0, 12).unwrap());
+        assert_eq!(found, [(0, 3, Channel::Stdout), (3, 9, Channel::Stderr)]);
+        assert_eq!(last(&file).unwrap().unwrap().offset, 7);
     }
 
     proptest! {
