@@ -37,11 +37,14 @@ pub struct Signals {
     /// The signals that were blocked when we began.
     mask: libc::sigset_t,
     ignored_children: bool,
+    ignored_limit: bool,
 }
 
 impl Signals {
     /// Takes [`PASSED_ON`] and SIGCHLD. Until [`Self::let_come`] they are held back by the kernel, so that a child
     /// that is forked meanwhile gets its own. Once in a process's life.
+    ///
+    /// A file of ours that grows beyond what the system allows us (SIGXFSZ) ends us no longer: writing fails instead.
     ///
     /// # Errors
     /// What the system says.
@@ -51,6 +54,8 @@ impl Signals {
         rustix::io::ioctl_fionbio(&tell, true)?;
         let ignored_children = is_ignored(libc::SIGCHLD);
         let passed_on = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
+        let ignored_limit = is_ignored(libc::SIGXFSZ);
+        ignore(libc::SIGXFSZ);
         let taken: Vec<i32> = passed_on.chain([libc::SIGCHLD]).collect();
         let mask = block(&taken);
         // Leaked: a handler may run until the process ends.
@@ -58,7 +63,7 @@ impl Signals {
         for signal in &taken {
             on(*signal, tell.as_fd())?;
         }
-        Ok(Self { came: came.into(), taken, mask, ignored_children })
+        Ok(Self { came: came.into(), taken, mask, ignored_children, ignored_limit })
     }
 
     /// Lets them come to this thread.
@@ -74,6 +79,9 @@ impl Signals {
         }
         if self.ignored_children {
             ignore(libc::SIGCHLD);
+        }
+        if !self.ignored_limit {
+            default(libc::SIGXFSZ);
         }
         if super::inherited::ignored_broken_pipes() {
             ignore(libc::SIGPIPE);
