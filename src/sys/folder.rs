@@ -84,13 +84,10 @@ impl Folder {
         let file = self.beneath(OsStr::new(name), flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode)?;
         let found = rustix::fs::fstat(&file)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not a regular file")));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         if found.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                format!("{name} belongs to another user"),
-            ));
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
         Ok(file.into())
     }
@@ -103,10 +100,10 @@ impl Folder {
             match rustix::fs::openat2(&self.0, name, flags, mode, stay) {
                 // An old kernel, or a sandbox that does not know the call.
                 Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-                opened => return Ok(opened?),
+                opened => return opened.map_err(refused),
             }
         }
-        Ok(rustix::fs::openat(&self.0, name, flags | OFlags::NOFOLLOW, mode)?)
+        rustix::fs::openat(&self.0, name, flags | OFlags::NOFOLLOW, mode).map_err(refused)
     }
 
     /// Replaces the file `name` by one that holds `bytes`, mode 0600, so that nobody ever sees half of it.
@@ -174,6 +171,20 @@ impl Folder {
         Ok(seen(&found))
     }
 
+    /// Whether `name` stands for this very `file`, and not for another or for nothing by now.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn is_named(&self, name: &str, file: &File) -> io::Result<bool> {
+        let name = component(OsStr::new(name))?;
+        let opened = rustix::fs::fstat(file)?;
+        match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(named) => Ok((named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// What this folder itself is.
     ///
     /// # Errors
@@ -232,6 +243,16 @@ fn begin_to_sync(file: &File) {
 #[must_use]
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
+/// What the system says, except that it speaks of too many links where one is too many.
+fn refused(errno: Errno) -> io::Error {
+    match errno {
+        Errno::LOOP => {
+            io::Error::new(io::ErrorKind::InvalidInput, "it is a link, and links are not followed")
+        }
+        errno => errno.into(),
+    }
 }
 
 fn seen(found: &rustix::fs::Stat) -> Seen {
