@@ -11,12 +11,19 @@ use crate::sys::identity::Identity;
 use crate::sys::{atomic, lock};
 use jiff::Timestamp;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a session is kept where nobody says otherwise (spec 4, Retention).
 pub const DEFAULT_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A folder that a sweep takes away while a session is made in it is made again this often.
+const TRIES: u32 = 10;
+
+/// What a message calls the folder of a session.
+const FOLDER: &str = "its folder";
 
 /// What is wrong with the store or one of its sessions.
 #[derive(Debug, thiserror::Error)]
@@ -145,21 +152,14 @@ impl Store {
             let id = id.to_string();
             move |source| StoreError::File { id, file, source }
         };
-        match self.sessions.create_folder(id.as_str()) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && given => {}
-            Err(error) => return Err(failed("")(error)),
-        }
-        let folder = self.sessions.open_folder(id.as_str()).map_err(failed(""))?;
-        for file in [file::META, file::FINAL] {
-            if folder.look(file).is_ok() {
-                return Err(StoreError::Exists(id));
+        let mut tries = 1..=TRIES;
+        let (folder, lock) = loop {
+            match self.claim(&id, given)? {
+                Some(claimed) => break claimed,
+                None if tries.next().is_some() => {}
+                None => return Err(failed(FOLDER)(io::ErrorKind::NotFound.into())),
             }
-        }
-        let lock = folder.append_file(file::LOCK).map_err(failed(file::LOCK))?;
-        if !lock::try_take(&lock).map_err(failed(file::LOCK))? {
-            return Err(StoreError::Exists(id));
-        }
+        };
         let meta = Meta {
             schema_version: SCHEMA_VERSION.to_owned(),
             layout: LAYOUT,
@@ -177,6 +177,40 @@ impl Store {
         Writer::begin(id, sessions, folder, lock, meta)
     }
 
+    /// The folder `id` and its lock, for a session that is not there yet. `None` if the folder was swept away
+    /// meanwhile.
+    fn claim(&self, id: &SessionId, given: bool) -> Result<Option<(Folder, File)>, StoreError> {
+        let failed = |file, source| StoreError::File { id: id.to_string(), file, source };
+        match self.sessions.create_folder(id.as_str()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && given => {}
+            Err(error) => return Err(failed(FOLDER, error)),
+        }
+        let folder = match self.sessions.open_folder(id.as_str()) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(FOLDER, error)),
+        };
+        let is_there = || [file::META, file::FINAL].iter().any(|file| folder.look(file).is_ok());
+        // Asked before the lock's file is made, since nothing is changed in a session that is there.
+        if is_there() {
+            return Err(StoreError::Exists(id.clone()));
+        }
+        let lock = match folder.append_file(file::LOCK) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(file::LOCK, error)),
+        };
+        // And once it is ours: until then another may have made the session, and have ended it.
+        let is_ours = lock::try_take(&lock).map_err(|error| failed(file::LOCK, error))?;
+        if !is_ours || is_there() {
+            return Err(StoreError::Exists(id.clone()));
+        }
+        let is_still_its_lock =
+            folder.is_named(file::LOCK, &lock).map_err(|error| failed(file::LOCK, error))?;
+        Ok(is_still_its_lock.then_some((folder, lock)))
+    }
+
     fn unusable(&self, source: io::Error) -> StoreError {
         StoreError::Unusable { path: self.root.clone(), source }
     }
@@ -190,7 +224,7 @@ impl Store {
         match self.sessions.open_folder(checked.as_str()) {
             Ok(folder) => Session::open(checked, folder),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id.to_owned())),
-            Err(source) => Err(StoreError::File { id: id.to_owned(), file: "", source }),
+            Err(source) => Err(StoreError::File { id: id.to_owned(), file: FOLDER, source }),
         }
     }
 

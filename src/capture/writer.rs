@@ -64,7 +64,6 @@ impl Writer {
             let id = id.to_string();
             move |source| StoreError::File { id, file, source }
         };
-        write(&folder, file::META, &meta, false).map_err(failed(file::META))?;
         // Whoever died before its meta.json leaves at most empty files here.
         let fresh = |name| {
             folder.create_file(name).or_else(|error| match error.kind() {
@@ -76,6 +75,8 @@ impl Writer {
         };
         let output = fresh(file::OUTPUT).map_err(failed(file::OUTPUT))?;
         let index = fresh(file::INDEX).map_err(failed(file::INDEX))?;
+        // Last, since with it there is a session: who sees one can read it, and there is none that cannot be written.
+        write(&folder, file::META, &meta, false).map_err(failed(file::META))?;
         Ok(Self { id, sessions, folder, meta, output, index, end: 0, covered: 0, last: None, _lock: lock })
     }
 
