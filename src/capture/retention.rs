@@ -88,7 +88,7 @@ pub fn sweep(
             Verdict::Unknown(error) => {
                 (CleanupResult::Error, CleanupReason::UnreadableStatError, Some(error.to_string()))
             }
-            Verdict::Remove(reason) => match remove(store, name) {
+            Verdict::Remove(reason) => match remove(store, name, reason, now) {
                 Ok(true) => (CleanupResult::Removed, reason, None),
                 Ok(false) => (CleanupResult::Skipped, CleanupReason::ActiveSession, None),
                 Err(error) => (CleanupResult::Error, CleanupReason::RemoveError, Some(error.to_string())),
@@ -123,8 +123,7 @@ enum Verdict {
 }
 
 fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verdict {
-    let session = name.to_str().and_then(|id| store.session(id).ok());
-    match session.map(|session: Session| session.status(now)) {
+    match session(store, name).map(|session| session.status(now)) {
         Some(Ok(status)) if status.state.is_active() => Verdict::Keep(CleanupReason::ActiveSession),
         Some(Ok(status)) if status.state == State::Expired => Verdict::Remove(CleanupReason::Expired),
         Some(Ok(_)) => Verdict::Keep(CleanupReason::NotExpired),
@@ -142,6 +141,10 @@ fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verd
     }
 }
 
+fn session(store: &Store, name: &OsStr) -> Option<Session> {
+    name.to_str().and_then(|id| store.session(id).ok())
+}
+
 /// When the folder or something directly in it was last changed, in seconds since 1970.
 fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
     let folder = store.sessions().open_folder(name)?;
@@ -152,20 +155,32 @@ fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
     Ok(newest)
 }
 
-/// Removes a session, or says by `false` that somebody writes it after all. `meta.json` goes last, so that a removal
-/// that is cut short is taken up again.
-fn remove(store: &Store, name: &OsStr) -> io::Result<bool> {
+/// Removes a session, or says by `false` that somebody writes it after all.
+///
+/// `final.json` and `meta.json` go after all else that can be read, so that a removal that fails or is cut short leaves
+/// a session that is over, and is taken up again. The lock goes last: whoever makes a session here meanwhile finds
+/// that it is held, or that it is gone.
+fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io::Result<bool> {
     let folder = store.sessions().open_folder(name)?;
-    let _lock = match folder.open_file(file::LOCK) {
+    let _lock = match folder.append_file(file::LOCK) {
         Ok(file) if !lock::try_take(&file)? => return Ok(false),
-        // A session without a lock, or with something else in its place, has nobody who writes it.
+        // Where something else is in its place, nobody can make a session.
         held => held.ok(),
     };
-    for child in folder.names()?.iter().filter(|child| *child != file::META) {
+    // One that could not be read may have been made anew before the lock was ours.
+    let became_readable = || session(store, name).is_some_and(|session| session.status(now).is_ok());
+    if why == CleanupReason::UnreadableExpired && became_readable() {
+        return Ok(false);
+    }
+    let last = [file::FINAL, file::META, file::LOCK];
+    for child in folder.names()?.iter().filter(|child| !last.iter().any(|last| child == last)) {
         folder.remove_file(child)?;
     }
-    if folder.look(file::META).is_ok() {
-        folder.remove_file(file::META)?;
+    for child in last {
+        match folder.remove_file(child) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
     }
     store.sessions().remove_folder(name)?;
     Ok(true)
