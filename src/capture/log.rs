@@ -3,7 +3,7 @@
 
 use super::record::{State, Stretch, TransportMode};
 use crate::sys::folder::Folder;
-use crate::sys::{atomic, clock};
+use crate::sys::{atomic, clock, lock};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fs::File;
@@ -192,6 +192,9 @@ fn open(root: &Path) -> io::Result<File> {
     if file.metadata()?.len() <= MAX {
         return Ok(file);
     }
-    folder.rename("derun.log", "derun.log.1")?;
+    // By one of those that see it at the same time: a second one would move the new log over the old.
+    if lock::try_take(&file)? && folder.is_named("derun.log", &file)? {
+        folder.rename("derun.log", "derun.log.1")?;
+    }
     folder.append_file("derun.log")
 }
