@@ -28,9 +28,13 @@ fixtures *NAMES:
 conformance *NAMES:
     cargo test --locked --test conformance -- check {{NAMES}}
 
-# long proofs, not part of check: many beats, crashes at random moments
+# long proofs, not part of check: many beats and captures, crashes and races at random moments
 soak ROUNDS="200":
     MURMUR_SOAK_ROUNDS={{ROUNDS}} cargo test --locked --release --test it soak -- --nocapture
+
+# whatever input comes, many times: not part of check, which tries a few hundred
+fuzz CASES="100000":
+    PROPTEST_CASES={{CASES}} cargo test --locked --release --test it fuzz
 
 # known vulnerabilities in the dependencies; fetches the advisory database, so not part of check
 advisories:

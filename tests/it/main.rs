@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod beat;
 #[cfg(test)]
+mod captures;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod env;

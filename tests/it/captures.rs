@@ -1,0 +1,149 @@
+//! The capture store against everything that could go wrong with it: links, races, crashes, full disks, garbage.
+//!
+//! What is true for a few rounds in every check is asked many times by `just soak` and `just fuzz`.
+
+mod crowd;
+mod full;
+mod fuzz;
+mod ids;
+mod links;
+mod retention;
+mod soak;
+mod torn;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use murmur::capture::id::SessionId;
+use murmur::capture::record::{Channel, TransportMode};
+use murmur::capture::session::{Page, Session};
+use murmur::capture::store::{NewSession, Store, StoreError};
+use murmur::capture::writer::{End, Writer};
+use murmur::sys::clock;
+
+use crate::env::{Env, MURMUR};
+
+/// A store in an Env, in a folder of its own.
+pub(crate) struct Vault {
+    pub(crate) env: Env,
+    pub(crate) store: Store,
+}
+
+impl Vault {
+    pub(crate) fn new() -> Self {
+        Self::of(Env::new())
+    }
+
+    pub(crate) fn of(env: Env) -> Self {
+        let store = Store::open(&env.root().join("state")).unwrap();
+        Self { env, store }
+    }
+
+    /// A path below `sessions/`.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.store.root().join("sessions").join(below)
+    }
+
+    /// `program` with the Env's environment and this store, and nothing to read.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.env.root()).stdin(Stdio::null());
+        // By the last one, the Env finds what it has to end.
+        command.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.env.home());
+        command.env("DERUN_STATE_ROOT", self.store.root()).env("MURMUR", MURMUR);
+        command.env("FAKE_CLAUDE_LOG", self.env.root().join("log/agents"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// `murmur` with these arguments.
+    pub(crate) fn murmur<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = self.command(MURMUR);
+        command.args(args);
+        command
+    }
+
+    /// `sh -c script`, for which `$MURMUR` is the program.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let mut command = self.command("/bin/sh");
+        command.arg("-c").arg(script);
+        command
+    }
+
+    pub(crate) fn begin(&self, id: &str) -> Writer {
+        create(&self.store, id).unwrap()
+    }
+
+    /// A session that wrote to both channels and ended.
+    pub(crate) fn ended(&self, id: &str) {
+        let mut writer = self.begin(id);
+        writer.started(7).unwrap();
+        for (channel, bytes) in
+            [(Channel::Stdout, "out\n"), (Channel::Stderr, "err\n"), (Channel::Stdout, "end\n")]
+        {
+            writer.append(channel, bytes.as_bytes(), clock::now()).unwrap();
+        }
+        writer.finish(&End::Exited(0), None, clock::now()).unwrap();
+    }
+
+    pub(crate) fn session(&self, id: &str) -> Session {
+        self.store.session(id).unwrap()
+    }
+
+    /// All of a session, which is over.
+    pub(crate) fn all(&self, id: &str) -> Page {
+        self.session(id).read(0, usize::MAX, clock::now()).unwrap()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.store.root().join("logs/derun.log")).unwrap()
+    }
+}
+
+/// Makes a session that is kept for a minute after its end.
+pub(crate) fn create(store: &Store, id: &str) -> Result<Writer, StoreError> {
+    let new = NewSession {
+        id: Some(SessionId::parse(id)?),
+        command: vec!["make".to_owned(), "test".to_owned()],
+        working_directory: "/work".to_owned(),
+        retention: Duration::from_secs(60),
+        transport: TransportMode::Pipe,
+        tty_attached: false,
+    };
+    store.create(new, clock::now())
+}
+
+/// The bytes of one channel.
+pub(crate) fn of_channel(page: &Page, channel: Channel) -> Vec<u8> {
+    let chunks = page.chunks().filter(|(stretch, _)| stretch.channel == channel);
+    chunks.flat_map(|(_, bytes)| bytes.iter().copied()).collect()
+}
+
+/// Everything below `folder`: each name with its kind, its mode and what is in it. Links are not followed.
+pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let seen = path.symlink_metadata().unwrap();
+            let inside = if seen.is_file() {
+                std::fs::read(&path).unwrap()
+            } else if seen.is_symlink() {
+                std::fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+            } else {
+                Vec::new()
+            };
+            if seen.is_dir() {
+                folders.push(path.clone());
+            }
+            found.insert(path, (seen.mode(), inside));
+        }
+    }
+    found
+}
