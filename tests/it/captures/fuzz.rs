@@ -1,6 +1,7 @@
 //! Whatever comes: a few hundred cases with every check; `just fuzz` sets PROPTEST_CASES and asks for more.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use murmur::capture::id::SessionId;
 use murmur::capture::record::Channel;
@@ -8,6 +9,13 @@ use proptest::prelude::*;
 
 use super::torn::{check, line, plant};
 use super::{Vault, create};
+use crate::env::Env;
+
+/// Long enough for as many cases as are asked for.
+fn vault() -> Vault {
+    let cases = ProptestConfig::default().cases;
+    Vault::of(Env::for_as_long_as(Duration::from_secs(60 + u64::from(cases) / 20)))
+}
 
 /// A text that is more often close to an id than not.
 fn text() -> impl Strategy<Value = String> {
@@ -43,7 +51,7 @@ fn claim() -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn an_id_makes_a_folder_in_sessions_or_nothing_at_all() {
-    let vault = Vault::new();
+    let vault = vault();
     let around = || {
         let names = |path| vault.env.names(path);
         (names(vault.env.root()), names(vault.store.root()))
@@ -66,7 +74,7 @@ fn an_id_makes_a_folder_in_sessions_or_nothing_at_all() {
 
 #[test]
 fn a_page_is_what_was_asked_for_whatever_the_index_says() {
-    let vault = Vault::new();
+    let vault = vault();
     drop(vault.begin("s"));
     let output: Vec<u8> = (0..2000_u32).map(|n| (n * 31 % 251) as u8).collect();
     let vault = RefCell::new(vault);
@@ -81,7 +89,7 @@ fn a_page_is_what_was_asked_for_whatever_the_index_says() {
 
 #[test]
 fn records_that_are_anything_are_read_or_refused() {
-    let vault = Vault::new();
+    let vault = vault();
     vault.ended("s");
     let read = |name: &str| std::fs::read(vault.path("s").join(name)).unwrap();
     let whole = [("meta.json", read("meta.json")), ("final.json", read("final.json"))];
