@@ -213,7 +213,7 @@ impl Writer {
         write(&self.folder, file::FINAL, &last, false)?;
         self.unsynced()?.sync(self.end > 0)?;
         // Last: on a journalling file system this one has taken all the others along.
-        self.folder.open_file(file::FINAL)?.sync_all()
+        sync(&self.folder, file::FINAL)
     }
 }
 
@@ -236,10 +236,15 @@ impl Unsynced {
             self.output.sync_data()?;
             self.index.sync_data()?;
         }
-        self.folder.open_file(file::META)?.sync_all()?;
+        sync(&self.folder, file::META)?;
         self.folder.sync()?;
         self.sessions.sync()
     }
+}
+
+/// Brings the file `name` to the disk. What somebody has put in its place meanwhile is not ours to bring there.
+fn sync(folder: &Folder, name: &str) -> io::Result<()> {
+    folder.open_file(name).map_or(Ok(()), |file| file.sync_all())
 }
 
 fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bool) -> io::Result<()> {

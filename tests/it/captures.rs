@@ -27,6 +27,7 @@ use murmur::capture::writer::{End, Writer};
 use murmur::sys::clock;
 
 use crate::env::{Env, MURMUR};
+use serde_json::Value;
 
 /// A store in an Env, in a folder of its own.
 pub(crate) struct Vault {
@@ -89,6 +90,11 @@ impl Vault {
             writer.append(channel, bytes.as_bytes(), clock::now()).unwrap();
         }
         writer.finish(&End::Exited(0), None, clock::now()).unwrap();
+        // By a process that is over, and not by this one.
+        let meta = self.path(id).join("meta.json");
+        let mut value: Value = serde_json::from_slice(&std::fs::read(&meta).unwrap()).unwrap();
+        value["owner"]["started"] = 1.into();
+        std::fs::write(&meta, value.to_string()).unwrap();
     }
 
     pub(crate) fn session(&self, id: &str) -> Session {

@@ -210,7 +210,7 @@ fn a_session_that_cannot_be_read_hides_no_other() {
     ID       STATE             STARTED              DURATION       BYTES  COMMAND
     no such  failed            [WHEN] [S]         0 B  no-such
     build-2  signaled SIGKILL  [WHEN]     1h 1m           ?  sh -c printf '[31m' sleep 9
-    | note: session build-1: final.json: final.json is not a regular file
+    | note: session build-1: final.json: it is not a regular file
     [exit 0]
     ");
 }

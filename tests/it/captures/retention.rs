@@ -183,7 +183,7 @@ fn a_run_sweeps_what_is_over() {
     vault.ended("s");
     let meta = vault.path("s/meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    std::fs::write(&meta, text.replace("\"retention_seconds\": 60", "\"retention_seconds\": 0")).unwrap();
+    std::fs::write(&meta, text.replace("\"retention_seconds\":60", "\"retention_seconds\":0")).unwrap();
     // It runs until the sweep is over, which is what it waits for on its stdin.
     let (gate, file) = vault.env.gate("gate");
     let path = gate.strip_prefix("gate:").unwrap();

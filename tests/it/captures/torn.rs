@@ -1,10 +1,13 @@
 //! Sessions that end in the middle of something: after a crash, a power failure, or at somebody's hands.
 
+use std::io::Read;
+
 use murmur::capture::record::{Channel, Stretch};
 use murmur::capture::store::StoreError;
 use murmur::sys::clock;
 
 use super::{Vault, of_channel};
+use crate::env::show;
 
 /// Everything that holds for a page, whatever the files look like.
 pub(crate) fn check(vault: &Vault, output: &[u8], cursor: u64, most: usize) {
@@ -133,6 +136,22 @@ fn an_index_may_say_anything() {
             check(&vault, &output, cursor, most);
         }
     }
+}
+
+#[test]
+fn who_follows_a_session_that_is_removed_is_told() {
+    let vault = Vault::new();
+    let mut writer = vault.begin("s");
+    writer.append(Channel::Stdout, b"bytes", clock::now()).unwrap();
+    let mut child = vault.murmur(["show", "s", "--follow"]).spawn().unwrap();
+    let mut shown = [0; 5];
+    child.stdout.as_mut().unwrap().read_exact(&mut shown).unwrap();
+    std::fs::remove_dir_all(vault.path("s")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    // Which of its files are gone when it looks differs.
+    let said = show(&output);
+    assert!(said.starts_with("| error: session"), "{said}");
 }
 
 #[test]
