@@ -207,7 +207,7 @@ fn a_session_that_is_made_while_a_sweep_removes_what_was_there_stays_whole() {
             }
         });
         let _ends = Ends(&over);
-        for _ in 0..times(200, 20) {
+        for _ in 0..times(80, 20) {
             // An orphan of which the next sweep thinks that its time is over.
             let _one_is_left = std::fs::create_dir(vault.path("s"));
             let _swept = std::fs::write(vault.path("s/output.bin"), "old");
