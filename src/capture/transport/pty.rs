@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -263,11 +264,24 @@ impl Pump<'_> {
         if !self.screen.is_raw() {
             self.screen.enter();
         }
-        if self.to && relay::write(rustix::stdio::stdout(), &block[..read]).is_err() {
+        let shown = self.for_screen(&block[..read]);
+        if self.to && relay::write(rustix::stdio::stdout(), &shown).is_err() {
             // Our terminal is gone. The command is told as it would have been.
             self.to = false;
             let _gone = kill_process_group(self.child, Signal::HUP);
         }
         Ok(Output::Bytes(read))
+    }
+
+    /// What to write so that `bytes` are shown. In the background our terminal is the shell's, and does a second
+    /// time what the pseudo terminal has done already.
+    fn for_screen<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let is_done_twice =
+            || terminal::adds_returns(self.ours) && terminal::adds_returns(rustix::stdio::stdout());
+        if self.screen.is_raw() || !is_done_twice() {
+            return Cow::Borrowed(bytes);
+        }
+        let is_added = |place: usize| bytes[place] == b'\r' && bytes.get(place + 1) == Some(&b'\n');
+        Cow::Owned((0..bytes.len()).filter(|place| !is_added(*place)).map(|place| bytes[place]).collect())
     }
 }
