@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -113,12 +114,14 @@ pub(super) fn run(
         });
         let input = Input::start(Arc::clone(&ours), Arc::clone(&screen))?;
         signals.let_come();
-        pass_signals_on(signals, child, Arc::clone(&ours))?;
+        let goes_on = Arc::new(AtomicBool::new(false));
+        pass_signals_on(signals, child, Arc::clone(&ours), Arc::clone(&goes_on))?;
         let mut pump = Pump {
             ours: &ours,
             reports: &reports,
             screen: &screen,
             input: &input,
+            goes_on: &goes_on,
             recorder,
             child,
             to: true,
@@ -137,12 +140,18 @@ pub(super) fn run(
 
 /// Passes on, from a thread of its own, every signal that comes from now on; a change of size becomes one of the
 /// pseudo terminal, of which its foreground job is told by the kernel.
-fn pass_signals_on(signals: Signals, child: Pid, ours: Arc<OwnedFd>) -> io::Result<()> {
+fn pass_signals_on(
+    signals: Signals,
+    child: Pid,
+    ours: Arc<OwnedFd>,
+    goes_on: Arc<AtomicBool>,
+) -> io::Result<()> {
     let pass_on = move || {
         while let Ok(came) = signals.next() {
             match came.signal {
                 libc::SIGWINCH => terminal::resize(&*ours),
                 libc::SIGCHLD => {}
+                libc::SIGCONT if goes_on.swap(false, Ordering::AcqRel) => {}
                 // A shell has the whole job go on.
                 libc::SIGCONT => {
                     let _gone = kill_process_group(child, Signal::CONT);
@@ -165,6 +174,8 @@ struct Pump<'a> {
     reports: &'a File,
     screen: &'a Screen,
     input: &'a Input,
+    /// That the next SIGCONT ends a stop of ours, and is passed on by who stopped.
+    goes_on: &'a AtomicBool,
     recorder: &'a Recorder,
     child: Pid,
     /// Whether our terminal still takes anything.
@@ -232,6 +243,7 @@ impl Pump<'_> {
     fn stop(&mut self, signal: i32, block: &mut [u8]) -> io::Result<()> {
         while let Output::Bytes(_) = self.step_within(Duration::ZERO, block)? {}
         self.screen.leave();
+        self.goes_on.store(true, Ordering::Release);
         signals::stop_ourselves(signal, true);
         self.screen.enter();
         terminal::resize(self.ours);
