@@ -172,17 +172,43 @@ pub fn interrupt_on(signal: i32) {
     }
 }
 
-/// Blocks `signals` for this thread, and returns what was blocked before.
-fn block(signals: &[i32]) -> libc::sigset_t {
-    let (mut wanted, mut before) = (MaybeUninit::<libc::sigset_t>::zeroed(), MaybeUninit::zeroed());
-    // SAFETY: both sets are valid for writes; `sigemptyset` and `pthread_sigmask` initialise them.
+/// Has `signals` wait until they are waited for, on this thread.
+pub fn hold_back(signals: &[i32]) {
+    block(signals);
+}
+
+/// Waits until one of `signals` comes, all of which are held back and none ignored. One that came before counts.
+pub fn wait_for(signals: &[i32]) {
+    let wanted = set_of(signals);
+    let mut came = 0;
+    // SAFETY: the set is initialised, and `came` has room for the answer.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {
-        libc::sigemptyset(wanted.as_mut_ptr());
+        libc::sigwait(&raw const wanted, &raw mut came);
+    }
+}
+
+fn set_of(signals: &[i32]) -> libc::sigset_t {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is valid for writes; `sigemptyset` initialises it.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
         for signal in signals {
-            libc::sigaddset(wanted.as_mut_ptr(), *signal);
+            libc::sigaddset(set.as_mut_ptr(), *signal);
         }
-        libc::pthread_sigmask(libc::SIG_BLOCK, wanted.as_ptr(), before.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+/// Blocks `signals` for this thread, and returns what was blocked before.
+fn block(signals: &[i32]) -> libc::sigset_t {
+    let wanted = set_of(signals);
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `wanted` is initialised and `before` valid for writes; `pthread_sigmask` initialises it.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const wanted, before.as_mut_ptr());
         before.assume_init()
     }
 }
@@ -219,13 +245,11 @@ pub fn die_by(signal: i32) {
     let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
     let _a_core_then = rustix::process::setrlimit(rustix::process::Resource::Core, none);
     default(signal);
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is initialised by `sigemptyset`; `raise` runs no code of ours, since the default stands.
+    let only = set_of(&[signal]);
+    // SAFETY: the set is initialised; `raise` runs no code of ours, since the default stands.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), signal);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
         libc::raise(signal);
     }
 }
