@@ -61,9 +61,15 @@ impl Signals {
         Ok(Self { came: came.into(), taken, mask, ignored_children })
     }
 
-    /// Lets them come to this thread.
+    /// Lets them come to this thread, also those that were blocked: whether they reach the command is its business.
     pub fn let_come(&self) {
         set_mask(&self.mask);
+        let taken = set_of(&self.taken);
+        // SAFETY: the set is initialised, and what was blocked before is not asked for.
+        #[expect(unsafe_code, reason = "signal sets are C's")]
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const taken, std::ptr::null_mut());
+        }
     }
 
     /// In a forked child: puts everything back to what it was before [`Self::take`], so that signals that were
