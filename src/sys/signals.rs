@@ -81,10 +81,12 @@ impl Signals {
         if self.ignored_children {
             ignore(libc::SIGCHLD);
         }
-        if super::inherited::ignored_broken_pipes() {
-            ignore(libc::SIGPIPE);
-        } else {
-            default(libc::SIGPIPE);
+        let hidden = [
+            (libc::SIGPIPE, super::inherited::ignored_broken_pipes()),
+            (libc::SIGXFSZ, super::inherited::ignored_file_sizes()),
+        ];
+        for (signal, was_ignored) in hidden {
+            dispose(signal, if was_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
         }
         set_mask(&self.mask);
     }
