@@ -25,26 +25,30 @@ const DEADLY: [(&str, i32); 12] = [
 
 #[test]
 fn every_exit_code_is_the_commands() {
-    for code in [0, 1, 2, 3, 125, 126, 127, 128, 130, 137, 143, 254, 255] {
-        let exit = format!("exit {code}");
-        let words = ["sh", "-c", &exit];
-        let piped = same(|place| place.command(&words).output());
-        assert_eq!(piped.status.code(), Some(code));
-        let shown = same(|place| place.on_terminal(&words).finish());
-        assert_eq!((shown.code(), shown.text().as_str()), (Some(code), ""));
-    }
+    same(|place| {
+        for code in [0, 1, 2, 3, 125, 126, 127, 128, 130, 137, 143, 254, 255] {
+            let exit = format!("exit {code}");
+            let words = ["sh", "-c", &exit];
+            let piped = place.command(&words).output();
+            assert_eq!((piped.status.code(), piped.stdout, piped.stderr), (Some(code), vec![], vec![]));
+            let shown = place.on_terminal(&words).finish();
+            assert_eq!((shown.code(), shown.text().as_str()), (Some(code), ""));
+        }
+    });
 }
 
 #[test]
 fn a_command_that_a_signal_ends_ends_murmur_by_the_same_without_a_core_of_its_own() {
+    let places = [By::Itself, By::Murmur].map(Place::new);
     for (name, number) in DEADLY {
         let kill = format!("echo last words; kill -{name} $$");
         let words = ["sh", "-c", &kill];
-        for by in [By::Itself, By::Murmur] {
-            let piped = Place::new(by).command(&words).output();
+        for place in &places {
+            let by = place.by;
+            let piped = place.command(&words).output();
             assert_eq!(piped.status.signal(), Some(number), "{by:?} {piped:?}");
             assert_eq!(piped.stdout, b"last words\n", "{by:?}");
-            let shown = Place::new(by).on_terminal(&words).finish();
+            let shown = place.on_terminal(&words).finish();
             assert_eq!(shown.signal(), Some(number), "{by:?} {shown:?}");
             assert_eq!(shown.text(), "last words\r\n");
             assert!(
