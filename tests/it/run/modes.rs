@@ -126,7 +126,7 @@ fn the_terminal_is_as_it_was_after_murmur_is_told_to_end() {
 #[test]
 fn the_terminal_is_as_it_was_and_the_command_is_told_after_murmur_is_killed() {
     let place = Place::new(By::Murmur);
-    let (mut terminal, before) = started(&place, &["sh", "-c", "echo ready; exec sleep 60"]);
+    let (mut terminal, before) = started(&place, &["sh", "-c", "echo ready; read never"]);
     let others: Vec<i64> = place.env.alive().into_iter().filter(|pid| *pid != terminal.pid()).collect();
     assert_eq!(others.len(), 2, "the command and who leads its session");
     kill(terminal.pid(), Signal::KILL);
