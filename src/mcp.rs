@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Four tools, all of which only read. `server` alone knows the protocol; the tools take typed input, look into
-//! the store and give a typed answer or a [`fail::ToolError`]. Nothing that a client sends ends the server.
+//! the store and give a typed answer or a `ToolError`. Nothing that a client sends ends the server.
 
 mod answer;
 mod arguments;

@@ -28,6 +28,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(usage(&error.into())),
     };
     let command = CommandLine::new(&args.command).context("cannot run that command")?;
+    // A limit on the size of files is one more way in which a store can fail.
+    signals::ignore(libc::SIGXFSZ);
     let mode = transport::mode();
     let new = NewSession {
         id,

@@ -1,5 +1,6 @@
 //! What this process was given when it was started, and what Rust's runtime hides: it ignores SIGPIPE and opens
-//! `/dev/null` where a standard stream is closed. A command that is to run as if we were not there gets the
+//! `/dev/null` where a standard stream is closed. We ignore SIGXFSZ ourselves, since files of ours are no concern of
+//! a command. A command that is to run as if we were not there gets the
 //! original back.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -8,6 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 /// Whether SIGPIPE was ignored.
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Whether SIGXFSZ was ignored.
+static FILE_SIZE_IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// Runs before Rust's runtime does.
 #[used]
@@ -26,6 +30,7 @@ extern "C" fn look() {
         }
     }
     PIPE_IGNORED.store(super::signals::is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+    FILE_SIZE_IGNORED.store(super::signals::is_ignored(libc::SIGXFSZ), Ordering::Relaxed);
 }
 
 /// Whether the standard stream `descriptor` (0, 1 or 2) was closed.
@@ -40,4 +45,10 @@ pub fn was_closed(descriptor: u8) -> bool {
 #[must_use]
 pub fn ignored_broken_pipes() -> bool {
     PIPE_IGNORED.load(Ordering::Relaxed)
+}
+
+/// Whether SIGXFSZ was ignored.
+#[must_use]
+pub fn ignored_file_sizes() -> bool {
+    FILE_SIZE_IGNORED.load(Ordering::Relaxed)
 }

@@ -37,14 +37,11 @@ pub struct Signals {
     /// The signals that were blocked when we began.
     mask: libc::sigset_t,
     ignored_children: bool,
-    ignored_limit: bool,
 }
 
 impl Signals {
     /// Takes [`PASSED_ON`] and SIGCHLD. Until [`Self::let_come`] they are held back by the kernel, so that a child
     /// that is forked meanwhile gets its own. Once in a process's life.
-    ///
-    /// A file of ours that grows beyond what the system allows us (SIGXFSZ) ends us no longer: writing fails instead.
     ///
     /// # Errors
     /// What the system says.
@@ -54,8 +51,6 @@ impl Signals {
         rustix::io::ioctl_fionbio(&tell, true)?;
         let ignored_children = is_ignored(libc::SIGCHLD);
         let passed_on = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
-        let ignored_limit = is_ignored(libc::SIGXFSZ);
-        ignore(libc::SIGXFSZ);
         let taken: Vec<i32> = passed_on.chain([libc::SIGCHLD]).collect();
         let mask = block(&taken);
         // Leaked: a handler may run until the process ends.
@@ -63,12 +58,18 @@ impl Signals {
         for signal in &taken {
             on(*signal, tell.as_fd())?;
         }
-        Ok(Self { came: came.into(), taken, mask, ignored_children, ignored_limit })
+        Ok(Self { came: came.into(), taken, mask, ignored_children })
     }
 
-    /// Lets them come to this thread.
+    /// Lets them come to this thread, also those that were blocked: whether they reach the command is its business.
     pub fn let_come(&self) {
         set_mask(&self.mask);
+        let taken = set_of(&self.taken);
+        // SAFETY: the set is initialised, and what was blocked before is not asked for.
+        #[expect(unsafe_code, reason = "signal sets are C's")]
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const taken, std::ptr::null_mut());
+        }
     }
 
     /// In a forked child: puts everything back to what it was before [`Self::take`], so that signals that were
@@ -80,13 +81,12 @@ impl Signals {
         if self.ignored_children {
             ignore(libc::SIGCHLD);
         }
-        if !self.ignored_limit {
-            default(libc::SIGXFSZ);
-        }
-        if super::inherited::ignored_broken_pipes() {
-            ignore(libc::SIGPIPE);
-        } else {
-            default(libc::SIGPIPE);
+        let hidden = [
+            (libc::SIGPIPE, super::inherited::ignored_broken_pipes()),
+            (libc::SIGXFSZ, super::inherited::ignored_file_sizes()),
+        ];
+        for (signal, was_ignored) in hidden {
+            dispose(signal, if was_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
         }
         set_mask(&self.mask);
     }
@@ -180,17 +180,43 @@ pub fn interrupt_on(signal: i32) {
     }
 }
 
-/// Blocks `signals` for this thread, and returns what was blocked before.
-fn block(signals: &[i32]) -> libc::sigset_t {
-    let (mut wanted, mut before) = (MaybeUninit::<libc::sigset_t>::zeroed(), MaybeUninit::zeroed());
-    // SAFETY: both sets are valid for writes; `sigemptyset` and `pthread_sigmask` initialise them.
+/// Has `signals` wait until they are waited for, on this thread.
+pub fn hold_back(signals: &[i32]) {
+    block(signals);
+}
+
+/// Waits until one of `signals` comes, all of which are held back and none ignored. One that came before counts.
+pub fn wait_for(signals: &[i32]) {
+    let wanted = set_of(signals);
+    let mut came = 0;
+    // SAFETY: the set is initialised, and `came` has room for the answer.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {
-        libc::sigemptyset(wanted.as_mut_ptr());
+        libc::sigwait(&raw const wanted, &raw mut came);
+    }
+}
+
+fn set_of(signals: &[i32]) -> libc::sigset_t {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is valid for writes; `sigemptyset` initialises it.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
         for signal in signals {
-            libc::sigaddset(wanted.as_mut_ptr(), *signal);
+            libc::sigaddset(set.as_mut_ptr(), *signal);
         }
-        libc::pthread_sigmask(libc::SIG_BLOCK, wanted.as_ptr(), before.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+/// Blocks `signals` for this thread, and returns what was blocked before.
+fn block(signals: &[i32]) -> libc::sigset_t {
+    let wanted = set_of(signals);
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `wanted` is initialised and `before` valid for writes; `pthread_sigmask` initialises it.
+    #[expect(unsafe_code, reason = "signal sets are C's")]
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const wanted, before.as_mut_ptr());
         before.assume_init()
     }
 }
@@ -227,13 +253,11 @@ pub fn die_by(signal: i32) {
     let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
     let _a_core_then = rustix::process::setrlimit(rustix::process::Resource::Core, none);
     default(signal);
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is initialised by `sigemptyset`; `raise` runs no code of ours, since the default stands.
+    let only = set_of(&[signal]);
+    // SAFETY: the set is initialised; `raise` runs no code of ours, since the default stands.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), signal);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
         libc::raise(signal);
     }
 }

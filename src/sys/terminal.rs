@@ -3,7 +3,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::OpenptFlags;
-use rustix::termios::{OptionalActions, Termios, Winsize};
+use rustix::termios::{OptionalActions, OutputModes, Termios, Winsize};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -59,6 +59,12 @@ impl Outer {
             Err(_) => true,
         }
     }
+}
+
+/// Whether `terminal` writes a carriage return before every line feed.
+pub fn adds_returns(terminal: impl AsFd) -> bool {
+    let both = OutputModes::OPOST | OutputModes::ONLCR;
+    rustix::termios::tcgetattr(terminal).is_ok_and(|modes| modes.output_modes.contains(both))
 }
 
 /// How many rows and columns our terminal has.

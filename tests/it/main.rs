@@ -29,6 +29,8 @@ mod regress;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod soak;

@@ -26,6 +26,9 @@ pub(super) enum Report {
 /// How long a report is: what it is about, and a number.
 const LENGTH: usize = 5;
 
+/// What a leader waits for: a change of the command, and that its terminal is hung up.
+const AWAITED: [i32; 2] = [libc::SIGCHLD, libc::SIGHUP];
+
 impl Report {
     fn encoded(&self) -> [u8; LENGTH] {
         let errno = |error: &io::Error| error.raw_os_error().unwrap_or_default();
@@ -109,26 +112,30 @@ impl Leader<'_> {
         for signal in signals::PASSED_ON.into_iter().chain([libc::SIGPIPE, libc::SIGTTOU, libc::SIGTTIN]) {
             signals::ignore(signal);
         }
-        signals::default(libc::SIGCHLD);
+        // Both are held back while we do not wait for them: one that came before would have us wait for ever.
+        signals::interrupt_on(libc::SIGCHLD);
         signals::interrupt_on(libc::SIGHUP);
         self.signals.let_come();
+        signals::hold_back(&AWAITED);
         self.report(&Report::Started(child));
         loop {
-            match spawn::change(child, true) {
+            match spawn::change(child, false) {
                 Ok(Some(change)) => {
                     let is_over = matches!(change, Change::Exited(_) | Change::Signaled(_));
                     if is_over {
                         // Else the kernel would hang up on what the command has left in its group when we end.
                         terminal::take_foreground(&self.terminal);
+                        if terminal::is_hung_up(&self.terminal) {
+                            self.outer.restore();
+                        }
                     }
                     self.report(&Report::Changed(change));
                     if is_over {
                         return;
                     }
                 }
-                Ok(None) => {}
-                Err(_) if terminal::is_hung_up(&self.terminal) => return self.hang_up(child),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(None) if terminal::is_hung_up(&self.terminal) => return self.hang_up(child),
+                Ok(None) => signals::wait_for(&AWAITED),
                 Err(_) => return,
             }
         }

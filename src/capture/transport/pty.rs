@@ -13,9 +13,11 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -112,12 +114,14 @@ pub(super) fn run(
         });
         let input = Input::start(Arc::clone(&ours), Arc::clone(&screen))?;
         signals.let_come();
-        pass_signals_on(signals, child, Arc::clone(&ours))?;
+        let goes_on = Arc::new(AtomicBool::new(false));
+        pass_signals_on(signals, child, Arc::clone(&ours), Arc::clone(&goes_on))?;
         let mut pump = Pump {
             ours: &ours,
             reports: &reports,
             screen: &screen,
             input: &input,
+            goes_on: &goes_on,
             recorder,
             child,
             to: true,
@@ -136,12 +140,18 @@ pub(super) fn run(
 
 /// Passes on, from a thread of its own, every signal that comes from now on; a change of size becomes one of the
 /// pseudo terminal, of which its foreground job is told by the kernel.
-fn pass_signals_on(signals: Signals, child: Pid, ours: Arc<OwnedFd>) -> io::Result<()> {
+fn pass_signals_on(
+    signals: Signals,
+    child: Pid,
+    ours: Arc<OwnedFd>,
+    goes_on: Arc<AtomicBool>,
+) -> io::Result<()> {
     let pass_on = move || {
         while let Ok(came) = signals.next() {
             match came.signal {
                 libc::SIGWINCH => terminal::resize(&*ours),
                 libc::SIGCHLD => {}
+                libc::SIGCONT if goes_on.swap(false, Ordering::AcqRel) => {}
                 // A shell has the whole job go on.
                 libc::SIGCONT => {
                     let _gone = kill_process_group(child, Signal::CONT);
@@ -164,6 +174,8 @@ struct Pump<'a> {
     reports: &'a File,
     screen: &'a Screen,
     input: &'a Input,
+    /// That the next SIGCONT ends a stop of ours, and is passed on by who stopped.
+    goes_on: &'a AtomicBool,
     recorder: &'a Recorder,
     child: Pid,
     /// Whether our terminal still takes anything.
@@ -231,6 +243,7 @@ impl Pump<'_> {
     fn stop(&mut self, signal: i32, block: &mut [u8]) -> io::Result<()> {
         while let Output::Bytes(_) = self.step_within(Duration::ZERO, block)? {}
         self.screen.leave();
+        self.goes_on.store(true, Ordering::Release);
         signals::stop_ourselves(signal, true);
         self.screen.enter();
         terminal::resize(self.ours);
@@ -263,11 +276,24 @@ impl Pump<'_> {
         if !self.screen.is_raw() {
             self.screen.enter();
         }
-        if self.to && relay::write(rustix::stdio::stdout(), &block[..read]).is_err() {
+        let shown = self.for_screen(&block[..read]);
+        if self.to && relay::write(rustix::stdio::stdout(), &shown).is_err() {
             // Our terminal is gone. The command is told as it would have been.
             self.to = false;
             let _gone = kill_process_group(self.child, Signal::HUP);
         }
         Ok(Output::Bytes(read))
+    }
+
+    /// What to write so that `bytes` are shown. In the background our terminal is the shell's, and does a second
+    /// time what the pseudo terminal has done already.
+    fn for_screen<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let is_done_twice =
+            || terminal::adds_returns(self.ours) && terminal::adds_returns(rustix::stdio::stdout());
+        if self.screen.is_raw() || !is_done_twice() {
+            return Cow::Borrowed(bytes);
+        }
+        let is_added = |place: usize| bytes[place] == b'\r' && bytes.get(place + 1) == Some(&b'\n');
+        Cow::Owned((0..bytes.len()).filter(|place| !is_added(*place)).map(|place| bytes[place]).collect())
     }
 }

@@ -16,7 +16,12 @@ pub(crate) struct Run(Command);
 impl Env {
     /// `murmur` with these arguments, started in the Env's folder with nothing but the Env in its environment.
     pub(crate) fn murmur<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
-        let mut command = Command::new(MURMUR);
+        self.program(MURMUR, args)
+    }
+
+    /// Any program, started as `murmur` is.
+    pub(crate) fn program<A: AsRef<OsStr>>(&self, program: &str, args: impl IntoIterator<Item = A>) -> Run {
+        let mut command = Command::new(program);
         command.args(args).env_clear().current_dir(self.root()).stdin(Stdio::null());
         command.env("HOME", self.home()).env("MURMUR_DIR", self.data()).env("SHELL", "/bin/sh");
         command.env("TZ", "UTC").env("FAKE_CLAUDE_LOG", self.agent_log());
@@ -48,6 +53,16 @@ impl Run {
 
     pub(crate) fn unset(mut self, name: &str) -> Self {
         self.0.env_remove(name);
+        self
+    }
+
+    pub(crate) fn stdin(mut self, from: impl Into<Stdio>) -> Self {
+        self.0.stdin(from);
+        self
+    }
+
+    pub(crate) fn stderr(mut self, to: impl Into<Stdio>) -> Self {
+        self.0.stderr(to);
         self
     }
 

@@ -1,0 +1,192 @@
+//! A shell's job control: what it shows of a job is the same, whether or not murmur runs the command.
+
+use super::terminal::Terminal;
+use super::{Place, same};
+
+/// What the shell shows when `does` is at it, with the numbers of processes left out.
+fn at_a_shell(place: &Place, does: impl Fn(&mut Terminal)) -> String {
+    let mut shell = place.shell();
+    let before = shell.look();
+    does(&mut shell);
+    assert_eq!(shell.look(), before, "the terminal is not what it was");
+    shell.send("exit\n");
+    let text = shell.finish().text();
+    // When the shell says that a job in the background is over is the shell's affair.
+    let lines = text.split("\r\n").filter(|line| !line.starts_with("[1]+  Exit")).map(|line| {
+        match line.strip_prefix("[1] ") {
+            Some(pid) if pid.bytes().all(|byte| byte.is_ascii_digit()) => "[1] PID",
+            _ => line,
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn same_at_a_shell(does: impl Fn(&mut Terminal)) -> String {
+    same(|place| at_a_shell(place, &does))
+}
+
+#[test]
+fn ctrl_c_ends_a_job_and_the_shell_goes_on() {
+    let shown = same_at_a_shell(|shell| {
+        shell.send("$M sh -c 'echo ready; exec sleep 60'\n");
+        shell.wait_for("\r\nready\r\n");
+        shell.send([3]);
+        shell.wait_for("$ ");
+        shell.line("echo $?");
+    });
+    assert!(shown.contains("ready\n^C\n$ echo $?\n130\n"), "{shown}");
+}
+
+#[test]
+fn ctrl_backslash_quits_a_job_and_the_shell_says_so() {
+    let shown = same_at_a_shell(|shell| {
+        shell.line("ulimit -c 0");
+        shell.send("$M sh -c 'echo ready; exec sleep 60'\n");
+        shell.wait_for("\r\nready\r\n");
+        shell.send([0x1c]);
+        shell.wait_for("$ ");
+        shell.line("echo $?");
+    });
+    assert!(shown.contains("^\\Quit") && shown.contains("\n131\n"), "{shown}");
+}
+
+/// Says when it goes on, and what it is told then.
+const GOES_ON: &str = r#"
+    $| = 1; $SIG{CONT} = sub { syswrite STDOUT, "on\n" }; print "ready\n";
+    while (1) { $line = <STDIN>; last if defined $line }
+    print "got $line"; exit 3
+"#;
+
+#[test]
+fn ctrl_z_stops_a_job_and_fg_has_it_go_on() {
+    let shown = same(|place| {
+        std::fs::write(place.env.root().join("job.pl"), GOES_ON).unwrap();
+        at_a_shell(place, |shell| {
+            shell.send("$M perl job.pl\n");
+            shell.wait_for("\r\nready\r\n");
+            for _ in 0..3 {
+                shell.send([26]);
+                shell.wait_for("Stopped");
+                shell.wait_for("$ ");
+                shell.line("echo $?; jobs; stty | grep -o 'speed [0-9]*'");
+                shell.send("fg\n");
+                shell.wait_for("on\r\n");
+            }
+            shell.send("hey\n");
+            shell.wait_for("got hey\r\n");
+            shell.wait_for("$ ");
+            shell.line("echo $?");
+        })
+    });
+    assert!(shown.contains("got hey\n$ echo $?\n3\n"), "{shown}");
+}
+
+#[test]
+fn a_stopped_job_goes_on_in_the_background_by_bg() {
+    let shown = same_at_a_shell(|shell| {
+        shell.line("mkfifo gate");
+        shell.send("$M sh -c 'echo ready; read x < gate; echo one; exit 4'\n");
+        shell.wait_for("\r\nready\r\n");
+        shell.send([26]);
+        shell.wait_for("Stopped");
+        shell.wait_for("$ ");
+        shell.line("bg");
+        shell.line("jobs");
+        shell.send("echo > gate; wait %1; echo code $?\n");
+        shell.wait_for("code $?\r\n");
+        shell.wait_for("one\r\n");
+        shell.wait_for("$ ");
+    });
+    assert!(shown.contains("Running") && shown.contains("\ncode 4\n"), "{shown}");
+}
+
+#[test]
+fn a_job_that_is_begun_in_the_background_writes_and_comes_to_the_foreground() {
+    let shown = same(|place| {
+        at_a_shell(place, |shell| {
+            let other = place.env.root().join("other");
+            shell.line("mkfifo gate other");
+            shell.line("$M sh -c 'read x < gate; echo one; read x < other; echo two; exit 5' &");
+            shell.send("echo > gate\n");
+            shell.wait_for("one\r\n");
+            shell.line("jobs");
+            shell.send("fg\n");
+            shell.wait_for("exit 5'\r\n");
+            std::fs::write(other, "\n").unwrap();
+            shell.wait_for("two\r\n");
+            shell.wait_for("$ ");
+            shell.line("echo $?");
+        })
+    });
+    assert!(shown.contains("two\n$ echo $?\n5\n"), "{shown}");
+}
+
+#[test]
+fn a_job_that_a_signal_of_another_ends_is_told_of_as_it_is_bare() {
+    for (signal, said) in [("KILL", "Killed"), ("TERM", "Terminated"), ("SEGV", "Segmentation fault")] {
+        let shown = same_at_a_shell(|shell| {
+            shell.line("ulimit -c 0");
+            shell.line(&format!("$M sh -c 'kill -{signal} $$'"));
+            shell.line("echo $?");
+        });
+        assert!(shown.contains(said), "{shown}");
+    }
+}
+
+#[test]
+fn a_shell_in_murmur_has_jobs_of_its_own() {
+    same(|place| {
+        std::fs::write(place.env.root().join("job.pl"), GOES_ON).unwrap();
+        at_a_shell(place, |shell| {
+            shell.send("$M bash --norc --noprofile --noediting -i\n");
+            shell.wait_for("-i\r\n");
+            shell.wait_for("$ ");
+            shell.send("perl job.pl\n");
+            shell.wait_for("\r\nready\r\n");
+            shell.send([26]);
+            shell.wait_for("Stopped");
+            shell.wait_for("$ ");
+            shell.line("jobs");
+            shell.send("fg\n");
+            shell.wait_for("on\r\n");
+            shell.send([3]);
+            shell.wait_for("$ ");
+            shell.line("exit 6");
+            shell.line("echo $?");
+        })
+    });
+}
+
+#[test]
+fn a_job_in_pipes_gets_one_interrupt_of_the_terminal_and_not_two() {
+    let count = r#"$SIG{INT} = sub { syswrite STDERR, "INT\n" }; syswrite STDERR, "ready\n"; select undef, undef, undef, undef while 1"#;
+    let shown = same_at_a_shell(|shell| {
+        shell.line("ulimit -c 0");
+        shell.send(format!("$M perl -e '{count}' > file\n"));
+        shell.wait_for("\r\nready\r\n");
+        shell.send([3]);
+        shell.wait_for("INT\r\n");
+        shell.send([0x1c]);
+        shell.wait_for("Quit");
+        shell.wait_for("$ ");
+    });
+    assert_eq!(shown.matches("\n^CINT\n").count() + shown.matches("\nINT\n").count(), 1, "{shown}");
+}
+
+#[test]
+fn a_job_in_pipes_stops_and_goes_on() {
+    let shown = same_at_a_shell(|shell| {
+        shell.send("$M sh -c 'echo ready >&2; read x; echo got $x >&2; exit 3' > file\n");
+        shell.wait_for("\r\nready\r\n");
+        shell.send([26]);
+        shell.wait_for("Stopped");
+        shell.wait_for("$ ");
+        shell.send("fg\n");
+        shell.wait_for("exit 3' > file\r\n");
+        shell.send("hey\n");
+        shell.wait_for("got hey\r\n");
+        shell.wait_for("$ ");
+        shell.line("echo $?");
+    });
+    assert!(shown.contains("got hey\n$ echo $?\n3\n"), "{shown}");
+}

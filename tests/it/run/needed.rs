@@ -1,0 +1,23 @@
+//! Programs that are driven here and that not every machine has. `.ci/run` installs them where it may.
+
+use std::path::Path;
+
+/// The programs that some test cannot do without.
+const NEEDED: [&str; 4] = ["vim", "less", "htop", "fish"];
+
+/// Whether `program` can be driven here. A test of one that cannot says so and is decided to pass: what it would
+/// show of murmur, `a_scripted_full_screen_program` shows everywhere.
+pub(super) fn has(program: &str) -> bool {
+    assert!(NEEDED.contains(&program), "{program} is to be named in NEEDED and in .ci/run");
+    let is_there = ["/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
+    if !is_there {
+        eprintln!("{program} is not installed: murmur run was not tested with it");
+    }
+    is_there
+}
+
+#[test]
+fn ci_installs_what_is_needed() {
+    let ci = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/run")).unwrap();
+    assert!(ci.contains(&format!("programs=({})", NEEDED.join(" "))), "{ci}");
+}

@@ -1,0 +1,150 @@
+//! The command's streams, and all else that it inherits, are what they would be.
+
+use std::process::Stdio;
+
+use murmur::capture::record::Channel;
+
+use super::{By, Place, same, same_script};
+
+#[test]
+fn closed_streams_are_closed() {
+    same_script("$M cat <&-; echo $?");
+    same_script("$M /bin/echo hi >&-; echo $?");
+    same_script("$M sh -c 'echo hi; echo err >&2; echo $?' 2>&-");
+    same_script("$M sh -c 'exec 3>file; echo 0 >&0; echo 1 >&1; echo 2 >&2' <&- >&- 2>&-; cat file; echo $?");
+}
+
+#[test]
+fn stdin_may_be_anything_and_is_read_by_nobody_but_the_command() {
+    let shown = same_script(
+        "printf abcdef > file; ($M head -c 3; echo; cat) < file; printf abcdef | ($M head -c 3; echo; cat)
+        $M wc -c < /dev/null; printf abc | $M wc -c; ($M true; cat) < file; printf abc | ($M true; cat)
+        while read line; do $M echo $line; done < <(printf '1\n2\n3\n')",
+    );
+    assert_eq!(shown.stdout, "abc\ndefabc\ndef0\n3\nabcdefabc1\n2\n3\n");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_command_as_it_would() {
+    let shown = same_script(
+        "$M yes | head -1; echo ${PIPESTATUS[0]}; $M sh -c 'yes >&2' 2>&1 | head -1; echo ${PIPESTATUS[0]}",
+    );
+    assert_eq!(shown.stdout, "y\n141\ny\n141\n");
+    let shown = same_script("trap '' PIPE; $M yes | head -1; echo ${PIPESTATUS[0]}");
+    assert_eq!(shown.stdout, "y\n1\n");
+}
+
+#[test]
+fn a_command_that_is_silent_sees_that_its_reader_has_gone() {
+    let wait = r#"use IO::Poll qw(POLLERR); $| = 1; print "one\n"; my $p = IO::Poll->new; $p->mask(STDOUT, POLLERR);
+        $p->poll; print STDERR "gone\n"; print "two\n"; print STDERR "not to be reached\n""#;
+    let shown = same_script(&format!("$M perl -e '{wait}' | head -1; echo ${{PIPESTATUS[0]}}"));
+    assert_eq!((shown.stdout.as_str(), shown.stderr.as_str()), ("one\n141\n", "gone\n"));
+}
+
+#[test]
+fn a_stream_that_takes_nothing_fails_the_command() {
+    for by in [By::Itself, By::Murmur] {
+        let shown = Place::new(by)
+            .script("$M /bin/echo hi > /dev/full; echo $?; $M sh -c 'echo hi; exit 7' > /dev/full; echo $?");
+        assert_eq!(shown.stdout, "1\n7\n", "{by:?}");
+        assert_ne!(shown.stderr, "", "{by:?}");
+    }
+}
+
+#[test]
+fn signals_that_are_ignored_or_blocked_are_so_for_the_command() {
+    let show = "grep -E '^(SigBlk|SigIgn|SigPnd|ShdPnd)' /proc/self/status";
+    let set = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR1, SIGTERM, SIGCHLD)); exec @ARGV";
+    for before in [
+        "exec".to_owned(),
+        "trap '' HUP PIPE INT QUIT USR1 TSTP TTOU TTIN WINCH CONT TERM; exec".to_owned(),
+        "trap '' PIPE; exec".to_owned(),
+        "exec nohup".to_owned(),
+        "exec perl -e '$SIG{CHLD} = \"IGNORE\"; exec @ARGV'".to_owned(),
+        format!("exec perl -e '{set}'"),
+    ] {
+        same_script(&format!("{before} $M {show}"));
+    }
+}
+
+#[test]
+fn what_a_command_inherits_is_what_it_would_inherit() {
+    same_script(
+        "exec 3< /etc/passwd 7> file; $M head -1 <&3; $M sh -c 'echo seven >&7'; cat file; $M ls /proc/self/fd",
+    );
+    same_script(
+        "umask 027; $M sh -c umask; ulimit -n 100; ulimit -c 0; $M sh -c 'ulimit -a'; $M nice; nice -n 3 $M nice",
+    );
+    same_script("mkdir d; cd d; rmdir ../d; $M sh -c 'echo ok; pwd -P 2>&1'; echo $?");
+    let shown = same_script(
+        "exec env -u M -u DERUN_STATE_ROOT DERUN_STATE_ROOT=state sh -c \"$M env\" | grep -Ev '^_=|FAKE|HOME|MURMUR_DIR|PWD|PATH'",
+    );
+    assert!(shown.stdout.contains("TERM=xterm-256color"), "{shown:?}");
+}
+
+#[test]
+fn on_a_terminal_the_command_has_no_descriptor_of_ours() {
+    let shown = same(|place| {
+        place
+            .on_terminal(&[
+                "sh",
+                "-c",
+                "ls /proc/self/fd; grep -E 'Sig(Blk|Ign)' /proc/self/status; env | grep -c .",
+            ])
+            .finish()
+    });
+    assert_eq!(shown.code(), Some(0));
+}
+
+#[test]
+fn what_is_left_running_keeps_nobody_waiting_and_loses_nothing_that_was_written() {
+    let place = Place::new(By::Murmur);
+    let (_, _gate) = place.env.gate("gate");
+    let left = "(read x < gate) & head -c 60000 /dev/zero; echo b >&2; exit 6";
+    let output = place.command(&["sh", "-c", left]).stdout(Stdio::piped()).output();
+    assert_eq!(
+        (output.stdout.len(), output.stderr.as_slice(), output.status.code()),
+        (60_000, &b"b\n"[..], Some(6))
+    );
+}
+
+#[test]
+fn what_is_left_running_on_a_terminal_lives_on() {
+    for by in [By::Itself, By::Murmur] {
+        let place = Place::new(by);
+        let (_, gate) = place.env.gate("gate");
+        let mut shell = place.shell();
+        shell.send("$M sh -c '(read x < gate; echo on > survived) & echo last; exit 6'\n");
+        shell.wait_for("\r\nlast\r\n");
+        shell.wait_for("$ ");
+        shell.line("echo $?");
+        std::io::Write::write_all(&mut &gate, b"\n").unwrap();
+        let survived = place.env.root().join("survived");
+        let read = || std::fs::read_to_string(&survived).ok().filter(|text| text == "on\n");
+        place.env.wait(place.env.root(), read);
+        assert!(String::from_utf8_lossy(shell.so_far()).contains("$?\r\n6\r\n"), "{by:?}");
+        shell.send("exit\n");
+        shell.ended();
+    }
+}
+
+#[test]
+fn a_stderr_that_is_elsewhere_stays_there_and_is_a_channel_of_its_own() {
+    let words = ["sh", "-c", "exec 2> err; exec $M sh -c 'test -t 1 && echo out; test -t 2 || echo err >&2'"];
+    let shown = same(|place| {
+        let session =
+            super::terminal::Terminal::open().start(|args| place.program("setsid", args), &words).finish();
+        assert_eq!(std::fs::read(place.env.root().join("err")).unwrap(), b"err\n");
+        if place.by == By::Murmur {
+            let mut captured = place.captured();
+            captured[0].sort_by_key(|(channel, _)| *channel == Channel::Stderr);
+            assert_eq!(
+                captured,
+                [[(Channel::Pty, b"out\r\n".to_vec()), (Channel::Stderr, b"err\n".to_vec())]]
+            );
+        }
+        session
+    });
+    assert_eq!(shown.text(), "out\r\n");
+}

@@ -1,0 +1,200 @@
+//! A terminal with somebody at it: what is shown is waited for, and what is typed is sent when it was.
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::pty::OpenptFlags;
+use rustix::termios::{OptionalActions, Termios, Winsize};
+
+use crate::env::Run;
+
+/// Nothing takes as long; what does, hangs.
+const DEADLINE: Duration = Duration::from_secs(50);
+
+/// The terminal, 24 rows of 80 columns; with what was started there.
+pub(super) struct Terminal {
+    ours: OwnedFd,
+    theirs: OwnedFd,
+    child: Option<Child>,
+    shown: Vec<u8>,
+    /// How much of it was waited for already.
+    seen: usize,
+    until: Instant,
+}
+
+/// All that was shown, and how what was started ended.
+#[derive(PartialEq, Eq)]
+pub(super) struct Session {
+    pub(super) shown: Vec<u8>,
+    pub(super) status: ExitStatus,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = &self.shown[self.shown.len().saturating_sub(4000)..];
+        write!(f, "{} bytes, {:?}:\n{}", self.shown.len(), self.status, String::from_utf8_lossy(end))
+    }
+}
+
+impl Session {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
+
+    pub(super) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    pub(super) fn signal(&self) -> Option<i32> {
+        self.status.signal()
+    }
+}
+
+impl Terminal {
+    pub(super) fn open() -> Self {
+        let ours =
+            rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        rustix::pty::grantpt(&ours).unwrap();
+        rustix::pty::unlockpt(&ours).unwrap();
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags).unwrap();
+        let until = Instant::now() + DEADLINE;
+        let terminal = Self { ours, theirs, child: None, shown: Vec::new(), seen: 0, until };
+        terminal.resize(24, 80);
+        terminal
+    }
+
+    /// Starts `words` as a login would: leading a session whose terminal this is.
+    pub(super) fn start(mut self, program: impl FnOnce(&[&str]) -> Run, words: &[&str]) -> Self {
+        let theirs = || Stdio::from(self.theirs.try_clone().unwrap());
+        // setsid(1) becomes what it starts.
+        let run = program(&[&["--ctty"], words].concat());
+        self.child = Some(run.stdin(theirs()).stdout(theirs()).stderr(theirs()).start());
+        self
+    }
+
+    pub(super) fn pid(&self) -> i64 {
+        self.child.as_ref().unwrap().id().into()
+    }
+
+    /// All that was shown and waited for.
+    pub(super) fn so_far(&self) -> &[u8] {
+        &self.shown[..self.seen]
+    }
+
+    pub(super) fn modes(&self) -> Termios {
+        rustix::termios::tcgetattr(&self.theirs).unwrap()
+    }
+
+    /// All of [`Self::modes`], to be compared.
+    pub(super) fn look(&self) -> String {
+        format!("{:?}", self.modes())
+    }
+
+    pub(super) fn set_modes(&self, modes: &Termios) {
+        rustix::termios::tcsetattr(&self.theirs, OptionalActions::Now, modes).unwrap();
+    }
+
+    pub(super) fn resize(&self, rows: u16, columns: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&self.ours, size).unwrap();
+    }
+
+    pub(super) fn send(&self, bytes: impl AsRef<[u8]>) {
+        let mut rest = bytes.as_ref();
+        while !rest.is_empty() {
+            let sent = rustix::io::write(&self.ours, rest).unwrap();
+            rest = &rest[sent..];
+        }
+    }
+
+    /// Types a line when the shell asks for one, and waits until it asks for the next.
+    pub(super) fn line(&mut self, line: &str) {
+        self.send(format!("{line}\n"));
+        self.wait_for(format!("{line}\r\n"));
+        self.wait_for("$ ");
+    }
+
+    /// Waits until `bytes` are shown, after what was waited for before.
+    pub(super) fn wait_for(&mut self, bytes: impl AsRef<[u8]>) {
+        let wanted = bytes.as_ref();
+        loop {
+            let new = &self.shown[self.seen..];
+            if let Some(place) = new.windows(wanted.len()).position(|window| window == wanted) {
+                self.seen += place + wanted.len();
+                return;
+            }
+            let (wanted, new) = (String::from_utf8_lossy(wanted), String::from_utf8_lossy(new));
+            let patience = self.until.saturating_duration_since(Instant::now());
+            assert!(!patience.is_zero(), "{wanted:?} is never shown, but: {new:?}");
+            match poll(&[PollFd::new(&self.ours, PollFlags::IN)], patience)[0] {
+                true => self.step(),
+                false => panic!("{wanted:?} is not shown in time, but: {new:?}"),
+            }
+        }
+    }
+
+    /// Reads once.
+    fn step(&mut self) {
+        let mut block = [0; 65536];
+        let read = rustix::io::read(&self.ours, &mut block[..]).unwrap();
+        self.shown.extend_from_slice(&block[..read]);
+    }
+
+    /// Waits until what was started has ended, and reads all that it has left. Somebody may hold the terminal.
+    pub(super) fn ended(&mut self) -> ExitStatus {
+        let pid = Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
+        let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        let mut is_over = false;
+        loop {
+            let patience =
+                if is_over { Duration::ZERO } else { self.until.saturating_duration_since(Instant::now()) };
+            let watched = [PollFd::new(&self.ours, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
+            // What was written before the end is there when this says that it has come.
+            let come = poll(&watched, patience);
+            match (come[0], is_over) {
+                (true, _) => self.step(),
+                (false, true) => break,
+                (false, false) => {
+                    assert!(
+                        come[1],
+                        "what was started does not end, but: {:?}",
+                        String::from_utf8_lossy(&self.shown)
+                    );
+                    is_over = true;
+                }
+            }
+        }
+        self.child.as_mut().unwrap().wait().unwrap()
+    }
+
+    pub(super) fn finish(mut self) -> Session {
+        let status = self.ended();
+        Session { status, shown: std::mem::take(&mut self.shown) }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ended_already = child.kill();
+            let _reaped_already = child.wait();
+        }
+    }
+}
+
+/// Which of these have something.
+fn poll(watched: &[PollFd<'_>], patience: Duration) -> Vec<bool> {
+    let mut watched = watched.to_vec();
+    let patience = Timespec::try_from(patience).unwrap();
+    while let Err(error) = rustix::event::poll(&mut watched, Some(&patience)) {
+        assert_eq!(error, Errno::INTR);
+    }
+    watched.iter().map(|one| !one.revents().is_empty()).collect()
+}
