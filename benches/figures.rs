@@ -1,9 +1,10 @@
-//! `just bench [parse] [beat] [idle] [scan] [log]`: the figures in README.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [log] [capture]`: the figures in README.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 
 mod figures {
     pub(crate) mod beat;
+    pub(crate) mod capture;
     pub(crate) mod home;
     pub(crate) mod idle;
     pub(crate) mod journal_watch;
@@ -16,18 +17,27 @@ mod figures {
     pub(crate) mod table;
 }
 
-use figures::{beat, idle, log, parse, scan, table};
+use figures::{beat, capture, idle, log, parse, scan, table};
 use std::io::{self, Write};
 
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 
-const SECTIONS: [(&str, Section); 5] =
-    [("parse", parse::run), ("beat", beat::run), ("idle", idle::run), ("scan", scan::run), ("log", log::run)];
+const SECTIONS: [(&str, Section); 6] = [
+    ("parse", parse::run),
+    ("beat", beat::run),
+    ("idle", idle::run),
+    ("scan", scan::run),
+    ("log", log::run),
+    ("capture", capture::run),
+];
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(path) = args.iter().find_map(|arg| arg.strip_prefix(parse::CHILD)) {
         return parse::child(path.as_ref());
+    }
+    if args.first().is_some_and(|arg| capture::CHILDREN.contains(&arg.as_str())) {
+        return capture::child(&args);
     }
     // Cargo adds flags of its own.
     let names: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();

@@ -1,0 +1,60 @@
+//! What the capture is measured against: the floors of `plain.rs`, and the peers that are installed.
+
+use super::super::table::Row;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program of `plain.rs`.
+#[derive(Debug)]
+pub(super) struct Plain(PathBuf);
+
+impl Plain {
+    /// Has it made in `folder`: with std alone it starts as fast as a Rust program can.
+    pub(super) fn make(folder: &Path) -> anyhow::Result<Self> {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/figures/capture/plain.rs");
+        let plain = folder.join("plain");
+        let made = Command::new("rustc")
+            .args(["--edition", "2024", "-O", "-D", "warnings", source, "-o"])
+            .arg(&plain)
+            .status()
+            .context("rustc makes the floor")?;
+        anyhow::ensure!(made.success(), "rustc: {made}");
+        Ok(Self(plain))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// `plain produce BYTES`, for a shell as well.
+    pub(super) fn producer(&self, bytes: usize) -> [String; 3] {
+        [self.0.display().to_string(), "produce".to_owned(), bytes.to_string()]
+    }
+}
+
+/// What `run` returns, or no number where `program` is not installed.
+pub(super) fn peer(program: &str, run: impl FnOnce() -> anyhow::Result<f64>) -> anyhow::Result<f64> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if is_installed { run() } else { Ok(f64::NAN) }
+}
+
+/// A row that compares `ours` with `theirs`, both milliseconds; `most` is the ratio that is wanted.
+pub(super) fn compare(
+    what: &str,
+    ours: f64,
+    theirs: f64,
+    shown: impl Fn(f64) -> String,
+    most: Option<f64>,
+) -> Row {
+    let ratio = Some(ours / theirs).filter(|ratio| ratio.is_finite());
+    Row {
+        what: what.to_owned(),
+        floor: if theirs.is_nan() { "not installed".to_owned() } else { shown(theirs) },
+        ours: shown(ours),
+        ratio,
+        wanted: most.map_or_else(String::new, |most| format!("<= x{most}")),
+        met: most.and_then(|most| ratio.map(|ratio| ratio <= most)),
+    }
+}

@@ -1,0 +1,88 @@
+//! 1 GiB through pipes, to stdout, which is a file, and to the session.
+//!
+//! The floor is a loop that reads, writes to stdout and writes to a file, 64 KiB at a time. It leaves the file to the
+//! kernel; ours has it on the disk every second and in the end. So there are two rooms: a file system in memory, where
+//! only the work counts, and the disk, where the floor that is as durable waits for it as well.
+
+use super::super::home::Home;
+use super::super::measure::{interleave, time_of};
+use super::super::table::Table;
+use super::floor::{Plain, compare, peer};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+const BYTES: usize = 1 << 30;
+const ROUNDS: usize = 5;
+
+pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Result<()> {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        in_room(table, "in memory", home, plain, memory)?;
+    }
+    in_room(table, "on disk", home, plain, &std::env::temp_dir())
+}
+
+fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &Path) -> anyhow::Result<()> {
+    let folder = tempfile::Builder::new().prefix("murmur-figures-").tempdir_in(folder)?;
+    let (shown, kept) = (folder.path().join("shown"), folder.path().join("kept"));
+    let sessions = folder.path().join("sessions");
+    let source = folder.path().join("source");
+    let producer = plain.producer(BYTES);
+    // What the run before left is gone before the next begins.
+    let run = |command: &mut Command| {
+        for file in [&shown, &kept] {
+            let _none = fs::remove_file(file);
+        }
+        let _none = fs::remove_dir_all(&sessions);
+        let milliseconds = time_of(command.stdout(File::create(&shown)?))?;
+        let captured = match sessions.is_dir() {
+            true => shown.metadata()?.len(),
+            false => BYTES as u64,
+        };
+        anyhow::ensure!(captured == BYTES as u64, "{command:?}: {captured} bytes");
+        Ok(milliseconds)
+    };
+    anyhow::ensure!(
+        home.command(plain.path()).args(&producer[1..]).stdout(File::create(&source)?).status()?.success(),
+        "the producer failed"
+    );
+    let keep = |how: &str| {
+        let mut command = home.command(plain.path());
+        command.arg(how).arg(&kept).args(&producer);
+        command
+    };
+    let [copied, loops, durable, tee, ours] = interleave(
+        ROUNDS,
+        [
+            &mut || run(home.command("/bin/cp").arg(&source).arg(&kept)),
+            &mut || run(&mut keep("keep")),
+            &mut || run(&mut keep("keep-durably")),
+            &mut || {
+                let line = format!("{} | cat | tee {}", producer.join(" "), kept.display());
+                peer("tee", || run(home.command("/bin/sh").args(["-c", &line])))
+            },
+            &mut || {
+                let mut command = home.murmur();
+                command.env("DERUN_STATE_ROOT", &sessions).args(["run", "--"]).args(&producer);
+                run(&mut command)
+            },
+        ],
+    )?;
+    let speed = |milliseconds: f64| format!("{:.0} MB/s", BYTES as f64 / 1000.0 / milliseconds);
+    let mut add = |over: &str, theirs, most| {
+        table.add(compare(
+            &format!("capture 1 GiB from a pipe to a file, {room}, over {over}"),
+            ours,
+            theirs,
+            speed,
+            most,
+        ));
+    };
+    let in_memory = room == "in memory";
+    add("`cp`", copied, None);
+    add("a plain loop", loops, in_memory.then_some(1.11));
+    add("a plain loop that syncs in the end", durable, (!in_memory).then_some(1.11));
+    add("`cat | tee`", tee, in_memory.then_some(0.62));
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The same through `murmur mcp`: from a question written to its stdin to the answer's line on its stdout.
+
+use super::super::home::Home;
+use super::super::measure::{interleave, median, milliseconds};
+use super::super::table::{Row, Table};
+use super::floor::compare;
+use super::read::{PAGE, TAIL, fine};
+use super::stored::{BIG, SMALL, Stored, begin, cursors};
+use super::wait::{self, PAUSE, WAITS};
+use anyhow::Context;
+use murmur::capture::record::Channel;
+use murmur::sys::clock;
+use murmur::sys::pause::pause;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::Instant;
+
+const ROUNDS: usize = 11;
+/// Questions in a round.
+const READS: usize = 100;
+
+pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Result<()> {
+    if !home.murmur().args(["mcp", "--print-config"]).status()?.success() {
+        table.add(Row { what: "`murmur mcp`: there is none yet".to_owned(), ..Row::default() });
+        return Ok(());
+    }
+    let mut server = Server::start(home, stored)?;
+    let mut client = std::cell::RefCell::new(&mut server);
+    let ask = |tool: &str, arguments: Value| client.borrow_mut().time(tool, &arguments);
+    let middle = |times: anyhow::Result<Vec<f64>>| times.map(median);
+    let pages = |id: &str, size: u64| {
+        middle(
+            cursors(size, PAGE as u64, READS)
+                .map(|cursor| {
+                    ask("derun_read_output", json!({ "session_id": id, "cursor": cursor.to_string() }))
+                })
+                .collect(),
+        )
+    };
+    let tails = |id: &str| {
+        let question = json!({ "session_id": id, "tail_bytes": TAIL });
+        middle((0..READS).map(|_| ask("derun_read_output", question.clone())).collect())
+    };
+    let [ping, big, small, tail, small_tail] = interleave(
+        ROUNDS,
+        [
+            &mut || middle((0..READS).map(|_| ask("", Value::Null)).collect()),
+            &mut || pages("big", BIG),
+            &mut || pages("small", SMALL),
+            &mut || tails("big"),
+            &mut || tails("small"),
+        ],
+    )?;
+    let mut add = |what: &str, ours, theirs, most: Option<f64>, wanted: Option<f64>| {
+        let mut row = compare(&format!("`murmur mcp`: {what}"), ours, theirs, fine, most);
+        if let Some(wanted) = wanted {
+            (row.wanted, row.met) = (format!("<= {wanted} ms"), Some(ours <= wanted));
+        }
+        table.add(row);
+    };
+    add("read 64 KiB of 100 MiB, over a ping", big, ping, None, Some(0.15));
+    add("the same, over 64 KiB of 1 MiB", big, small, Some(1.2), None);
+    add("read the last 1,000 bytes of 100 MiB, over a ping", tail, ping, None, Some(0.05));
+    add("the same, over those of 1 MiB", tail, small_tail, Some(1.2), None);
+    let floor = wait::by_inotify(home)?;
+    let waited = waits(client.get_mut(), stored)?;
+    wait::add(table, "`murmur mcp`: wait, from a new byte to the answer", &floor, &waited);
+    Ok(())
+}
+
+fn waits(server: &mut Server, stored: &Stored) -> anyhow::Result<Vec<f64>> {
+    let mut writer = begin(&stored.store, "live")?;
+    writer.append(Channel::Stdout, b".", clock::now())?;
+    let mut times = Vec::with_capacity(WAITS);
+    for _ in 0..WAITS {
+        let question = json!({ "session_id": "live", "cursor": writer.end().to_string() });
+        server.ask("derun_wait_output", &question)?;
+        pause(PAUSE);
+        let began = Instant::now();
+        writer.append(Channel::Stdout, b".", clock::now())?;
+        let answer = server.answer()?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+        anyhow::ensure!(answer.contains(r#""timed_out":false"#), "the wait failed: {answer}");
+    }
+    Ok(times)
+}
+
+/// A server, and what it says; it ends when this is dropped.
+struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    asked: u64,
+}
+
+impl Server {
+    fn start(home: &Home, stored: &Stored) -> anyhow::Result<Self> {
+        let mut command = home.murmur();
+        command.arg("mcp").env("DERUN_STATE_ROOT", &stored.root);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let stdin = child.stdin.take();
+        let stdout = BufReader::with_capacity(1 << 20, child.stdout.take().context("no stdout")?);
+        let mut server = Self { child, stdin, stdout, asked: 0 };
+        server.send(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": { "name": "figures", "version": "1" },
+            }),
+        )?;
+        server.answer()?;
+        Ok(server)
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> anyhow::Result<()> {
+        self.asked += 1;
+        let mut message = json!({ "jsonrpc": "2.0", "id": self.asked, "method": method });
+        if !params.is_null() {
+            message["params"] = params.clone();
+        }
+        let line = format!("{message}\n");
+        Ok(self.stdin.as_mut().context("no stdin")?.write_all(line.as_bytes())?)
+    }
+
+    /// Calls `tool`; none is a ping.
+    fn ask(&mut self, tool: &str, arguments: &Value) -> anyhow::Result<()> {
+        if tool.is_empty() {
+            return self.send("ping", &Value::Null);
+        }
+        self.send("tools/call", &json!({ "name": tool, "arguments": arguments }))
+    }
+
+    fn answer(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line)?;
+        let is_good =
+            !line.is_empty() && !line.contains(r#""isError":true"#) && !line.contains(r#""error":{"#);
+        anyhow::ensure!(is_good, "the server said: {line:?}");
+        Ok(line)
+    }
+
+    fn time(&mut self, tool: &str, arguments: &Value) -> anyhow::Result<f64> {
+        milliseconds(|| {
+            self.ask(tool, arguments)?;
+            self.answer()
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stdin = None;
+        let _ended = self.child.wait();
+    }
+}

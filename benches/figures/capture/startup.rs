@@ -1,0 +1,80 @@
+//! What the start of a capture costs a command that does nothing, `true`.
+
+use super::super::home::Home;
+use super::super::measure::{interleave, ms, time_of};
+use super::super::table::Table;
+use super::floor::{Plain, compare, peer};
+use murmur::capture::store::Store;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const ROUNDS: usize = 150;
+/// How many sessions are stored already, where some are.
+const STORED: usize = 10_000;
+
+pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Result<()> {
+    let kept = home.path().join("kept");
+    let (empty, full) = (home.path().join("empty"), home.path().join("full"));
+    let capture = |root: &Path| {
+        let mut command = home.murmur();
+        command.env("DERUN_STATE_ROOT", root).args(["run", "--", "true"]);
+        time_of(&mut command)
+    };
+    capture(&full)?;
+    fill(&full)?;
+    let with_shell = |line: String| time_of(home.command("/bin/sh").args(["-c", &line]));
+    let shell = |program: &str, line: String| peer(program, || with_shell(line));
+    let kept = kept.display().to_string();
+    let [bare, plain, tee, script, asciinema, ours, stored, swept] = interleave(
+        ROUNDS,
+        [
+            &mut || time_of(&mut home.command("/bin/true")),
+            &mut || time_of(home.command(plain.path()).args(["keep", &kept, "true"])),
+            &mut || shell("tee", format!("true | tee {kept}")),
+            &mut || peer("script", || time_of(home.command("script").args(["-qc", "true", &kept]))),
+            &mut || {
+                let args = ["rec", "--quiet", "--overwrite", "-c", "true", &kept];
+                peer("asciinema", || time_of(home.command("asciinema").args(args)))
+            },
+            &mut || capture(&empty),
+            &mut || capture(&full),
+            &mut || {
+                // Long enough ago that it is time again.
+                let swept = fs::File::open(full.join("swept"))?;
+                swept.set_modified(SystemTime::UNIX_EPOCH)?;
+                capture(&full)
+            },
+        ],
+    )?;
+    let what = |over: &str| format!("`murmur run -- true`, over {over}");
+    let mut add = |what: &str, ours, theirs, most| table.add(compare(what, ours, theirs, ms, most));
+    add(&what("`true` alone"), ours, bare, None);
+    add(&what("a plain loop"), ours, plain, Some(1.29));
+    add(&what("`true \\| tee` in a shell"), ours, tee, None);
+    add(&what("`script`"), ours, script, None);
+    add(&what("`asciinema rec`"), ours, asciinema, None);
+    add("the same with 10,000 stored sessions, over a plain loop", stored, plain, Some(1.29));
+    add("the same when these are swept, once in 10 minutes, over a plain loop", swept, plain, None);
+    Ok(())
+}
+
+/// Copies the session that is stored in `root` until there are enough.
+fn fill(root: &Path) -> anyhow::Result<()> {
+    let store = Store::open(root)?;
+    let first = store.list()?.remove(0);
+    let sessions = root.join("sessions");
+    let files: Vec<PathBuf> = fs::read_dir(sessions.join(first.as_str()))?
+        .map(|file| Ok(file?.path()))
+        .collect::<anyhow::Result<_>>()?;
+    for number in 1..STORED {
+        let id = format!("stored-{number:05}");
+        fs::create_dir(sessions.join(&id))?;
+        for file in &files {
+            let text = fs::read_to_string(file)?.replace(first.as_str(), &id);
+            fs::write(sessions.join(&id).join(file.file_name().unwrap_or_default()), text)?;
+        }
+    }
+    anyhow::ensure!(store.list()?.len() == STORED, "a copied session cannot be read");
+    Ok(())
+}

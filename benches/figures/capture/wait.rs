@@ -1,0 +1,114 @@
+//! From a byte that comes to a running session until whoever waits for it has it, by the library.
+
+use super::super::home::Home;
+use super::super::measure::median;
+use super::super::table::{Row, Table};
+use super::read::fine;
+use super::stored::begin;
+use murmur::capture::record::Channel;
+use murmur::capture::store::Store;
+use murmur::sys::clock;
+use murmur::sys::pause::pause;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+pub(super) const WAITS: usize = 300;
+/// Between one answer and the next byte: whoever waits is waiting by then.
+pub(super) const PAUSE: Duration = Duration::from_millis(3);
+
+pub(super) fn run(table: &mut Table, home: &Home) -> anyhow::Result<()> {
+    let woken = by_inotify(home)?;
+    let seen = by_library(home)?;
+    add(table, "library: from a new byte to having it", &woken, &seen);
+    Ok(())
+}
+
+/// The rows of `seen`, over those of inotify alone.
+pub(super) fn add(table: &mut Table, what: &str, floor: &[f64], seen: &[f64]) {
+    let percentile = |values: &[f64]| {
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() * 95 / 100).copied().unwrap_or_default()
+    };
+    for (name, of, wanted) in [("median", median as fn(Vec<f64>) -> f64, 0.2), ("p95", |v| v[0], 0.5)] {
+        let value = |values: &[f64]| if name == "p95" { percentile(values) } else { of(values.to_vec()) };
+        let (floor, ours) = (value(floor), value(seen));
+        table.add(Row {
+            what: format!("{what}, {name}, over an inotify wake-up"),
+            floor: fine(floor),
+            ours: fine(ours),
+            ratio: Some(ours / floor),
+            wanted: format!("<= {wanted} ms"),
+            met: Some(ours <= wanted),
+        });
+    }
+}
+
+/// The floor: a thread that sleeps in a read of an inotify instance, and then reads the file.
+pub(super) fn by_inotify(home: &Home) -> anyhow::Result<Vec<f64>> {
+    let path = home.path().join("grows");
+    let mut grows = File::create(&path)?;
+    let instance = inotify::init(CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&instance, &path, WatchFlags::MODIFY)?;
+    let (tell, told) = channel();
+    let mut watched = File::open(&path)?;
+    let mut events = File::from(instance);
+    let waiting = std::thread::spawn(move || -> std::io::Result<()> {
+        let (mut event, mut byte) = ([0; 4096], [0; 1]);
+        for _ in 0..WAITS {
+            let _an_event = events.read(&mut event)?;
+            watched.read_exact(&mut byte)?;
+            let _gone = tell.send(Instant::now());
+        }
+        Ok(())
+    });
+    let mut times = Vec::with_capacity(WAITS);
+    for _ in 0..WAITS {
+        pause(PAUSE);
+        let began = Instant::now();
+        grows.write_all(b".")?;
+        times.push(told.recv()?.duration_since(began).as_secs_f64() * 1e3);
+    }
+    waiting.join().map_err(|_| anyhow::anyhow!("the waiting thread panicked"))??;
+    Ok(times)
+}
+
+fn by_library(home: &Home) -> anyhow::Result<Vec<f64>> {
+    let store = Store::open(&home.path().join("live"))?;
+    let mut writer = begin(&store, "live")?;
+    writer.append(Channel::Stdout, b".", clock::now())?;
+    let (tell, told) = channel();
+    let waiting = std::thread::spawn(move || -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let session = store.session("live")?;
+            let mut following = session.follow()?;
+            let mut cursor = session.end()?;
+            tell.send(Instant::now())?;
+            let last = cursor + WAITS as u64;
+            while cursor < last {
+                let page = session.read(cursor, 64 * 1024, clock::now())?;
+                if page.bytes.is_empty() {
+                    following.changed().await?;
+                } else {
+                    tell.send(Instant::now())?;
+                    cursor = page.next();
+                }
+            }
+            Ok(())
+        })
+    });
+    told.recv()?;
+    let mut times = Vec::with_capacity(WAITS);
+    for _ in 0..WAITS {
+        pause(PAUSE);
+        let began = Instant::now();
+        writer.append(Channel::Stdout, b".", clock::now())?;
+        times.push(told.recv()?.duration_since(began).as_secs_f64() * 1e3);
+    }
+    waiting.join().map_err(|_| anyhow::anyhow!("the waiting thread panicked"))??;
+    Ok(times)
+}
