@@ -88,14 +88,17 @@ impl Relays<'_, '_> {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let happened: Vec<bool> = watched.iter().map(|one| !one.revents().is_empty()).collect();
+            let happened: Vec<PollFlags> = watched.iter().map(PollFd::revents).collect();
             for (place, of_stream) in happened[1..].chunks(2).enumerate().rev() {
-                if of_stream.contains(&true) {
+                if of_stream.iter().any(|flags| !flags.is_empty()) {
                     let stream = self.streams.remove(place);
-                    self.start(stream)?;
+                    // Nobody can write to it any more, and nothing is in it: there is nothing to pass on.
+                    if of_stream[0] != PollFlags::HUP {
+                        self.start(stream)?;
+                    }
                 }
             }
-            if happened[0] {
+            if !happened[0].is_empty() {
                 return Ok(());
             }
         }
