@@ -78,5 +78,5 @@ pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
 
 /// Milliseconds to the microsecond.
 pub(super) fn fine(milliseconds: f64) -> String {
-    if milliseconds.is_finite() { format!("{milliseconds:.3} ms") } else { String::new() }
+    format!("{milliseconds:.3} ms")
 }

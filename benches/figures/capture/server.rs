@@ -2,7 +2,7 @@
 
 use super::super::home::Home;
 use super::super::measure::{interleave, median, milliseconds};
-use super::super::table::{Row, Table};
+use super::super::table::Table;
 use super::floor::compare;
 use super::read::{PAGE, TAIL, fine};
 use super::stored::{BIG, SMALL, Stored, begin, cursors};
@@ -21,10 +21,6 @@ const ROUNDS: usize = 11;
 const READS: usize = 100;
 
 pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Result<()> {
-    if !home.murmur().args(["mcp", "--print-config"]).status()?.success() {
-        table.add(Row { what: "`murmur mcp`: there is none yet".to_owned(), ..Row::default() });
-        return Ok(());
-    }
     let mut server = Server::start(home, stored)?;
     let mut client = std::cell::RefCell::new(&mut server);
     let ask = |tool: &str, arguments: Value| client.borrow_mut().time(tool, &arguments);
