@@ -18,6 +18,7 @@ pub mod retention;
 pub mod search;
 pub mod session;
 pub mod store;
+mod syncer;
 pub mod tail;
 pub mod text;
 pub mod transport;

@@ -16,18 +16,20 @@ pub struct SessionId(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// It is empty.
-    #[error("invalid session id: it is empty; use letters, digits, '-' and '_'")]
+    #[error("invalid session id: it is empty; {HINT}")]
     Empty,
     /// It is more than 128 bytes.
     #[error("invalid session id: it has {0} bytes, and 128 is the most; use a shorter one")]
     Long(usize),
-    /// It means a folder relative to another.
-    #[error("invalid session id '{0}': it names a folder; use letters, digits, '-' and '_'")]
-    Alias(String),
+    /// It begins with a dot, as `.`, `..` and hidden files do, or ends with a dot or a space, which some systems drop.
+    #[error("invalid session id {0:?}: it begins with a dot, or ends with a dot or a space; {HINT}")]
+    Edge(String),
     /// It has a character that file systems, terminals or paths give a meaning.
-    #[error("invalid session id {0:?}: it has {1:?} in it; use letters, digits, '-' and '_'")]
+    #[error("invalid session id {0:?}: it has {1:?} in it; {HINT}")]
     Character(String, char),
 }
+
+const HINT: &str = "use letters, digits, '-', '_' and '.'";
 
 impl SessionId {
     /// Checks `text`.
@@ -43,9 +45,14 @@ impl SessionId {
         }
         // Windows drops dots and spaces at a name's end, which makes two names one.
         if text.starts_with('.') || text.ends_with(['.', ' ']) {
-            return Err(IdError::Alias(text.to_owned()));
+            return Err(IdError::Edge(text.to_owned()));
         }
-        let means_something = |c: &char| c.is_control() || r#"/\:*?"<>|"#.contains(*c);
+        // Characters that are not seen, or turn the text around them, would make two ids look like one.
+        let is_unseen = |c: char| {
+            matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+                || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        };
+        let means_something = |c: &char| c.is_control() || is_unseen(*c) || r#"/\:*?"<>|"#.contains(*c);
         match text.chars().find(means_something) {
             Some(character) => Err(IdError::Character(text.to_owned(), character)),
             None => Ok(Self(text.to_owned())),

@@ -22,6 +22,8 @@ pub(super) mod file {
     pub(in crate::capture) const INDEX: &str = "index.jsonl";
     pub(in crate::capture) const FINAL: &str = "final.json";
     pub(in crate::capture) const LOCK: &str = "append.lock";
+    /// Room for `final.json`, which it becomes.
+    pub(in crate::capture) const ROOM: &str = ".final.json";
 }
 
 /// Where output came from.

@@ -1,20 +1,15 @@
 //! The side channel: takes what the terminal gets and keeps it, and never troubles who gives it.
 //!
 //! A store that fails (full, read-only, gone) ends the keeping, not the command: the rest is counted, and
-//! [`Recorder::finish`] says what was lost. What is kept reaches the disk within a second.
+//! [`Recorder::finish`] says what was lost.
 
 use super::log::{Event, Log};
 use super::record::{Channel, Lost, Meta, State, TransportMode};
-use super::writer::{End, Unsynced, Writer};
+use super::syncer::Syncer;
+use super::writer::{End, Writer};
 use crate::sys::clock;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// After a power failure, at most the output of this time is missing.
-const DURABLE_AFTER: Duration = Duration::from_secs(1);
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Who keeps a command's output. Shared by the threads that read its channels.
 #[derive(Debug)]
@@ -66,7 +61,8 @@ impl Recorder {
         inner.stop_after(written);
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
-        inner.sync_soon();
+        // While the command starts: the end then has less to wait for.
+        inner.syncer = inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced).ok());
     }
 
     /// Notes that the output comes another way than was thought.
@@ -84,15 +80,22 @@ impl Recorder {
         let Some(inner) = self.0 else { return Ok(()) };
         let Inner { writer, mut log, keeping, syncer } =
             inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        drop(syncer);
+        let is_begun_on_disk = syncer.is_some_and(Syncer::end);
         note_end(&mut log, writer.meta(), end);
         log.flush();
-        let (id, kept) = (writer.id().to_string(), writer.end());
+        // Nobody can read what was written to files that are no more.
+        let kept = if writer.is_removed() { 0 } else { writer.end() };
+        let id = writer.id().to_string();
         let lost = match keeping {
             Keeping::On => None,
             Keeping::Off(lost) => Some(lost),
         };
-        writer.finish(end, lost.clone(), clock::now()).map_err(|source| Unsaid { id, kept, lost, source })
+        writer.finish_from(end, lost.clone(), clock::now(), is_begun_on_disk).map_err(|source| Unsaid {
+            id,
+            kept,
+            lost,
+            source,
+        })
     }
 }
 
@@ -117,7 +120,9 @@ impl Inner {
                 if let Some(stretch) = stretch {
                     self.log.note_stretch(&self.writer.meta().session_id, &stretch);
                 }
-                self.sync_soon();
+                if let Some(syncer) = &self.syncer {
+                    syncer.soon();
+                }
             }
             Err(error) => {
                 self.stop_after(Err(error));
@@ -135,15 +140,6 @@ impl Inner {
             let session_id = &self.writer.meta().session_id;
             self.log.note(&Event::CaptureStopped { session_id, kept_bytes, error: &reason });
             self.keeping = Keeping::Off(Lost { kept_bytes, lost_bytes: 0, reason });
-        }
-    }
-
-    fn sync_soon(&mut self) {
-        if self.syncer.is_none() {
-            self.syncer = self.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced).ok());
-        }
-        if let Some(syncer) = &self.syncer {
-            syncer.soon();
         }
     }
 }
@@ -165,40 +161,7 @@ pub struct Unsaid {
 fn in_words(kept: u64, lost: Option<&Lost>) -> String {
     match lost {
         Some(lost) => format!("{kept} bytes were captured and {} lost: {}", lost.lost_bytes, lost.reason),
+        None if kept == 0 => "nothing is captured".to_owned(),
         None => format!("{kept} bytes were captured"),
-    }
-}
-
-/// A thread that brings what was written to the disk, a second after the first of it. It sleeps while there is
-/// nothing to do, and ends when this drops.
-#[derive(Debug)]
-struct Syncer {
-    dirty: Arc<AtomicBool>,
-    wake: SyncSender<()>,
-}
-
-impl Syncer {
-    fn start(unsynced: Unsynced) -> io::Result<Self> {
-        let dirty = Arc::new(AtomicBool::new(false));
-        let (wake, woken) = sync_channel::<()>(1);
-        let seen = Arc::clone(&dirty);
-        std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
-            while woken.recv().is_ok() {
-                if let Err(RecvTimeoutError::Disconnected) = woken.recv_timeout(DURABLE_AFTER) {
-                    return;
-                }
-                // Cleared before: what is written meanwhile asks again.
-                seen.store(false, Ordering::Release);
-                let _tried_again_in_the_end = unsynced.sync(true);
-            }
-        })?;
-        Ok(Self { dirty, wake })
-    }
-
-    fn soon(&self) {
-        if !self.dirty.swap(true, Ordering::AcqRel) {
-            // Full: it has been asked already.
-            let _asked = self.wake.try_send(());
-        }
     }
 }

@@ -12,15 +12,19 @@ use crate::sys::{clock, lock, random};
 use jiff::{SignedDuration, Timestamp};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// How often sessions are swept: by `derun mcp`, and at most by `derun run`.
 pub const INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// The file whose lock a sweep holds, and whose age says when the last one was.
+/// The file whose lock a sweep holds. Its age says when the last one came to its end; its name beside, [`NEXT`],
+/// says when a session expires next.
 const SWEPT: &str = "swept";
+
+/// The file that has the second, since 1970, at which the next session expires, as far as is known.
+const NEXT: &str = "next-expiry";
 
 /// What a sweep saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,30 +33,57 @@ pub struct Swept {
     pub checked: usize,
     /// How many it removed.
     pub removed: usize,
+    /// When the first of those that stay expires, in seconds since 1970.
+    pub next: Option<i64>,
 }
 
 /// The right to sweep.
 #[derive(Debug)]
-pub struct Turn(#[expect(dead_code, reason = "held for its lock")] File);
+pub struct Turn {
+    root: Folder,
+    /// Held for its lock; its time is that of the last sweep that came to its end.
+    file: File,
+}
 
-/// Takes the right to sweep, if nobody sweeps now and the last sweep began [`INTERVAL`] ago or longer.
+/// Takes the right to sweep, if nobody sweeps now, and a session has expired or the last sweep ended [`INTERVAL`] ago.
 #[must_use]
 pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
     let root = Folder::open(store.root()).ok()?;
-    let due = match root.look(SWEPT) {
+    let is_old = match root.look(SWEPT) {
         // A clock that was set back must not put it off for long.
         Ok(seen) => now.as_second().abs_diff(seen.modified) >= INTERVAL.as_secs(),
         Err(_) => true,
     };
-    if !due {
+    if !is_old && next_expiry(&root).is_none_or(|next| next > now.as_second()) {
         return None;
     }
+    let is_first = root.look(SWEPT).is_err();
     let file = root.append_file(SWEPT).ok()?;
     if !lock::try_take(&file).ok()? {
         return None;
     }
-    file.set_modified(now.into()).ok()?;
-    Some(Turn(file))
+    if is_first {
+        // No sweep has come to its end yet.
+        file.set_modified(std::time::UNIX_EPOCH).ok()?;
+    }
+    Some(Turn { root, file })
+}
+
+/// The second at which the next session expires, as far as somebody wrote it down.
+fn next_expiry(root: &Folder) -> Option<i64> {
+    let mut text = String::new();
+    root.open_file(NEXT).ok()?.take(32).read_to_string(&mut text).ok()?;
+    text.trim_end().parse().ok()
+}
+
+/// Sees to it that a session that ended `now` is swept when `retention` is over, and not only with the next sweep.
+pub fn expect(store: &Store, retention: Duration, now: Timestamp) {
+    let expires = now.as_second().saturating_add(i64::try_from(retention.as_secs()).unwrap_or(i64::MAX));
+    let Ok(root) = Folder::open(store.root()) else { return };
+    if next_expiry(&root).is_none_or(|next| expires < next) {
+        // A hint: without it, the session goes with a later sweep.
+        let _later = root.write(NEXT, format!("{expires}\n").as_bytes(), false);
+    }
 }
 
 /// Looks at every session and removes those whose time is over, until `go_on` says to stop. `default` stands in
@@ -84,7 +115,10 @@ pub fn sweep(
         }
         let verdict = judge(store, name, default, now);
         let (cleanup_result, cleanup_reason, error) = match verdict {
-            Verdict::Keep(reason) => (CleanupResult::Skipped, reason, None),
+            Verdict::Keep(reason, until) => {
+                swept.next = [swept.next, until].into_iter().flatten().min();
+                (CleanupResult::Skipped, reason, None)
+            }
             Verdict::Unknown(error) => {
                 (CleanupResult::Error, CleanupReason::UnreadableStatError, Some(error.to_string()))
             }
@@ -102,11 +136,18 @@ pub fn sweep(
     Ok(swept)
 }
 
-/// Sweeps to the end.
-pub fn sweep_all(store: &Store, _turn: Turn) {
+/// Sweeps to the end, and writes down that and when it did. One that is cut short is due again at once.
+pub fn sweep_all(store: &Store, turn: Turn) {
+    let now = clock::now();
     let mut log = Log::open(store.root());
     let go_on = || ControlFlow::Continue(());
-    let _next_time = sweep(store, super::store::DEFAULT_RETENTION, clock::now(), &mut log, go_on);
+    if let Ok(swept) = sweep(store, super::store::DEFAULT_RETENTION, now, &mut log, go_on) {
+        let next = swept.next.unwrap_or(i64::MAX);
+        let _due_again = turn
+            .root
+            .write(NEXT, format!("{next}\n").as_bytes(), false)
+            .and_then(|()| turn.file.set_modified(now.into()));
+    }
 }
 
 /// Sweeps to the end, if it is time for it.
@@ -117,16 +158,20 @@ pub fn sweep_if_due(store: &Store) {
 }
 
 enum Verdict {
-    Keep(CleanupReason),
+    /// It stays, until this second if that is known.
+    Keep(CleanupReason, Option<i64>),
     Remove(CleanupReason),
     Unknown(io::Error),
 }
 
 fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verdict {
     match session(store, name).map(|session| session.status(now)) {
-        Some(Ok(status)) if status.state.is_active() => Verdict::Keep(CleanupReason::ActiveSession),
+        Some(Ok(status)) if status.state.is_active() => Verdict::Keep(CleanupReason::ActiveSession, None),
         Some(Ok(status)) if status.state == State::Expired => Verdict::Remove(CleanupReason::Expired),
-        Some(Ok(_)) => Verdict::Keep(CleanupReason::NotExpired),
+        Some(Ok(status)) => {
+            let until = status.expires_at.map(Timestamp::as_second);
+            Verdict::Keep(CleanupReason::NotExpired, until)
+        }
         Some(Err(_)) | None => match last_touched(store, name) {
             Err(error) => Verdict::Unknown(error),
             Ok(touched) => {
@@ -134,7 +179,10 @@ fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verd
                 let expires = Timestamp::from_second(touched).and_then(|touched| touched.checked_add(kept));
                 match expires {
                     Ok(expires) if expires <= now => Verdict::Remove(CleanupReason::UnreadableExpired),
-                    _ => Verdict::Keep(CleanupReason::UnreadableNotExpired),
+                    expires => {
+                        let until = expires.ok().map(Timestamp::as_second);
+                        Verdict::Keep(CleanupReason::UnreadableNotExpired, until)
+                    }
                 }
             }
         },
@@ -174,10 +222,10 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
     }
     let last = [file::FINAL, file::META, file::LOCK];
     for child in folder.names()?.iter().filter(|child| !last.iter().any(|last| child == last)) {
-        folder.remove_file(child)?;
+        folder.remove_all(child)?;
     }
     for child in last {
-        match folder.remove_file(child) {
+        match folder.remove_all(child) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

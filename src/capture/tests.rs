@@ -170,6 +170,10 @@ fn half_an_end_is_none() {
     assert_eq!(status.last, None);
 }
 
+fn counts(swept: retention::Swept) -> (usize, usize) {
+    (swept.checked, swept.removed)
+}
+
 #[test]
 fn a_sweep_takes_what_is_over_and_leaves_what_is_not() {
     let place = Place::new();
@@ -181,12 +185,12 @@ fn a_sweep_takes_what_is_over_and_leaves_what_is_not() {
     let now = clock::now();
     let in_a_minute = now + SignedDuration::from_secs(61);
     let in_two_days = now + SignedDuration::from_hours(48);
-    assert_eq!(place.sweep(now), retention::Swept { checked: 3, removed: 0 });
+    assert_eq!(counts(place.sweep(now)), (3, 0));
     let status = place.store.session("old").unwrap().status(in_a_minute).unwrap();
     assert_eq!(status.state, State::Expired);
-    assert_eq!(place.sweep(in_a_minute), retention::Swept { checked: 3, removed: 1 });
+    assert_eq!(counts(place.sweep(in_a_minute)), (3, 1));
     assert!(matches!(place.store.session("old"), Err(StoreError::NotFound(_))));
-    assert_eq!(place.sweep(in_two_days), retention::Swept { checked: 2, removed: 1 });
+    assert_eq!(counts(place.sweep(in_two_days)), (2, 1));
     assert_eq!(place.store.list().unwrap().len(), 1);
     let log = std::fs::read_to_string(place.root.path().join("logs/derun.log")).unwrap();
     for reason in ["not_expired", "active_session", "expired", "unreadable_not_expired", "unreadable_expired"]
@@ -196,15 +200,36 @@ fn a_sweep_takes_what_is_over_and_leaves_what_is_not() {
 }
 
 #[test]
+fn a_session_that_expires_early_makes_a_sweep_due() {
+    let place = Place::new();
+    let now = clock::now();
+    let turn = retention::turn(&place.store, now).unwrap();
+    retention::sweep_all(&place.store, turn);
+    place.session("s").finish(&End::Exited(0), None, now).unwrap();
+    retention::expect(&place.store, Duration::from_secs(60), now);
+    assert!(retention::turn(&place.store, now + SignedDuration::from_secs(59)).is_none());
+    assert!(retention::turn(&place.store, now + SignedDuration::from_secs(60)).is_some());
+}
+
+#[test]
+fn a_sweep_that_was_cut_short_is_due_again() {
+    let place = Place::new();
+    let now = clock::now();
+    drop(retention::turn(&place.store, now).unwrap());
+    let turn = retention::turn(&place.store, now).unwrap();
+    retention::sweep_all(&place.store, turn);
+    assert!(retention::turn(&place.store, now).is_none());
+}
+
+#[test]
 fn only_one_sweeps_and_only_now_and_then() {
     let place = Place::new();
     let now = clock::now();
-    let turn = retention::turn(&place.store, now);
-    assert!(turn.is_some());
+    let turn = retention::turn(&place.store, now).unwrap();
     assert!(retention::turn(&place.store, now).is_none());
-    drop(turn);
+    retention::sweep_all(&place.store, turn);
     assert!(retention::turn(&place.store, now).is_none());
-    assert!(retention::turn(&place.store, now + SignedDuration::from_mins(10)).is_some());
+    assert!(retention::turn(&place.store, now + SignedDuration::from_mins(11)).is_some());
 }
 
 #[tokio::test(flavor = "current_thread")]

@@ -8,7 +8,7 @@ mod relay;
 
 use super::record::TransportMode;
 use super::recorder::Recorder;
-use crate::sys::signals::{self, Signals};
+use crate::sys::signals::{self, Sender, Signals};
 use crate::sys::spawn::{CommandLine, NotStarted};
 use crate::sys::terminal;
 use std::io;
@@ -72,7 +72,11 @@ pub fn run(
 /// whole group has reached the command already, but a hang-up only reaches who leads the session.
 fn is_for_command(came: signals::Came) -> bool {
     let leads = || rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid());
-    !came.by_kernel || (came.signal == libc::SIGHUP && leads())
+    match came.from {
+        Sender::Other => true,
+        Sender::Kernel => came.signal == libc::SIGHUP && leads(),
+        Sender::Us => false,
+    }
 }
 
 /// Takes the signals; see [`Signals::take`].

@@ -11,7 +11,7 @@
 use super::id::SessionId;
 use super::record::{Channel, Final, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
 use super::store::StoreError;
-use crate::sys::folder::Folder;
+use crate::sys::folder::{self, Folder};
 use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,6 +20,9 @@ use std::io::{self, Write};
 const STRETCH: u64 = 64 * 1024;
 /// or is this old.
 const AGE: SignedDuration = SignedDuration::from_millis(100);
+
+/// How many bytes `final.json` has, at most, as long as no message in it is very long.
+const ROOM: usize = 512;
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct Writer {
     covered: u64,
     /// The last stretch in the index.
     last: Option<(Channel, Timestamp)>,
+    /// What becomes `final.json`, so that a disk that is full by then has room for it.
+    room: File,
     /// Held for as long as this lives; the kernel lets go of it when we die.
     _lock: File,
 }
@@ -65,19 +70,31 @@ impl Writer {
             move |source| StoreError::File { id, file, source }
         };
         // Whoever died before its meta.json leaves at most empty files here.
-        let fresh = |name| {
-            folder.create_file(name).or_else(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    folder.remove_file(name).and_then(|()| folder.create_file(name))
-                }
+        let fresh = |name, make: fn(&Folder, &str) -> io::Result<File>| {
+            make(&folder, name).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => folder.remove_file(name).and_then(|()| make(&folder, name)),
                 _ => Err(error),
             })
         };
-        let output = fresh(file::OUTPUT).map_err(failed(file::OUTPUT))?;
-        let index = fresh(file::INDEX).map_err(failed(file::INDEX))?;
+        let output = fresh(file::OUTPUT, Folder::create_file).map_err(failed(file::OUTPUT))?;
+        let index = fresh(file::INDEX, Folder::create_file).map_err(failed(file::INDEX))?;
+        let room = fresh(file::ROOM, |folder, name| folder.create_room(name, ROOM));
+        let room = room.map_err(failed(file::FINAL))?;
         // Last, since with it there is a session: who sees one can read it, and there is none that cannot be written.
         write(&folder, file::META, &meta, false).map_err(failed(file::META))?;
-        Ok(Self { id, sessions, folder, meta, output, index, end: 0, covered: 0, last: None, _lock: lock })
+        Ok(Self {
+            id,
+            sessions,
+            folder,
+            meta,
+            output,
+            index,
+            end: 0,
+            covered: 0,
+            last: None,
+            room,
+            _lock: lock,
+        })
     }
 
     /// The session's id.
@@ -184,11 +201,28 @@ impl Writer {
         })
     }
 
-    /// Writes `final.json`, and has all of it survive a power failure.
+    /// Whether the files that are written have been removed, so that nobody will read them.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        self.output.metadata().is_ok_and(|found| folder::links(&found) == 0)
+    }
+
+    /// Writes `final.json`, and has all of the session survive a power failure.
     ///
     /// # Errors
     /// What the system says: then the session has no end, and is found to be `failed`.
-    pub fn finish(mut self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
+    pub fn finish(self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
+        self.finish_from(end, lost, at, false)
+    }
+
+    /// As [`Self::finish`]; `is_begun_on_disk` says that what the session is survives already.
+    pub(super) fn finish_from(
+        mut self,
+        end: &End,
+        lost: Option<Lost>,
+        at: Timestamp,
+        is_begun_on_disk: bool,
+    ) -> io::Result<()> {
         if let Some((channel, _)) = self.last
             && self.covered < self.end
             && lost.is_none()
@@ -210,10 +244,21 @@ impl Writer {
             error,
             lost,
         };
-        write(&self.folder, file::FINAL, &last, false)?;
-        self.unsynced()?.sync(self.end > 0)?;
-        // Last: on a journalling file system this one has taken all the others along.
-        sync(&self.folder, file::FINAL)
+        let mut bytes = serde_json::to_vec_pretty(&last)?;
+        bytes.push(b'\n');
+        let unsynced = self.unsynced()?;
+        if !is_begun_on_disk {
+            unsynced.sync_begin()?;
+        }
+        if self.end > 0 {
+            unsynced.sync_output()?;
+        }
+        // Over what is there: that needs no room.
+        self.room.write_all(&bytes)?;
+        self.room.set_len(bytes.len() as u64)?;
+        self.room.sync_all()?;
+        self.folder.rename(file::ROOM, file::FINAL)?;
+        self.folder.sync()
     }
 }
 
@@ -227,18 +272,23 @@ pub(super) struct Unsynced {
 }
 
 impl Unsynced {
-    /// Brings them there, with the output if there is any.
+    /// Brings there what the session is, and that it is.
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn sync(&self, output: bool) -> io::Result<()> {
-        if output {
-            self.output.sync_data()?;
-            self.index.sync_data()?;
-        }
+    pub(super) fn sync_begin(&self) -> io::Result<()> {
         sync(&self.folder, file::META)?;
         self.folder.sync()?;
         self.sessions.sync()
+    }
+
+    /// Brings there what the command wrote.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn sync_output(&self) -> io::Result<()> {
+        self.output.sync_data()?;
+        self.index.sync_data()
     }
 }
 

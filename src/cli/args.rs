@@ -302,7 +302,7 @@ Examples:
   murmur sessions                what was run, and how it ended
   murmur show nightly            what it wrote")]
 pub(super) struct Run {
-    /// The session's id: letters, digits, '-' and '_' [default: a new ULID]
+    /// The session's id: letters, digits, '-', '_' and '.' [default: a new ULID]
     #[arg(long, value_name = "ID")]
     pub(super) session_id: Option<String>,
     /// How long the session is kept after its end, in whole seconds, as 90s, 12h or 7d [default: 24h]
@@ -313,6 +313,9 @@ pub(super) struct Run {
     pub(super) command: Vec<std::ffi::OsString>,
 }
 
+/// Beyond this, times that sessions expire at would not be times any more.
+const LONGEST_RETENTION: Duration = Duration::from_secs(36_500 * 24 * 60 * 60);
+
 /// A positive number of whole seconds (spec 4, Retention).
 fn retention(text: &str) -> Result<Duration, String> {
     let retention = humantime::parse_duration(text).map_err(|error| error.to_string())?;
@@ -322,12 +325,34 @@ fn retention(text: &str) -> Result<Duration, String> {
     if retention.subsec_nanos() != 0 {
         return Err("must be whole seconds".to_owned());
     }
+    if retention > LONGEST_RETENTION {
+        return Err("must be at most 36500d, a hundred years".to_owned());
+    }
     Ok(retention)
 }
 
+const DERUN_RUN: &str = "\
+Ends as the command does: with its exit code, or by its signal; 127 if it is not found, 126 if it cannot be run.
+
+Examples:
+  derun run -- make test
+  derun run --session-id nightly --retention 7d -- ./build.sh
+  derun mcp                      what was run, and what it wrote, for agents";
+
+const DERUN_MCP: &str = "\
+Examples:
+  claude mcp add derun -- derun mcp
+  derun mcp --print-config       the entry for other clients";
+
 /// derun's own command line: `murmur run` and `murmur mcp` under the name of spec 4.
 #[derive(Debug, Parser)]
-#[command(name = "derun", version, about = "Runs any command faithfully, and keeps every byte it writes")]
+#[command(
+    name = "derun",
+    version,
+    about = "Runs any command faithfully, and keeps every byte it writes",
+    mut_subcommand("run", |run| run.after_help(DERUN_RUN)),
+    mut_subcommand("mcp", |mcp| mcp.after_help(DERUN_MCP))
+)]
 pub(super) struct Derun {
     #[command(subcommand)]
     pub(super) command: DerunCommand,

@@ -15,11 +15,12 @@ use crate::sys::{clock, signals};
 use anyhow::Context;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
-/// A sweep that is under way when the command ends may go on for this long.
-const SWEEP: Duration = Duration::from_millis(100);
+/// A sweep that is under way when the command ends may go on for this long; what it leaves is left to the next run.
+const SWEEP: Duration = Duration::from_millis(25);
 
 /// Ends as the command does. Says nothing while it runs.
 pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
@@ -31,25 +32,28 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
     // A limit on the size of files is one more way in which a store can fail.
     signals::ignore(libc::SIGXFSZ);
     let mode = transport::mode();
+    let retention = args.retention.unwrap_or(DEFAULT_RETENTION);
     let new = NewSession {
         id,
         command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         working_directory: std::env::current_dir().unwrap_or_default().display().to_string(),
-        retention: args.retention.unwrap_or(DEFAULT_RETENTION),
+        retention,
         transport: mode,
         tty_attached: mode != TransportMode::Pipe,
     };
     // A store that is of no use keeps nobody from running a command.
     let (recorder, store, uncaptured) =
         match captures::store().map_err(Into::into).and_then(|store| record(store, new)) {
-            Ok((recorder, store)) => (recorder, Some(store), None),
+            Ok((recorder, store)) => (recorder, Some(Arc::new(store)), None),
             Err(error) => match error.downcast_ref() {
                 Some(StoreError::Exists(_)) => return Ok(usage(&error)),
                 _ => (Recorder::none(), None, Some(error)),
             },
         };
     let mut sweeping = None;
-    let finished = transport::run(mode, &command, &recorder, || sweeping = store.and_then(sweep));
+    let finished = transport::run(mode, &command, &recorder, || {
+        sweeping = store.as_ref().and_then(|store| sweep(Arc::clone(store)));
+    });
     let end = match &finished {
         Ok(Finished { ended: Ended::Exited(code), .. }) => End::Exited(*code),
         Ok(Finished { ended: Ended::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
@@ -57,6 +61,9 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
         Err(error) => End::Failed(error.to_string()),
     };
     let written = recorder.finish(&end);
+    if let Some(store) = &store {
+        retention::expect(store, retention, clock::now());
+    }
     if let Some(sweeping) = sweeping {
         let _goes_on_next_time = sweeping.recv_timeout(SWEEP);
     }
@@ -75,7 +82,7 @@ fn record(store: Store, new: NewSession) -> anyhow::Result<(Recorder, Store)> {
 }
 
 /// Sweeps old sessions while the command runs, if it is time for that.
-fn sweep(store: Store) -> Option<Receiver<()>> {
+fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
     let turn = retention::turn(&store, clock::now())?;
     let (done, told) = sync_channel(1);
     let sweep = move || {
@@ -90,8 +97,10 @@ fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCo
     let program = args.command[0].to_string_lossy();
     let Finished { ended, trouble } = finished.with_context(|| format!("cannot run '{program}'"))?;
     if let Some(trouble) = trouble {
-        // Without us, the command would have been told, and hardly have called that a success.
-        if matches!(ended, Ended::Exited(0)) {
+        // Without us, the command would have been told, and hardly have called that a success; or have died of a
+        // pipe that only we put there.
+        let is_ours = matches!(ended, Ended::Exited(0) | Ended::Signaled(libc::SIGPIPE));
+        if is_ours && trouble.stream == "stdout" {
             return Err(trouble.into());
         }
         warn(&trouble.to_string());

@@ -71,6 +71,20 @@ impl Folder {
         self.file(name, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL, PRIVATE_FILE)
     }
 
+    /// Makes the file `name`, which must not exist, with mode 0600 and `size` bytes of room, to be written over from its
+    /// beginning.
+    ///
+    /// # Errors
+    /// What the system says, for example that there is no room.
+    pub fn create_room(&self, name: &str, size: usize) -> io::Result<File> {
+        use std::io::Seek;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let mut file = self.file(name, flags, PRIVATE_FILE)?;
+        file.write_all(&vec![b' '; size])?;
+        file.rewind()?;
+        Ok(file)
+    }
+
     /// Opens the file `name` for appending, and makes it with mode 0600 where it does not exist.
     ///
     /// # Errors
@@ -160,6 +174,28 @@ impl Folder {
     /// What the system says.
     pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, component(name.as_ref())?, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Removes whatever is under `name`, with all that is in it. Nothing is followed.
+    ///
+    /// # Errors
+    /// What the system says; or that folders stand in folders more than 64 deep.
+    pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        self.remove_below(name.as_ref(), 64)
+    }
+
+    fn remove_below(&self, name: &OsStr, depth: usize) -> io::Result<()> {
+        if !self.look(name)?.is_folder {
+            return self.remove_file(name);
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(io::Error::other("folders stand too deep in it"));
+        };
+        let folder = self.open_folder(name)?;
+        for child in folder.names()? {
+            folder.remove_below(&child, depth)?;
+        }
+        self.remove_folder(name)
     }
 
     /// What is there under `name`, without following a link.
@@ -253,6 +289,12 @@ fn refused(errno: Errno) -> io::Error {
         }
         errno => errno.into(),
     }
+}
+
+/// How many names a file has.
+#[must_use]
+pub fn links(found: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(found)
 }
 
 fn seen(found: &rustix::fs::Stat) -> Seen {

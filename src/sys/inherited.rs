@@ -52,3 +52,26 @@ pub fn ignored_broken_pipes() -> bool {
 pub fn ignored_file_sizes() -> bool {
     FILE_SIZE_IGNORED.load(Ordering::Relaxed)
 }
+
+/// Whether stdout and stderr are one open file, as after `2>&1`.
+#[must_use]
+pub fn is_output_shared() -> bool {
+    if was_closed(1) || was_closed(2) {
+        return false;
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let us = std::process::id();
+        // SAFETY: the call compares two numbers of our own table and takes no pointer.
+        #[expect(unsafe_code, reason = "there is no safe way to compare open files")]
+        let compared = unsafe { libc::syscall(libc::SYS_kcmp, us, us, 0, 1, 2) };
+        if compared >= 0 {
+            return compared == 0;
+        }
+    }
+    // Where that may not be asked: two files of one name have a place each to write at, all else has none.
+    let [one, other] = [rustix::stdio::stdout(), rustix::stdio::stderr()].map(rustix::fs::fstat);
+    let (Ok(one), Ok(other)) = (one, other) else { return false };
+    let is_file = rustix::fs::FileType::from_raw_mode(one.st_mode) == rustix::fs::FileType::RegularFile;
+    !is_file && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}

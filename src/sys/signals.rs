@@ -24,8 +24,19 @@ pub const PASSED_ON: [i32; 9] = [
 pub struct Came {
     /// Its number.
     pub signal: i32,
-    /// Whether the kernel sent it, as a terminal does to its whole foreground group, and not a process.
-    pub by_kernel: bool,
+    /// Who sent it.
+    pub from: Sender,
+}
+
+/// Who sent a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// The kernel, as a terminal does to its whole foreground group.
+    Kernel,
+    /// This process.
+    Us,
+    /// Another process.
+    Other,
 }
 
 /// Signals that come to us instead of doing what they do. Those that were ignored stay ignored, so that a command
@@ -105,7 +116,12 @@ impl Signals {
     pub fn next(&self) -> io::Result<Came> {
         let mut told = [0; 2];
         (&self.came).read_exact(&mut told)?;
-        Ok(Came { signal: i32::from(told[0]), by_kernel: told[1] != 0 })
+        let from = match told[1] {
+            0 => Sender::Other,
+            1 => Sender::Us,
+            _ => Sender::Kernel,
+        };
+        Ok(Came { signal: i32::from(told[0]), from })
     }
 }
 
@@ -119,9 +135,11 @@ impl AsFd for Signals {
 fn on(signal: i32, pipe: BorrowedFd<'static>) -> io::Result<()> {
     let pipe = pipe.as_raw_fd();
     let number = u8::try_from(signal).unwrap_or_default();
+    let us = rustix::process::getpid().as_raw_nonzero().get();
     let tell = move |info: &libc::siginfo_t| {
         // Positive codes are the kernel's own (sigaction(2)).
-        let told = [number, u8::from(info.si_code > 0)];
+        let from = if info.si_code > 0 { 2 } else { u8::from(sender(info) == us) };
+        let told = [number, from];
         // SAFETY: `write` is async-signal-safe, `told` outlives it, and the descriptor is never closed.
         #[expect(unsafe_code, reason = "only what is async-signal-safe may be called here")]
         unsafe {
@@ -135,6 +153,24 @@ fn on(signal: i32, pipe: BorrowedFd<'static>) -> io::Result<()> {
         signal_hook_registry::register_sigaction(signal, tell)?;
     }
     Ok(())
+}
+
+/// The PID of the process that sent a signal.
+fn sender(info: &libc::siginfo_t) -> i32 {
+    // SAFETY: of signals that a process sends, which alone are asked about, this field is set.
+    #[expect(unsafe_code, reason = "the field is part of a C union")]
+    unsafe {
+        info.si_pid()
+    }
+}
+
+/// Sends `signal` to all that share our process group, as a terminal would. To us it comes from [`Sender::Us`].
+pub fn send_to_group(signal: i32) {
+    // SAFETY: `kill` takes no pointer.
+    #[expect(unsafe_code, reason = "rustix has no name for every signal")]
+    unsafe {
+        libc::kill(0, signal);
+    }
 }
 
 /// Whether this process ignores `signal`.

@@ -67,6 +67,29 @@ pub fn adds_returns(terminal: impl AsFd) -> bool {
     rustix::termios::tcgetattr(terminal).is_ok_and(|modes| modes.output_modes.contains(both))
 }
 
+/// The signals, SIGINT and SIGQUIT, that the terminal `theirs` makes of `typed`, which has not been written to it yet.
+pub fn signals_of(typed: &[u8], theirs: impl AsFd) -> Vec<i32> {
+    use rustix::termios::{LocalModes, SpecialCodeIndex};
+    // Few keys make signals; only when one may have been pressed is it worth to ask.
+    if !typed.iter().any(|byte| *byte < b' ' || *byte == 0x7f) {
+        return Vec::new();
+    }
+    let Ok(modes) = rustix::termios::tcgetattr(theirs) else { return Vec::new() };
+    if !modes.local_modes.contains(LocalModes::ISIG) {
+        return Vec::new();
+    }
+    let key = |code: SpecialCodeIndex| modes.special_codes[code];
+    let keys = [(key(SpecialCodeIndex::VINTR), libc::SIGINT), (key(SpecialCodeIndex::VQUIT), libc::SIGQUIT)];
+    let made = |byte: &u8| keys.iter().find(|(key, _)| key == byte && *key != 0).map(|(_, signal)| *signal);
+    typed.iter().filter_map(made).collect()
+}
+
+/// Whether this process has a terminal by which shells tell jobs apart, whatever its standard streams are.
+#[must_use]
+pub fn has_controlling() -> bool {
+    rustix::fs::open("/dev/tty", OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_ok()
+}
+
 /// How many rows and columns our terminal has.
 ///
 /// # Errors

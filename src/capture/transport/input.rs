@@ -5,6 +5,7 @@
 
 use super::pty::Screen;
 use super::relay;
+use crate::sys::{signals, terminal};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -33,7 +34,7 @@ impl Input {
         epoll::add(&waiting, rustix::stdio::stdin(), EventData::new_u64(0), edge)?;
         epoll::add(&waiting, &wake, EventData::new_u64(1), edge)?;
         let input = Self { wake, over: Arc::clone(&over) };
-        let pass_on = move || {
+        let read_on = move || {
             let mut block = vec![0; 4096];
             let mut came = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
             while !over.load(Ordering::Acquire) {
@@ -43,7 +44,7 @@ impl Input {
                 }
                 while has_input() && screen.enter() && !over.load(Ordering::Acquire) {
                     match rustix::io::read(rustix::stdio::stdin(), &mut *block) {
-                        Ok(read @ 1..) if relay::write(to.as_fd(), &block[..read]).is_ok() => {}
+                        Ok(read @ 1..) if pass_on(&block[..read], &to).is_ok() => {}
                         Err(Errno::INTR | Errno::AGAIN) => {}
                         // Our terminal or the command's is gone.
                         _ => return,
@@ -51,7 +52,7 @@ impl Input {
                 }
             }
         };
-        std::thread::Builder::new().name("input".to_owned()).spawn(pass_on)?;
+        std::thread::Builder::new().name("input".to_owned()).spawn(read_on)?;
         Ok(input)
     }
 
@@ -65,6 +66,15 @@ impl Input {
         self.over.store(true, Ordering::Release);
         self.look_again();
     }
+}
+
+/// Writes what was typed to the pseudo terminal. What a Ctrl-C or a Ctrl-\\ there does to the command, our terminal
+/// would have done to all of our job: to the script, say, that we are a command of.
+fn pass_on(typed: &[u8], to: &OwnedFd) -> Result<(), relay::Over> {
+    for signal in terminal::signals_of(typed, to) {
+        signals::send_to_group(signal);
+    }
+    relay::write(to.as_fd(), typed)
 }
 
 fn has_input() -> bool {

@@ -5,10 +5,10 @@ use super::super::record::Channel;
 use super::super::recorder::Recorder;
 use super::relay::{self, Over};
 use super::{Ended, Finished, Trouble, is_for_command, take_signals};
-use crate::sys::inherited;
 use crate::sys::process::{Signal, signal};
 use crate::sys::signals::{self, Signals};
 use crate::sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
+use crate::sys::{inherited, terminal};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
@@ -32,36 +32,55 @@ pub(super) fn run(
     started: impl FnOnce(),
 ) -> io::Result<Finished> {
     let signals = take_signals()?;
-    let (mut streams, mut ours) = (Streams::default(), Vec::new());
-    if !inherited::was_closed(1) {
-        let (from, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        let to = rustix::stdio::stdout();
-        ours.push(Stream { from, to, channel: Channel::Stdout, name: "stdout" });
-        streams.stdout = Some(theirs);
-    }
-    if !inherited::was_closed(2) {
-        let (from, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        let to = rustix::stdio::stderr();
-        ours.push(Stream { from, to, channel: Channel::Stderr, name: "stderr" });
-        streams.stderr = Some(theirs);
-    }
+    let (streams, ours) = connect()?;
     let child = match spawn::spawn(command, streams, &signals, || Ok(())) {
         Ok(child) => child,
         Err(NotStarted::Trouble(error)) => return Err(error),
         Err(error) => return Ok(Finished { ended: Ended::NotStarted(error), trouble: None }),
     };
+    let alone = leave_group();
     recorder.started(child.as_raw_nonzero().get().unsigned_abs());
     started();
     let (ended, ends) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     std::thread::scope(|scope| {
         let mut relays = Relays { streams: ours, scope, ended: ended.as_fd(), recorder, running: Vec::new() };
         signals.let_come();
-        let how = until_end(child, &signals, &mut relays);
+        let how = until_end(child, alone, &signals, &mut relays);
         // From here on there is nobody to pass a signal on to, and much may still be written.
         signals.give_back();
         drop(ends);
         Ok(Finished { ended: how?, trouble: relays.finish() })
     })
+}
+
+/// Makes the pipes: their ends for the command, and ours. Where stdout and stderr are one, they stay one, so that what
+/// is written to them keeps its order; else each is a channel of its own.
+fn connect() -> io::Result<(Streams, Vec<Stream>)> {
+    let (mut streams, mut ours) = (Streams::default(), Vec::new());
+    if !inherited::was_closed(1) {
+        let (from, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let to = rustix::stdio::stdout();
+        ours.push(Stream { from, to, channel: Channel::Stdout, name: "stdout" });
+        if inherited::is_output_shared() {
+            streams.stderr = Some(theirs.try_clone()?);
+        }
+        streams.stdout = Some(theirs);
+    }
+    if !inherited::was_closed(2) && streams.stderr.is_none() {
+        let (from, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let to = rustix::stdio::stderr();
+        ours.push(Stream { from, to, channel: Channel::Stderr, name: "stderr" });
+        streams.stderr = Some(theirs);
+    }
+    Ok((streams, ours))
+}
+
+/// Leaves the process group to the command, where there is no terminal and we do not lead it: a signal to the group,
+/// as of `timeout`, then reaches the command once and us not at all. Says whether it did. On a terminal we stay,
+/// since a shell has us stop and go on with the group.
+fn leave_group() -> bool {
+    let leads = rustix::process::getpgrp() == rustix::process::getpid();
+    !leads && !terminal::has_controlling() && rustix::process::setpgid(None, None).is_ok()
 }
 
 /// The streams: each is passed on by a thread of its own, so that one that is not read keeps no other waiting. The
@@ -89,14 +108,14 @@ impl Relays<'_, '_> {
                 Err(error) => return Err(error.into()),
             }
             let happened: Vec<PollFlags> = watched.iter().map(PollFd::revents).collect();
-            for (place, of_stream) in happened[1..].chunks(2).enumerate().rev() {
-                if of_stream.iter().any(|flags| !flags.is_empty()) {
-                    let stream = self.streams.remove(place);
-                    // Nobody can write to it any more, and nothing is in it: there is nothing to pass on.
-                    if of_stream[0] != PollFlags::HUP {
-                        self.start(stream)?;
-                    }
+            let streams = std::mem::take(&mut self.streams);
+            for (stream, happened) in streams.into_iter().zip(happened[1..].chunks(2)) {
+                if happened.iter().all(|flags| flags.is_empty()) {
+                    self.streams.push(stream);
+                } else if happened[0] != PollFlags::HUP || has_bytes(&stream.from) {
+                    self.start(stream)?;
                 }
+                // Else nobody can write to it any more, and nothing is in it: there is nothing to pass on.
             }
             if !happened[0].is_empty() {
                 return Ok(());
@@ -127,14 +146,22 @@ impl Relays<'_, '_> {
     }
 }
 
-/// Passes signals on to `child` until it ends.
-fn until_end(child: Pid, signals: &Signals, relays: &mut Relays<'_, '_>) -> io::Result<Ended> {
+/// Whether there is something in a pipe that nobody can write to any more. A poll that says so of the writers may
+/// have looked for bytes before they wrote their last.
+fn has_bytes(pipe: &OwnedFd) -> bool {
+    rustix::io::ioctl_fionread(pipe) != Ok(0)
+}
+
+/// Passes signals on to `child` until it ends. `alone` says that we share no process group with it.
+fn until_end(child: Pid, alone: bool, signals: &Signals, relays: &mut Relays<'_, '_>) -> io::Result<Ended> {
     let pid = child.as_raw_nonzero().get().unsigned_abs();
     loop {
         relays.wait(signals)?;
         let came = signals.next()?;
         if came.signal != libc::SIGCHLD {
-            if let Some(passed) = Signal::from_named_raw(came.signal).filter(|_| is_for_command(came)) {
+            if let Some(passed) =
+                Signal::from_named_raw(came.signal).filter(|_| alone || is_for_command(came))
+            {
                 signal(pid, passed);
             }
             continue;
@@ -144,6 +171,8 @@ fn until_end(child: Pid, signals: &Signals, relays: &mut Relays<'_, '_>) -> io::
             match change {
                 Change::Exited(code) => return Ok(Ended::Exited(code)),
                 Change::Signaled(signal) => return Ok(Ended::Signaled(signal)),
+                // Nobody would have us go on.
+                Change::Stopped(_) if alone => {}
                 Change::Stopped(by) => {
                     signals::stop_ourselves(by, false);
                     // Whoever has us go on means the command.

@@ -6,7 +6,7 @@ use super::input::Input;
 use super::leader::{Leader, Report};
 use super::relay::{self, BLOCK, Over};
 use super::{Ended, Finished, Trouble, take_signals};
-use crate::sys::signals::{self, Signals};
+use crate::sys::signals::{self, Sender, Signals};
 use crate::sys::spawn::{self, Change, CommandLine};
 use crate::sys::terminal::{self, Outer, Pseudo};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -149,6 +149,8 @@ fn pass_signals_on(
     let pass_on = move || {
         while let Ok(came) = signals.next() {
             match came.signal {
+                // What was typed; the command has it from its own terminal.
+                _ if came.from == Sender::Us => {}
                 libc::SIGWINCH => terminal::resize(&*ours),
                 libc::SIGCHLD => {}
                 libc::SIGCONT if goes_on.swap(false, Ordering::AcqRel) => {}

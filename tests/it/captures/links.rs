@@ -183,11 +183,9 @@ fn a_sweep_removes_what_was_planted_and_never_what_it_leads_to() {
     every(|file, kind| {
         vault.ended("s");
         outside.plant(kind, &vault.path("s").join(file));
-        let removed = sweep().removed == 1;
-        assert_eq!(removed, kind != "folder", "{file} {kind}");
-        assert_eq!(vault.path("s").exists(), !removed);
+        assert_eq!(sweep().removed, 1, "{file} {kind}");
+        assert!(!vault.path("s").exists());
         outside.is_as_it_was(&format!("sweeping {file} {kind}"));
-        let _left = std::fs::remove_dir_all(vault.path("s"));
     });
     for kind in ["link to a folder", "dangling", "pipe", "file"] {
         outside.plant(kind, &vault.path("s"));

@@ -37,6 +37,11 @@ impl Vault {
     }
 }
 
+/// How many sessions a sweep looked at, and how many it removed.
+fn counts(swept: Swept) -> (usize, usize) {
+    (swept.checked, swept.removed)
+}
+
 fn after(seconds: i64) -> Timestamp {
     clock::now() + SignedDuration::from_secs(seconds)
 }
@@ -83,7 +88,7 @@ fn what_is_written_is_never_removed_whatever_its_files_say() {
     std::fs::write(vault.path("torn/meta.json"), "{").unwrap();
     let ageless = vault.begin("no lock");
     std::fs::remove_file(vault.path("no lock/append.lock")).unwrap();
-    assert_eq!(vault.sweep(after(1000 * DAY)), Swept { checked: 4, removed: 0 });
+    assert_eq!(counts(vault.sweep(after(1000 * DAY))), (4, 0));
     for id in ["starting", "running", "torn", "no lock"] {
         assert_eq!(vault.said(id), pair("skipped", "active_session"), "{id}");
     }
@@ -91,7 +96,7 @@ fn what_is_written_is_never_removed_whatever_its_files_say() {
     for writer in [starting, running, torn, ageless] {
         writer.finish(&End::Exited(0), None, clock::now()).unwrap();
     }
-    assert_eq!(vault.sweep(after(1000 * DAY)), Swept { checked: 4, removed: 4 });
+    assert_eq!(counts(vault.sweep(after(1000 * DAY))), (4, 4));
 }
 
 #[test]
@@ -110,9 +115,9 @@ fn an_orphan_is_kept_for_a_day_after_the_newest_change_in_it() {
     touch(&vault.path("young file/output.bin"), at(1000));
     touch(&vault.path("young folder"), at(1000));
     let now = |seconds: i64| Timestamp::from_second(1_000_000_000 + DAY + seconds).unwrap();
-    assert_eq!(vault.sweep(now(-1)), Swept { checked: 3, removed: 0 });
+    assert_eq!(counts(vault.sweep(now(-1))), (3, 0));
     assert_eq!(vault.said("old"), pair("skipped", "unreadable_not_expired"));
-    assert_eq!(vault.sweep(now(0)), Swept { checked: 3, removed: 1 });
+    assert_eq!(counts(vault.sweep(now(0))), (3, 1));
     assert_eq!(vault.said("old"), pair("removed", "unreadable_expired"));
     assert_eq!(vault.sweep(now(999)).removed, 0);
     assert_eq!(vault.sweep(now(1000)).removed, 2);
@@ -143,22 +148,36 @@ fn a_removal_that_was_cut_short_is_completed_by_the_next_sweep() {
             std::fs::remove_file(vault.path(&id).join(file)).unwrap();
         }
     }
-    assert_eq!(vault.sweep(after(DAY)), Swept { checked: 4, removed: 4 });
+    assert_eq!(counts(vault.sweep(after(DAY))), (4, 4));
     assert_eq!(std::fs::read_dir(vault.path("")).unwrap().count(), 0);
 }
 
 #[test]
-fn a_folder_in_a_session_is_left_alone_and_told_of() {
+fn a_session_is_removed_with_all_that_stands_in_it_and_nothing_it_leads_to() {
     let vault = Vault::new();
     vault.ended("s");
-    std::fs::create_dir(vault.path("s/folder")).unwrap();
-    std::fs::write(vault.path("s/folder/mine"), "mine").unwrap();
+    let outside = vault.env.root().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("mine"), "mine").unwrap();
+    std::fs::create_dir_all(vault.path("s/folder/deeper")).unwrap();
+    symlink(&outside, vault.path("s/folder/deeper/link")).unwrap();
+    assert_eq!(counts(vault.sweep(after(DAY))), (1, 1));
+    assert_eq!(vault.said("s"), pair("removed", "expired"));
+    assert_eq!(std::fs::read(outside.join("mine")).unwrap(), b"mine");
+}
+
+#[test]
+fn what_cannot_be_removed_is_told_of_and_tried_again() {
+    let vault = Vault::new();
+    vault.ended("s");
+    // Nobody makes folders as deep as this; going down without an end would be worse than leaving them.
+    let deep: std::path::PathBuf = std::iter::repeat_n("d", 80).collect();
+    std::fs::create_dir_all(vault.path("s").join(deep)).unwrap();
     for _ in 0..2 {
-        assert_eq!(vault.sweep(after(DAY)), Swept { checked: 1, removed: 0 });
+        assert_eq!(counts(vault.sweep(after(DAY))), (1, 0));
         assert_eq!(vault.said("s"), pair("error", "remove_error"));
     }
-    assert_eq!(std::fs::read(vault.path("s/folder/mine")).unwrap(), b"mine");
-    std::fs::remove_dir_all(vault.path("s/folder")).unwrap();
+    std::fs::remove_dir_all(vault.path("s/d")).unwrap();
     assert_eq!(vault.sweep(after(DAY)).removed, 1);
 }
 
@@ -172,7 +191,7 @@ fn names_that_are_no_text_and_things_that_are_no_sessions_stop_no_sweep() {
     symlink(vault.env.root(), vault.path("link")).unwrap();
     vault.ended("s");
     assert_eq!(vault.store.list().unwrap().len(), 1);
-    assert_eq!(vault.sweep(after(2 * DAY)), Swept { checked: 3, removed: 3 });
+    assert_eq!(counts(vault.sweep(after(2 * DAY))), (3, 3));
     assert_eq!(vault.said("not \u{fffd} utf-8"), pair("removed", "unreadable_expired"));
     assert_eq!(vault.env.names(&vault.path("")), "file\nlink");
 }
