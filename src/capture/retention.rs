@@ -182,6 +182,9 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
             _ => {}
         }
     }
+    // A Windows of some age has a name stay for as long as what had it is open.
+    #[cfg(windows)]
+    drop((_lock, folder));
     store.sessions().remove_folder(name)?;
     Ok(true)
 }
