@@ -244,7 +244,7 @@ impl Unsynced {
 
 /// Brings the file `name` to the disk. What somebody has put in its place meanwhile is not ours to bring there.
 fn sync(folder: &Folder, name: &str) -> io::Result<()> {
-    folder.open_file(name).map_or(Ok(()), |file| file.sync_all())
+    folder.open_to_sync(name).map_or(Ok(()), |file| file.sync_all())
 }
 
 fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bool) -> io::Result<()> {

@@ -31,6 +31,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
     };
     let command = CommandLine::new(&args.command).context("cannot run that command")?;
     // A limit on the size of files is one more way in which a store can fail.
+    #[cfg(unix)]
     signals::ignore(libc::SIGXFSZ);
     let mode = transport::mode();
     let new = NewSession {

@@ -63,6 +63,14 @@ impl Folder {
         self.file(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())
     }
 
+    /// Opens the file `name` to bring what was written to it to the disk.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`].
+    pub fn open_to_sync(&self, name: &str) -> io::Result<File> {
+        self.open_file(name)
+    }
+
     /// Makes the file `name`, which must not exist, for appending, with mode 0600.
     ///
     /// # Errors

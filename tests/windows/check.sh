@@ -43,7 +43,6 @@ export LD_LIBRARY_PATH="$folder/root/usr/lib/$(uname -m)-linux-gnu"
 export RUSTC_BOOTSTRAP=1
 export CARGO_TARGET_DIR="$folder/target"
 
-tests=capture
 linker=$(command -v x86_64-w64-mingw32-gcc || true)
 wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null || true)
 
@@ -60,4 +59,12 @@ export WINEPREFIX="$folder/wine" WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
 export WINEPATH="Z:$folder/dll"
 mkdir -p "$folder/dll"
 "$linker" -shared -o "$folder/dll/bcryptprimitives.dll" tests/windows/bcryptprimitives.c -ladvapi32
-cargo test --locked --lib --target $triple -Zbuild-std=std,panic_unwind,panic_abort,test -- $tests "$@"
+std=std,panic_unwind,panic_abort,test
+# wine 8 says of a file that is not locked what Windows does not say, by which std's unlock fails after it unlocked.
+wrong=looking_keeps_nobody_from_taking
+cargo test --locked --lib --target $triple -Zbuild-std=$std -- capture:: sys:: --skip conpty --skip $wrong
+# What is in a pseudo console needs a console around it.
+if command -v script >/dev/null; then
+    script --quiet --return --command "cargo test --locked --lib --target $triple -Zbuild-std=$std -- conpty" /dev/null \
+        </dev/null
+fi

@@ -7,12 +7,13 @@
 
 #[path = "folder/name.rs"]
 mod name;
+#[path = "folder/names.rs"]
+mod names;
 
 use name::{LONGEST, component};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::windows::ffi::OsStringExt;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::os::windows::io::{AsRawHandle, FromRawHandle};
 use std::path::{Path, PathBuf};
@@ -24,17 +25,16 @@ use windows_sys::Wdk::Storage::FileSystem::{
     NtSetInformationFile,
 };
 use windows_sys::Win32::Foundation::{
-    ERROR_NO_MORE_FILES, ERROR_NO_SYSTEM_RESOURCES, ERROR_TOO_MANY_OPEN_FILES, HANDLE, NTSTATUS,
-    OBJ_CASE_INSENSITIVE, RtlNtStatusToDosError, UNICODE_STRING,
+    ERROR_NO_SYSTEM_RESOURCES, ERROR_TOO_MANY_OPEN_FILES, HANDLE, NTSTATUS, OBJ_CASE_INSENSITIVE,
+    RtlNtStatusToDosError, UNICODE_STRING,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_REPARSE_POINT,
-    FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, FILE_DISPOSITION_INFO,
-    FILE_DISPOSITION_INFO_EX, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ, FILE_GENERIC_WRITE,
-    FILE_ID_BOTH_DIR_INFO, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE, FILE_SHARE_READ,
+    BY_HANDLE_FILE_INFORMATION, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL,
+    FILE_ATTRIBUTE_REPARSE_POINT, FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_POSIX_SEMANTICS,
+    FILE_DISPOSITION_INFO, FILE_DISPOSITION_INFO_EX, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ,
+    FILE_GENERIC_WRITE, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE, FILE_SHARE_READ,
     FILE_SHARE_WRITE, FILE_TRAVERSE, FILE_WRITE_DATA, FileDispositionInfo, FileDispositionInfoEx,
-    FileIdBothDirectoryInfo, FileIdBothDirectoryRestartInfo, GetFileInformationByHandleEx, SYNCHRONIZE,
-    SetFileInformationByHandle,
+    GetFileInformationByHandle, SYNCHRONIZE, SetFileInformationByHandle,
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
@@ -109,12 +109,20 @@ impl Folder {
         self.file(name, FILE_GENERIC_READ, FILE_OPEN)
     }
 
-    /// Makes the file `name`, which must not exist, for appending.
+    /// Opens the file `name` to bring what was written to it to the disk, for which one must be allowed to write it.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`].
+    pub fn open_to_sync(&self, name: &str) -> io::Result<File> {
+        self.file(name, FILE_GENERIC_WRITE, FILE_OPEN)
+    }
+
+    /// Makes the file `name`, which must not exist, for writing from its beginning to its end.
     ///
     /// # Errors
     /// What the system says, for example that there is something of that name.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
-        self.file(name, APPEND, FILE_CREATE)
+        self.file(name, FILE_GENERIC_WRITE, FILE_CREATE)
     }
 
     /// Opens the file `name` for appending, and makes it where it does not exist.
@@ -295,6 +303,18 @@ impl Folder {
         seen(&self.beneath(name.as_ref(), FILE_READ_ATTRIBUTES | SYNCHRONIZE, FILE_OPEN, 0)?)
     }
 
+    /// Whether `name` stands for this very `file`, and not for another or for nothing by now.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn is_named(&self, name: &str, file: &File) -> io::Result<bool> {
+        match self.beneath(OsStr::new(name), FILE_READ_ATTRIBUTES | SYNCHRONIZE, FILE_OPEN, 0) {
+            Ok(named) => Ok(number(&named)? == number(file)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// What this folder itself is.
     ///
     /// # Errors
@@ -308,30 +328,7 @@ impl Folder {
     /// # Errors
     /// What the system says.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
-        // Of u64, since the entries in it are aligned to that.
-        let mut buffer = vec![0_u64; 8192];
-        let mut names = Vec::new();
-        let mut class = FileIdBothDirectoryRestartInfo;
-        loop {
-            let size = size_of_val(&*buffer) as u32;
-            // SAFETY: the buffer is valid for writes and as long as is said.
-            #[expect(unsafe_code, reason = "a folder is listed by its handle")]
-            let filled = unsafe {
-                GetFileInformationByHandleEx(
-                    self.handle.as_raw_handle(),
-                    class,
-                    buffer.as_mut_ptr().cast(),
-                    size,
-                )
-            };
-            if filled == 0 {
-                let error = io::Error::last_os_error();
-                let is_end = error.raw_os_error() == i32::try_from(ERROR_NO_MORE_FILES).ok();
-                return if is_end { Ok(names) } else { Err(error) };
-            }
-            class = FileIdBothDirectoryInfo;
-            entries(&buffer, &mut names);
-        }
+        names::names(&self.handle)
     }
 
     /// A path that names this folder, as long as nothing above it is moved.
@@ -341,26 +338,16 @@ impl Folder {
     }
 }
 
-/// The names in a listing, as the system wrote it: each entry says how far it is to the next.
-fn entries(buffer: &[u64], names: &mut Vec<OsString>) {
-    let mut at = 0;
-    loop {
-        // SAFETY: the system puts whole entries into the buffer, each aligned to 8 and followed by its name.
-        #[expect(unsafe_code, reason = "the entries are of different lengths")]
-        let (next, name) = unsafe {
-            let entry = buffer.as_ptr().cast::<u8>().add(at).cast::<FILE_ID_BOTH_DIR_INFO>();
-            let length = (*entry).FileNameLength as usize / 2;
-            let name = std::slice::from_raw_parts((&raw const (*entry).FileName).cast::<u16>(), length);
-            ((*entry).NextEntryOffset as usize, OsString::from_wide(name))
-        };
-        if name != "." && name != ".." {
-            names.push(name);
-        }
-        if next == 0 {
-            return;
-        }
-        at += next;
+/// By which a file is told apart from every other that is open.
+fn number(file: &File) -> io::Result<(u32, u32, u32)> {
+    let mut info = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is borrowed, and `info` is valid for writes.
+    #[expect(unsafe_code, reason = "std tells a file's number only in nightly")]
+    let done = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut info) };
+    if done == 0 {
+        return Err(io::Error::last_os_error());
     }
+    Ok((info.dwVolumeSerialNumber, info.nFileIndexHigh, info.nFileIndexLow))
 }
 
 /// Whether `error` says that no more can be open at once, by us or by all.

@@ -7,13 +7,13 @@ use std::ffi::{CStr, c_void};
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
 use std::sync::{Mutex, PoisonError};
-use windows_sys::Win32::Foundation::{FARPROC, HANDLE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{FARPROC, HANDLE};
 use windows_sys::Win32::System::Console::{COORD, HPCON, PSEUDOCONSOLE_INHERIT_CURSOR};
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Threading::{
     CreateProcessW, DeleteProcThreadAttributeList, EXTENDED_STARTUPINFO_PRESENT, GetExitCodeProcess,
     InitializeProcThreadAttributeList, PROC_THREAD_ATTRIBUTE_PSEUDOCONSOLE, PROCESS_INFORMATION,
-    STARTF_USESTDHANDLES, STARTUPINFOEXW, TerminateProcess, UpdateProcThreadAttribute,
+    STARTUPINFOEXW, TerminateProcess, UpdateProcThreadAttribute,
 };
 use windows_sys::core::HRESULT;
 
@@ -117,7 +117,8 @@ impl Pseudo {
         }
     }
 
-    /// Starts `command` in it.
+    /// Starts `command` in it. Our own streams must be a console: what is none, the command would get in place of its
+    /// console's.
     ///
     /// # Errors
     /// [`NotStarted`].
@@ -129,11 +130,6 @@ impl Pseudo {
         let mut attributes = Attributes::new(console).map_err(NotStarted::Trouble)?;
         let mut start = STARTUPINFOEXW { lpAttributeList: attributes.pointer(), ..Default::default() };
         start.StartupInfo.cb = size_of::<STARTUPINFOEXW>() as u32;
-        // Else it would get our own streams where they are no console, and not its console's.
-        start.StartupInfo.dwFlags = STARTF_USESTDHANDLES;
-        start.StartupInfo.hStdInput = INVALID_HANDLE_VALUE;
-        start.StartupInfo.hStdOutput = INVALID_HANDLE_VALUE;
-        start.StartupInfo.hStdError = INVALID_HANDLE_VALUE;
         let mut started = PROCESS_INFORMATION::default();
         // SAFETY: both texts end in zero, the line may be written to, and everything outlives the call. The two
         // handles are ours alone, and their owners close them.

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// The pseudo console writes what it has a few times a frame. When the command is over and nothing has come for this
 /// long, it is closed;
-const STALL: Duration = Duration::from_millis(50);
+const STALL: Duration = Duration::from_millis(100);
 /// or when somebody whom the command left behind has written for this long.
 const DRAIN: Duration = Duration::from_secs(1);
 /// What a closed pseudo console still has to say, it says within this time of silence.

@@ -79,3 +79,51 @@ fn start(command: &CommandLine, stdout: Stdio, stderr: Stdio) -> Result<Child, N
     child.args(command.arguments()).stdin(Stdio::inherit()).stdout(stdout).stderr(stderr);
     child.spawn().map_err(NotStarted::Command)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::log::Log;
+    use super::super::super::record::TransportMode;
+    use super::super::super::store::{NewSession, Store};
+    use super::super::super::writer::End;
+    use super::*;
+    use crate::sys::clock;
+    use std::time::Duration;
+
+    #[test]
+    fn both_streams_are_kept_apart_and_the_code_is_the_commands() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::open(root.path()).unwrap();
+        let words = ["cmd", "/c", "echo out& echo err>&2& exit 3"].map(std::ffi::OsString::from);
+        let new = NewSession {
+            id: None,
+            command: Vec::new(),
+            working_directory: String::new(),
+            retention: Duration::from_secs(60),
+            transport: TransportMode::Pipe,
+            tty_attached: false,
+        };
+        let writer = store.create(new, clock::now()).unwrap();
+        let id = writer.id().to_string();
+        let recorder = Recorder::new(writer, Log::open(root.path()));
+        let mut started = false;
+        let finished = run(&CommandLine::new(&words).unwrap(), &recorder, || started = true).unwrap();
+        assert!(matches!(finished.ended, Ended::Exited(3)) && started, "{finished:?}");
+        recorder.finish(&End::Exited(3)).unwrap();
+        let page = store.session(&id).unwrap().read(0, 1000, clock::now()).unwrap();
+        let of = |channel| {
+            let chunks = page.chunks().filter(|(stretch, _)| stretch.channel == channel);
+            chunks.flat_map(|(_, bytes)| bytes.to_vec()).collect::<Vec<u8>>()
+        };
+        assert_eq!(of(Channel::Stdout), b"out\r\n");
+        assert_eq!(of(Channel::Stderr), b"err\r\n");
+        assert!(page.eof);
+    }
+
+    #[test]
+    fn what_is_no_program_is_not_started() {
+        let command = CommandLine::new(&["no-such-program".into()]).unwrap();
+        let finished = run(&command, &Recorder::none(), || {}).unwrap();
+        assert!(matches!(finished.ended, Ended::NotStarted(NotStarted::Command(_))), "{finished:?}");
+    }
+}

@@ -16,7 +16,7 @@ fn a_file_is_replaced_whole_also_while_it_is_read_and_leaves_nothing_beside_it()
 fn what_is_appended_goes_to_the_end_whoever_else_writes() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::open(place.path()).unwrap();
-    let mut one = folder.create_file("log").unwrap();
+    let mut one = folder.append_file("log").unwrap();
     let mut other = folder.append_file("log").unwrap();
     one.write_all(b"a").unwrap();
     other.write_all(b"b").unwrap();
@@ -67,8 +67,8 @@ fn links_lead_nowhere() {
     std::fs::write(outside.path().join("secret"), "secret").unwrap();
     let linked = std::os::windows::fs::symlink_file(outside.path().join("secret"), place.path().join("link"))
         .and_then(|()| std::os::windows::fs::symlink_dir(outside.path(), place.path().join("folder")));
-    // Windows lets only some users make links, and an old wine nobody.
-    if linked.is_err() {
+    // Windows lets only some users make links, and an old wine only says that it made one.
+    if linked.is_err() || !place.path().join("link").is_symlink() {
         return;
     }
     let folder = Folder::open(place.path()).unwrap();
