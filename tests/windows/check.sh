@@ -42,11 +42,12 @@ export LD_LIBRARY_PATH="$folder/root/usr/lib/$(uname -m)-linux-gnu"
 # The standard library is built from source, which is not stable; nothing of the crate needs that.
 export RUSTC_BOOTSTRAP=1
 export CARGO_TARGET_DIR="$folder/target"
+std=std,panic_unwind,panic_abort,test
 
 linker=$(command -v x86_64-w64-mingw32-gcc || true)
 wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null || true)
 
-cargo check --locked --lib --bin murmur --target $triple -Zbuild-std=std,panic_abort
+cargo check --locked --lib --bin murmur --target $triple -Zbuild-std=$std
 echo "the crate type-checks for $triple"
 
 if [ -z "$linker" ] || [ -z "$wine" ]; then
@@ -59,7 +60,6 @@ export WINEPREFIX="$folder/wine" WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
 export WINEPATH="Z:$folder/dll"
 mkdir -p "$folder/dll"
 "$linker" -shared -o "$folder/dll/bcryptprimitives.dll" tests/windows/bcryptprimitives.c -ladvapi32
-std=std,panic_unwind,panic_abort,test
 # wine 8 says of a file that is not locked what Windows does not say, by which std's unlock fails after it unlocked.
 wrong=looking_keeps_nobody_from_taking
 cargo test --locked --lib --target $triple -Zbuild-std=$std -- capture:: sys:: --skip conpty --skip $wrong
