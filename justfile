@@ -36,6 +36,10 @@ soak ROUNDS="200":
 fuzz CASES="100000":
     PROPTEST_CASES={{CASES}} cargo test --locked --release --test it fuzz
 
+# type-check for Windows with Debian's compiler, and run the captures' tests under wine where there is one
+check-windows:
+    tests/windows/check.sh
+
 # known vulnerabilities in the dependencies; fetches the advisory database, so not part of check
 advisories:
     cargo deny check advisories

@@ -1,29 +1,48 @@
 //! The command line: one small file a command. Arguments are parsed here and known nowhere below.
 
+#[cfg(unix)]
 mod args;
+#[cfg(unix)]
 mod beat;
 mod captures;
+#[cfg(unix)]
 mod demo;
+mod derun;
+#[cfg(unix)]
 mod host;
+#[cfg(unix)]
 mod init;
+#[cfg(unix)]
 mod log;
 mod mcp;
+#[cfg(unix)]
 mod place;
+#[cfg(unix)]
 mod record;
 mod run;
+#[cfg(unix)]
 mod schema;
+#[cfg(unix)]
 mod screen;
 mod sessions;
 mod show;
+mod span;
+#[cfg(unix)]
 mod start;
+#[cfg(unix)]
 mod status;
+#[cfg(unix)]
 mod stop;
 mod style;
+#[cfg(unix)]
 mod verbose;
+#[cfg(unix)]
 mod workspaces;
 
-use args::{Args, Command, Derun, DerunCommand};
+#[cfg(unix)]
+use args::{Args, Command};
 use clap::Parser;
+use derun::{Derun, DerunCommand};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -36,19 +55,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.is_empty() {
         args.push("murmur".into());
     }
-    // Packages link the binary under other names; a link called `claude` is the demo's agent.
-    let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
-    let outcome = if name == "claude" {
-        return demo::replay();
-    } else if name == "derun" {
-        Derun::try_parse_from(args).map(|args| match args.command {
-            DerunCommand::Run(args) => run::run(&args),
-            DerunCommand::Mcp(args) => mcp::run(&args),
-        })
-    } else {
-        Args::try_parse_from(args).map(dispatch)
-    };
-    let outcome = match outcome {
+    let outcome = match parsed(args) {
         Ok(outcome) => outcome,
         Err(error) => {
             let _closed = error.print();
@@ -65,6 +72,38 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Runs the command that `args` name, or says why they name none.
+#[cfg(unix)]
+fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> {
+    // Packages link the binary under other names; a link called `claude` is the demo's agent.
+    let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
+    if name == "claude" {
+        Ok(Ok(demo::replay()))
+    } else if name == "derun" {
+        Derun::try_parse_from(args).map(dispatch_derun)
+    } else {
+        Args::try_parse_from(args).map(dispatch)
+    }
+}
+
+/// The same where there is only derun, whatever the binary is called.
+#[cfg(windows)]
+fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> {
+    Derun::try_parse_from(args).map(dispatch_derun)
+}
+
+fn dispatch_derun(args: Derun) -> anyhow::Result<ExitCode> {
+    match args.command {
+        DerunCommand::Run(args) => run::run(&args),
+        DerunCommand::Mcp(args) => mcp::run(&args),
+        #[cfg(windows)]
+        DerunCommand::Sessions(args) => sessions::run(&args),
+        #[cfg(windows)]
+        DerunCommand::Show(args) => show::run(&args),
+    }
+}
+
+#[cfg(unix)]
 fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     let place = place::Place::new(args.data_dir);
     match args.command {

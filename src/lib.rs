@@ -25,17 +25,28 @@
 //! - `beat`: one beat from prompt to journal line
 //! - `daemon`: the event loop (state × event → state + effects), the socket, the single instance
 //! - `cli`: one small file a command: parse, call, print
+//!
+//! On Windows there are only the captures, under derun's command line (docs/windows.md).
 
+#[cfg(unix)]
 pub mod agent;
+#[cfg(unix)]
 pub mod beat;
 pub mod capture;
 pub mod cli;
+#[cfg(unix)]
 pub mod config;
+#[cfg(unix)]
 pub mod daemon;
+#[cfg(unix)]
 pub mod journal;
 pub mod mcp;
+#[cfg(unix)]
 pub mod outcome;
+#[cfg(unix)]
 pub mod permit;
+#[cfg(unix)]
 pub mod replay;
+#[cfg(unix)]
 pub mod schedule;
 pub mod sys;

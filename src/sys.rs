@@ -1,24 +1,57 @@
 //! The operating system, behind functions that name what murmur wants of it.
 //!
 //! The only module with unsafe code and the only one that reads the clock. It knows nothing of heartbeats.
+//!
+//! On Windows there is what the captures need: modules of the same name and interface, in `sys/windows`, and there
+//! as well what Unix has no like of.
 
+#[cfg(unix)]
 pub mod alarm;
+#[cfg_attr(windows, path = "sys/windows/atomic.rs")]
 pub mod atomic;
 pub mod clock;
+#[cfg(windows)]
+#[path = "sys/windows/control.rs"]
+pub mod control;
 #[cfg(target_os = "linux")]
 mod descriptor;
+#[cfg(windows)]
+#[path = "sys/windows/event.rs"]
+pub mod event;
+pub mod exit;
+#[cfg(unix)]
 pub mod fifo;
+pub mod file;
+#[cfg_attr(windows, path = "sys/windows/folder.rs")]
 pub mod folder;
 pub mod identity;
+#[cfg(unix)]
 pub mod inherited;
 pub mod lock;
+#[cfg(unix)]
 pub mod memory;
+#[cfg(unix)]
 pub mod paths;
+#[cfg(unix)]
 pub mod pause;
+#[cfg(windows)]
+#[path = "sys/windows/pipe.rs"]
+pub mod pipe;
+#[cfg(unix)]
 pub mod process;
+#[cfg(windows)]
+#[path = "sys/windows/pseudo.rs"]
+pub mod pseudo;
 pub mod random;
+#[cfg(unix)]
 pub mod signals;
+#[cfg(unix)]
 pub mod socket;
+#[cfg_attr(windows, path = "sys/windows/spawn.rs")]
 pub mod spawn;
+#[cfg_attr(windows, path = "sys/windows/terminal.rs")]
 pub mod terminal;
 pub mod watch;
+#[cfg(windows)]
+#[path = "sys/windows/words.rs"]
+mod words;

@@ -2,9 +2,9 @@
 //! so half of what is left can be passed over with each look.
 
 use super::record::Stretch;
+use crate::sys::file;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// What is read at once. A line has about 100 bytes.
 const BLOCK: usize = 4096;
@@ -61,7 +61,7 @@ pub(super) fn count(index: &File) -> io::Result<u64> {
     let mut block = vec![0; 64 * 1024];
     let (mut at, mut lines) = (0, 0);
     loop {
-        let read = index.read_at(&mut block, at)?;
+        let read = file::read_at(index, &mut block, at)?;
         if read == 0 {
             return Ok(lines);
         }
@@ -83,7 +83,7 @@ fn search(index: &File, length: u64, wanted: u64) -> io::Result<u64> {
     let mut block = [0; BLOCK];
     while high - low > BLOCK as u64 {
         let middle = low + (high - low) / 2;
-        let read = index.read_at(&mut block[..512], middle)?;
+        let read = file::read_at(index, &mut block[..512], middle)?;
         match line_after_break(&block[..read]) {
             Some((skipped, stretch)) if stretch.offset <= wanted && middle + (skipped as u64) < high => {
                 low = middle + skipped as u64;
@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
             let kept = self.block.len();
             let room = usize::try_from(self.length - self.at).unwrap_or(BLOCK).min(BLOCK);
             self.block.resize(kept + room, 0);
-            let read = self.index.read_at(&mut self.block[kept..], self.at)?;
+            let read = file::read_at(self.index, &mut self.block[kept..], self.at)?;
             self.block.truncate(kept + read);
             self.at += read as u64;
             if read == 0 {

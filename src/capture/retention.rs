@@ -222,14 +222,36 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
     }
     let last = [file::FINAL, file::META, file::LOCK];
     for child in folder.names()?.iter().filter(|child| !last.iter().any(|last| child == last)) {
-        folder.remove_all(child)?;
+        remove_all(&folder, child, DEEPEST)?;
     }
     for child in last {
-        match folder.remove_all(child) {
+        match remove_all(&folder, OsStr::new(child), DEEPEST) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
+    // A Windows of some age has a name stay for as long as what had it is open.
+    #[cfg(windows)]
+    drop((_lock, folder));
     store.sessions().remove_folder(name)?;
     Ok(true)
+}
+
+/// Folders in a session are removed if they stand no deeper in each other than this.
+const DEEPEST: usize = 64;
+
+/// Removes whatever is under `name`, with all that is in it. Nothing is followed.
+fn remove_all(folder: &Folder, name: &OsStr, deepest: usize) -> io::Result<()> {
+    if !folder.look(name)?.is_folder {
+        return folder.remove_file(name);
+    }
+    let Some(deepest) = deepest.checked_sub(1) else {
+        return Err(io::Error::other("folders stand too deep in it"));
+    };
+    let inner = folder.open_folder(name)?;
+    for child in inner.names()? {
+        remove_all(&inner, &child, deepest)?;
+    }
+    drop(inner);
+    folder.remove_folder(name)
 }

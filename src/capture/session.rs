@@ -7,16 +7,20 @@ use super::index;
 use super::record::{Final, Meta, State, Stretch, file};
 use super::store::StoreError;
 use crate::sys::folder::Folder;
-use crate::sys::lock;
+use crate::sys::identity::{Ending, Identity};
 use crate::sys::watch::{Place, Watch};
+use crate::sys::{file as read, lock};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 /// The largest meta.json or final.json that is read.
 const MAX_RECORD: u64 = 16 * 1024 * 1024;
+
+/// Where the system does not tell of changes, they are looked for this often.
+const TICK: Duration = Duration::from_millis(100);
 
 /// A session, opened to be read.
 #[derive(Debug)]
@@ -133,7 +137,7 @@ impl Session {
     fn has_owner(&self) -> bool {
         let is_locked =
             || self.folder.open_file(file::LOCK).is_ok_and(|file| lock::is_held(&file).unwrap_or(false));
-        self.meta.owner.as_ref().is_some_and(crate::sys::identity::Identity::is_alive) || is_locked()
+        self.meta.owner.as_ref().is_some_and(Identity::is_alive) || is_locked()
     }
 
     /// When a file of it was last changed.
@@ -196,7 +200,7 @@ impl Session {
         }
         let wanted = usize::try_from(end - cursor).unwrap_or(usize::MAX).min(most);
         let mut bytes = vec![0; wanted];
-        output.read_exact_at(&mut bytes, cursor).map_err(self.failed(file::OUTPUT))?;
+        read::read_exact_at(&output, &mut bytes, cursor).map_err(self.failed(file::OUTPUT))?;
         let to = cursor + wanted as u64;
         let stretches = match wanted {
             0 => Vec::new(),
@@ -214,15 +218,20 @@ impl Session {
     pub fn follow(&self) -> io::Result<Following> {
         let place = Place::new(&self.folder.path(), &[file::OUTPUT, file::FINAL]).and_writes();
         let owner = self.meta.owner.clone();
-        Ok(Following { watch: Watch::new([&place])?, owner: owner.and_then(|owner| owner.watch()) })
+        let watch = match Watch::new([&place]) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
+            watch => Some(watch?),
+        };
+        Ok(Following { watch, owner: owner.and_then(|owner| owner.watch()) })
     }
 }
 
 /// See [`Session::follow`].
 #[derive(Debug)]
 pub struct Following {
-    watch: Watch,
-    owner: Option<crate::sys::identity::Ending>,
+    /// `None` where the system does not tell: then it is looked every [`TICK`].
+    watch: Option<Watch>,
+    owner: Option<Ending>,
 }
 
 impl Following {
@@ -231,9 +240,18 @@ impl Following {
     /// # Errors
     /// What the system says.
     pub async fn changed(&mut self) -> io::Result<()> {
-        let Some(owner) = &self.owner else { return self.watch.changed().await };
+        let changed = async {
+            match &mut self.watch {
+                Some(watch) => watch.changed().await,
+                None => {
+                    tokio::time::sleep(TICK).await;
+                    Ok(())
+                }
+            }
+        };
+        let Some(owner) = &self.owner else { return changed.await };
         let dead = tokio::select! {
-            changed = self.watch.changed() => return changed,
+            changed = changed => return changed,
             dead = owner.ended() => dead,
         };
         // It dies once.

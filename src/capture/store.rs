@@ -1,6 +1,7 @@
 //! All sessions: `<state root>/sessions/<id>/`. Makes new ones, opens those that are there.
 //!
-//! The state root is `$DERUN_STATE_ROOT`, else `$XDG_STATE_HOME/derun`, else `~/.local/state/derun` (spec 4).
+//! The state root is `$DERUN_STATE_ROOT`, else `$XDG_STATE_HOME/derun`, else `~/.local/state/derun`, and on Windows
+//! `%LOCALAPPDATA%\derun\state` (spec 4).
 
 use super::id::{IdError, SessionId};
 use super::record::{LAYOUT, Meta, SCHEMA_VERSION, TransportMode, file};
@@ -29,7 +30,11 @@ const FOLDER: &str = "its folder";
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No variable says where it is.
-    #[error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set; set one")]
+    #[cfg_attr(
+        unix,
+        error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set; set one")
+    )]
+    #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set; set one"))]
     Homeless,
     /// It cannot be made or read.
     #[error("cannot use the state folder {}: {source}; choose another with DERUN_STATE_ROOT", .path.display())]
@@ -97,6 +102,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Homeless`].
+    #[cfg(unix)]
     pub fn find(
         derun_state_root: Option<&OsStr>,
         xdg_state_home: Option<&OsStr>,
@@ -108,6 +114,21 @@ impl Store {
         set(derun_state_root)
             .or(state)
             .or_else(|| set(home).map(|home| home.join(".local/state/derun")))
+            .ok_or(StoreError::Homeless)
+    }
+
+    /// The state root that these variables name, in this order; an empty one counts as unset.
+    ///
+    /// # Errors
+    /// [`StoreError::Homeless`].
+    #[cfg(windows)]
+    pub fn find(
+        derun_state_root: Option<&OsStr>,
+        local_app_data: Option<&OsStr>,
+    ) -> Result<PathBuf, StoreError> {
+        let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+        set(derun_state_root)
+            .or_else(|| set(local_app_data).map(|data| data.join("derun").join("state")))
             .ok_or(StoreError::Homeless)
     }
 

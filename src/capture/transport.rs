@@ -1,13 +1,22 @@
 //! How a command's output reaches the terminal and the recorder: through pipes, or through a pseudo terminal.
 
+#[cfg(windows)]
+#[path = "transport/windows/conpty.rs"]
+mod conpty;
+#[cfg(unix)]
 mod input;
+#[cfg(unix)]
 mod leader;
+#[cfg_attr(windows, path = "transport/windows/pipe.rs")]
 mod pipe;
+#[cfg(unix)]
 mod pty;
+#[cfg_attr(windows, path = "transport/windows/relay.rs")]
 mod relay;
 
 use super::record::TransportMode;
 use super::recorder::Recorder;
+#[cfg(unix)]
 use crate::sys::signals::{self, Sender, Signals};
 use crate::sys::spawn::{CommandLine, NotStarted};
 use crate::sys::terminal;
@@ -19,9 +28,21 @@ pub enum Ended {
     /// With this code.
     Exited(i32),
     /// By this signal.
+    #[cfg(unix)]
     Signaled(i32),
     /// It never ran.
     NotStarted(NotStarted),
+}
+
+impl Ended {
+    /// Whether it died of writing to a pipe that nobody read.
+    #[must_use]
+    pub fn is_broken_pipe(&self) -> bool {
+        #[cfg(unix)]
+        return matches!(self, Self::Signaled(libc::SIGPIPE));
+        #[cfg(not(unix))]
+        false
+    }
 }
 
 /// A command's end, and what went wrong on the way out.
@@ -49,7 +70,17 @@ pub struct Trouble {
 #[must_use]
 pub fn mode() -> TransportMode {
     let is_attached = terminal::is_terminal(io::stdin()) && terminal::is_terminal(io::stdout());
-    if is_attached { TransportMode::PosixPty } else { TransportMode::Pipe }
+    if !is_attached {
+        return TransportMode::Pipe;
+    }
+    #[cfg(unix)]
+    return TransportMode::PosixPty;
+    // A pseudo console has one output: a stderr that is somewhere else could not stay there.
+    #[cfg(windows)]
+    return match terminal::is_terminal(io::stderr()) {
+        true => TransportMode::WindowsConpty,
+        false => TransportMode::Pipe,
+    };
 }
 
 /// Runs `command` to its end; calls `started` when it runs. Must be called while this process has one thread.
@@ -63,13 +94,17 @@ pub fn run(
     started: impl FnOnce(),
 ) -> io::Result<Finished> {
     match mode {
+        #[cfg(unix)]
         TransportMode::PosixPty | TransportMode::WindowsConpty => pty::run(command, recorder, started),
+        #[cfg(windows)]
+        TransportMode::PosixPty | TransportMode::WindowsConpty => conpty::run(command, recorder, started),
         TransportMode::Pipe => pipe::run(command, recorder, started),
     }
 }
 
 /// Whether `came` is to be passed on to a command in our own process group and session: what the kernel sends to a
 /// whole group has reached the command already, but a hang-up only reaches who leads the session.
+#[cfg(unix)]
 fn is_for_command(came: signals::Came) -> bool {
     let leads = || rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid());
     match came.from {
@@ -80,6 +115,7 @@ fn is_for_command(came: signals::Came) -> bool {
 }
 
 /// Takes the signals; see [`Signals::take`].
+#[cfg(unix)]
 fn take_signals() -> io::Result<Signals> {
     Signals::take()
 }

@@ -11,7 +11,7 @@
 use super::id::SessionId;
 use super::record::{Channel, Final, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
 use super::store::StoreError;
-use crate::sys::folder::{self, Folder};
+use crate::sys::folder::Folder;
 use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 use std::io::{self, Write};
@@ -204,7 +204,7 @@ impl Writer {
     /// Whether the files that are written have been removed, so that nobody will read them.
     #[must_use]
     pub fn is_removed(&self) -> bool {
-        self.output.metadata().is_ok_and(|found| folder::links(&found) == 0)
+        self.folder.is_named(file::OUTPUT, &self.output).is_ok_and(|is_there| !is_there)
     }
 
     /// Writes `final.json`, and has all of the session survive a power failure.
@@ -294,7 +294,7 @@ impl Unsynced {
 
 /// Brings the file `name` to the disk. What somebody has put in its place meanwhile is not ours to bring there.
 fn sync(folder: &Folder, name: &str) -> io::Result<()> {
-    folder.open_file(name).map_or(Ok(()), |file| file.sync_all())
+    folder.open_to_sync(name).map_or(Ok(()), |file| file.sync_all())
 }
 
 fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bool) -> io::Result<()> {

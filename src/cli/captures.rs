@@ -14,10 +14,16 @@ pub(super) fn existing() -> Result<Option<Store>, StoreError> {
     if root()?.exists() { store().map(Some) } else { Ok(None) }
 }
 
+#[cfg(unix)]
 fn root() -> Result<PathBuf, StoreError> {
     Store::find(
         var_os("DERUN_STATE_ROOT").as_deref(),
         var_os("XDG_STATE_HOME").as_deref(),
         var_os("HOME").as_deref(),
     )
+}
+
+#[cfg(windows)]
+fn root() -> Result<PathBuf, StoreError> {
+    Store::find(var_os("DERUN_STATE_ROOT").as_deref(), var_os("LOCALAPPDATA").as_deref())
 }

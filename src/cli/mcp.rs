@@ -1,7 +1,7 @@
 //! `murmur mcp`: what sessions wrote, for programs that speak the Model Context Protocol.
 
-use super::args::Mcp;
 use super::captures;
+use super::derun::Mcp;
 use crate::capture::retention;
 use crate::mcp;
 use crate::mcp::sweep::Sweeper;

@@ -1,7 +1,7 @@
 //! `murmur run`, `derun run`: any command, as if we were not there, and every byte it wrote in a session.
 
-use super::args::Run;
 use super::captures;
+use super::derun::Run;
 use crate::capture::id::SessionId;
 use crate::capture::log::Log;
 use crate::capture::record::TransportMode;
@@ -10,8 +10,10 @@ use crate::capture::retention;
 use crate::capture::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use crate::capture::transport::{self, Ended, Finished};
 use crate::capture::writer::End;
+#[cfg(unix)]
+use crate::sys::signals;
 use crate::sys::spawn::{CommandLine, NotStarted};
-use crate::sys::{clock, signals};
+use crate::sys::{clock, exit};
 use anyhow::Context;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -30,6 +32,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
     };
     let command = CommandLine::new(&args.command).context("cannot run that command")?;
     // A limit on the size of files is one more way in which a store can fail.
+    #[cfg(unix)]
     signals::ignore(libc::SIGXFSZ);
     let mode = transport::mode();
     let retention = args.retention.unwrap_or(DEFAULT_RETENTION);
@@ -56,6 +59,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
     });
     let end = match &finished {
         Ok(Finished { ended: Ended::Exited(code), .. }) => End::Exited(*code),
+        #[cfg(unix)]
         Ok(Finished { ended: Ended::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
         Ok(Finished { ended: Ended::NotStarted(error), .. }) => End::Failed(error.to_string()),
         Err(error) => End::Failed(error.to_string()),
@@ -99,14 +103,15 @@ fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCo
     if let Some(trouble) = trouble {
         // Without us, the command would have been told, and hardly have called that a success; or have died of a
         // pipe that only we put there.
-        let is_ours = matches!(ended, Ended::Exited(0) | Ended::Signaled(libc::SIGPIPE));
+        let is_ours = matches!(ended, Ended::Exited(0)) || ended.is_broken_pipe();
         if is_ours && trouble.stream == "stdout" {
             return Err(trouble.into());
         }
         warn(&trouble.to_string());
     }
     Ok(match ended {
-        Ended::Exited(code) => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)),
+        Ended::Exited(code) => exit::code(code),
+        #[cfg(unix)]
         Ended::Signaled(signal) => {
             signals::die_by(signal);
             ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))

@@ -1,8 +1,8 @@
 //! `murmur sessions`: what was captured, the newest first.
 
-use super::args::Sessions as Args;
 use super::captures;
-use super::status::span;
+use super::derun::Sessions as Args;
+use super::span::span;
 use super::style::{Style, plain_line};
 use crate::capture::record::{Lost, Meta, SCHEMA_VERSION, State, TransportMode};
 use crate::capture::session::{Session, Status};

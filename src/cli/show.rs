@@ -6,8 +6,8 @@
 //! order leaves behind is undone, as far as that does no harm where nothing was left: colours, a hidden cursor, the
 //! keyboard's and the mouse's modes. Whoever wants no such effects has `--plain`.
 
-use super::args::Show as Args;
 use super::captures;
+use super::derun::Show as Args;
 use super::style::plain_line;
 use crate::capture::plain::Plain;
 use crate::capture::session::{Session, Status};

@@ -2,6 +2,7 @@
 
 use super::args::Status as Args;
 use super::place::Place;
+use super::span::span;
 use super::style::{Style, plain_line};
 use crate::config::heartbeat::Cache;
 use crate::daemon::state::{Running, State};
@@ -164,20 +165,4 @@ fn ago(at: &str, now: Timestamp) -> String {
 fn ahead(at: &str, now: Timestamp) -> String {
     at.parse::<Timestamp>()
         .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))
-}
-
-/// The two largest units of a span: `3h 5m`.
-pub(super) fn span(span: SignedDuration) -> String {
-    let seconds = span.as_secs().max(0);
-    let parts =
-        [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    let mut shown = parts.iter().skip_while(|(count, _)| *count == 0).take(2).filter(|(count, _)| *count > 0);
-    match shown.next() {
-        None => "0s".to_owned(),
-        Some(first) => std::iter::once(first)
-            .chain(shown)
-            .map(|(n, unit)| format!("{n}{unit}"))
-            .collect::<Vec<_>>()
-            .join(" "),
-    }
 }

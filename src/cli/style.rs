@@ -1,5 +1,6 @@
 //! Colour, on a terminal only, and never where NO_COLOR is set.
 
+#[cfg(unix)]
 use crate::outcome::Kind;
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -19,6 +20,7 @@ impl Style {
     }
 
     /// The outcome, in its colour, padded to the longest.
+    #[cfg(unix)]
     pub(super) fn outcome(self, kind: Kind) -> String {
         let code = match kind {
             Kind::Ok => "32",
@@ -28,6 +30,7 @@ impl Style {
         self.paint(code, format_args!("{kind:<9}"))
     }
 
+    #[cfg(unix)]
     pub(super) fn bold(self, text: impl Display) -> String {
         self.paint("1", text)
     }
@@ -54,6 +57,7 @@ pub(super) fn plain_line(text: &str) -> String {
 }
 
 /// Text that an agent wrote, its line breaks and tabs kept, with nothing else in it that a terminal would obey.
+#[cfg(unix)]
 pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_obeyed(*character) || matches!(character, '\n' | '\t')).collect()
 }

@@ -63,6 +63,14 @@ impl Folder {
         self.file(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())
     }
 
+    /// Opens the file `name` to bring what was written to it to the disk.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`].
+    pub fn open_to_sync(&self, name: &str) -> io::Result<File> {
+        self.open_file(name)
+    }
+
     /// Makes the file `name`, which must not exist, for appending, with mode 0600.
     ///
     /// # Errors
@@ -176,28 +184,6 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.0, component(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes whatever is under `name`, with all that is in it. Nothing is followed.
-    ///
-    /// # Errors
-    /// What the system says; or that folders stand in folders more than 64 deep.
-    pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        self.remove_below(name.as_ref(), 64)
-    }
-
-    fn remove_below(&self, name: &OsStr, depth: usize) -> io::Result<()> {
-        if !self.look(name)?.is_folder {
-            return self.remove_file(name);
-        }
-        let Some(depth) = depth.checked_sub(1) else {
-            return Err(io::Error::other("folders stand too deep in it"));
-        };
-        let folder = self.open_folder(name)?;
-        for child in folder.names()? {
-            folder.remove_below(&child, depth)?;
-        }
-        self.remove_folder(name)
-    }
-
     /// What is there under `name`, without following a link.
     ///
     /// # Errors
@@ -289,12 +275,6 @@ fn refused(errno: Errno) -> io::Error {
         }
         errno => errno.into(),
     }
-}
-
-/// How many names a file has.
-#[must_use]
-pub fn links(found: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(found)
 }
 
 fn seen(found: &rustix::fs::Stat) -> Seen {

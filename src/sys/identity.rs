@@ -1,13 +1,19 @@
 //! Which process that is: a PID alone may be another's by now.
 
+#[cfg(windows)]
+mod windows;
+
 use serde::{Deserialize, Serialize};
+#[cfg(windows)]
+use windows::began;
 
 /// One process, told apart from any other that has or had its PID on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its PID.
     pub pid: u32,
-    /// When it began, in clock ticks since the machine did; 0 where the system does not tell.
+    /// When it began, in clock ticks since the machine did (Linux) or in steps of 100 ns since 1601 (Windows); 0 where
+    /// the system does not tell.
     pub started: u64,
     /// Which run of the machine that was; empty where the system does not tell.
     pub boot: String,

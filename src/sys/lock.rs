@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -18,7 +19,11 @@ impl Lock {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    options.mode(0o600);
+    options.open(path)
 }
 
 /// Takes the lock on `path` (made with mode 0600 where it does not exist), or says by `None` that another has it.
@@ -66,6 +71,7 @@ pub fn try_take(file: &File) -> io::Result<bool> {
 ///
 /// # Errors
 /// What the system says of `file`.
+#[cfg(unix)]
 pub fn holder(file: &File) -> io::Result<Option<u32>> {
     let found = file.metadata()?;
     let (device, inode) = (found.dev(), found.ino());
@@ -74,6 +80,7 @@ pub fn holder(file: &File) -> io::Result<Option<u32>> {
 }
 
 /// The PID of the exclusive lock on `place` in `/proc/locks`; lines with `->` only wait for one.
+#[cfg(unix)]
 fn listed(locks: &str, place: &str) -> Option<u32> {
     locks.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -98,6 +105,7 @@ pub fn lock(path: &Path) -> io::Result<Lock> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn the_holder_is_the_one_that_has_it_and_not_one_that_waits_or_looks() {
         let locks = "\

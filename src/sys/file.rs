@@ -1,0 +1,34 @@
+//! Reading a file at a place, wherever it was read last.
+
+use std::fs::File;
+use std::io;
+
+/// Reads from the byte `at` on; returns how many bytes were read, 0 at the end.
+///
+/// # Errors
+/// What the system says.
+pub fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_at(file, bytes, at);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_read(file, bytes, at);
+}
+
+/// Fills `bytes` from the byte `at` on.
+///
+/// # Errors
+/// What the system says, for example that there are fewer.
+pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match read_at(file, bytes, at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                bytes = &mut bytes[read..];
+                at += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

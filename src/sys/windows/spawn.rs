@@ -1,0 +1,73 @@
+//! A command as Windows takes it, and why one does not run.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+/// A program and its arguments.
+#[derive(Debug)]
+pub struct CommandLine {
+    program: OsString,
+    arguments: Vec<OsString>,
+}
+
+impl CommandLine {
+    /// The program and its arguments.
+    ///
+    /// # Errors
+    /// That there is no program, or a zero in one of them.
+    pub fn new(words: &[OsString]) -> io::Result<Self> {
+        let has_zero = |word: &OsString| word.as_encoded_bytes().contains(&0);
+        match words {
+            [program, arguments @ ..] if !program.is_empty() && !words.iter().any(has_zero) => {
+                Ok(Self { program: program.clone(), arguments: arguments.to_vec() })
+            }
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Its arguments.
+    #[must_use]
+    pub fn arguments(&self) -> &[OsString] {
+        &self.arguments
+    }
+
+    /// The program's file: what was named, or the first of that name on PATH, with one of PATHEXT's endings if it has
+    /// none of its own. The folder that we are in is not searched, as it is on Unix.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn file(&self) -> Result<PathBuf, NotStarted> {
+        let named = PathBuf::from(&self.program);
+        let is_place = named.components().count() > 1 || named.is_absolute() || named.has_root();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = if is_place { vec![PathBuf::new()] } else { std::env::split_paths(&path).collect() };
+        let endings = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".to_owned());
+        for folder in folders {
+            let whole = folder.join(&named);
+            if named.extension().is_some() && whole.is_file() {
+                return Ok(whole);
+            }
+            for ending in endings.split(';').filter(|ending| ending.starts_with('.')) {
+                let mut ended = whole.clone().into_os_string();
+                ended.push(ending);
+                let ended = PathBuf::from(ended);
+                if ended.is_file() {
+                    return Ok(ended);
+                }
+            }
+        }
+        Err(NotStarted::Command(io::ErrorKind::NotFound.into()))
+    }
+}
+
+/// Why a command does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    /// It is not there, or is no program.
+    #[error("{0}")]
+    Command(#[source] io::Error),
+    /// The system would not start anything.
+    #[error("cannot start a process: {0}")]
+    Trouble(#[source] io::Error),
+}
