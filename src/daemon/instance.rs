@@ -1,11 +1,14 @@
 //! The single instance: whoever holds the lock on `murmur.pid` is the daemon. Whether some PID lives proves nothing.
 
+use crate::sys::identity;
 use crate::sys::lock::{self, Lock};
 use crate::sys::paths::DataDir;
+use crate::sys::pause::pause;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Being the daemon, until this is dropped.
 #[derive(Debug)]
@@ -14,14 +17,31 @@ pub struct Instance {
     _lock: Lock,
 }
 
+/// How often, and how far apart, is looked whether a lock that was left behind is free.
+const LOOKS: u32 = 200;
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Whether the lock is held, and not by any process that lives. A daemon that is killed while it starts a beat leaves
+/// its lock to the beat's process, which lets go of it a moment later, when it becomes another program.
+fn is_left_behind(dir: &DataDir) -> io::Result<bool> {
+    Ok(!pid(dir)?.is_some_and(identity::is_alive))
+}
+
 /// Becomes the daemon, or says by `None` that there is one already.
 ///
 /// # Errors
 /// What the system says of the lock.
 pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
     let path = dir.pid();
+    let mut looks = 1..=LOOKS;
     loop {
-        let Some(lock) = lock::try_lock(&path)? else { return Ok(None) };
+        let Some(lock) = lock::try_lock(&path)? else {
+            if is_left_behind(dir)? && looks.next().is_some() {
+                pause(LOOK);
+                continue;
+            }
+            return Ok(None);
+        };
         // The last daemon may have removed the file between our opening and our locking it.
         if !is_at(lock.file(), &path) {
             continue;
@@ -94,6 +114,28 @@ mod tests {
         drop(first);
         assert!(!dir.pid().exists());
         wait_until_gone(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_a_dead_process_left_behind_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        // A shell takes the lock, leaves it to a child that lives until its stdin is closed, and is killed.
+        let script = "exec 9>>murmur.pid; flock -n 9 || exit 1; cat <&0 & kill -9 $$";
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", script])
+            .current_dir(folder.path())
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let holds_on = shell.stdin.take();
+        assert_eq!(shell.wait().unwrap().code(), None);
+        assert!(is_running(&dir).unwrap() && is_left_behind(&dir).unwrap());
+        std::thread::scope(|scope| {
+            let becoming = scope.spawn(|| become_daemon(&dir).unwrap().is_some());
+            drop(holds_on);
+            assert!(becoming.join().unwrap());
+        });
     }
 
     #[test]

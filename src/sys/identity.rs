@@ -69,6 +69,12 @@ impl Ending {
     }
 }
 
+/// Whether there is a living process with this PID, whichever it is; one that is dead and not yet reaped is not.
+#[must_use]
+pub fn is_alive(pid: u32) -> bool {
+    began(pid).is_some()
+}
+
 #[cfg(target_os = "linux")]
 fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
