@@ -31,6 +31,8 @@ mod replay;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod soak;

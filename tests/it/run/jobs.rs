@@ -38,6 +38,24 @@ fn ctrl_c_ends_a_job_and_the_shell_goes_on() {
 }
 
 #[test]
+fn ctrl_c_ends_the_script_around_a_command_and_not_the_command_alone() {
+    let shown = same_at_a_shell(|shell| {
+        shell.line("echo 'for n in 1 2 3; do $M sh -c \"echo ready; exec sleep 60\"; done; echo not reached' > script");
+        shell.send("bash script\n");
+        shell.wait_for("\r\nready\r\n");
+        shell.send([3]);
+        shell.wait_for("$ ");
+        shell.line("echo $?");
+        shell.send("sh -c '$M sh -c \"echo ready; exec sleep 60\"; echo not reached'\n");
+        shell.wait_for("\r\nready\r\n");
+        shell.send([3]);
+        shell.wait_for("$ ");
+        shell.line("echo $?");
+    });
+    assert_eq!(shown.matches("\nready\n^C\n$ echo $?\n130\n").count(), 2, "{shown}");
+}
+
+#[test]
 fn ctrl_backslash_quits_a_job_and_the_shell_says_so() {
     let shown = same_at_a_shell(|shell| {
         shell.line("ulimit -c 0");
@@ -107,8 +125,10 @@ fn a_job_that_is_begun_in_the_background_writes_and_comes_to_the_foreground() {
             let other = place.env.root().join("other");
             shell.line("mkfifo gate other");
             shell.line("$M sh -c 'read x < gate; echo one; read x < other; echo two; exit 5' &");
-            shell.send("echo > gate\n");
+            // The shell asks for nothing before the job has written, so that its prompt cannot come first.
+            shell.send("echo > gate; read line\n");
             shell.wait_for("one\r\n");
+            shell.line("go on");
             shell.line("jobs");
             shell.send("fg\n");
             shell.wait_for("exit 5'\r\n");

@@ -43,6 +43,15 @@ fn a_command_that_is_silent_sees_that_its_reader_has_gone() {
 }
 
 #[test]
+fn where_stdout_and_stderr_are_one_they_keep_their_order() {
+    let writes = "for n in 1 2 3 4 5; do echo out$n; echo err$n >&2; done";
+    let shown =
+        same_script(&format!("$M sh -c '{writes}' 2>&1 | cat; $M sh -c '{writes}' > file 2>&1; cat file"));
+    let lines: String = (1..=5).map(|n| format!("out{n}\nerr{n}\n")).collect();
+    assert_eq!(shown.stdout, lines.repeat(2));
+}
+
+#[test]
 fn a_stream_that_takes_nothing_fails_the_command() {
     for by in [By::Itself, By::Murmur] {
         let shown = Place::new(by)
