@@ -8,6 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::mem;
+use std::ops::Range;
 
 /// The most of a line that is looked at as one.
 pub const MAX_LINE: usize = 64 * 1024;
@@ -31,19 +32,22 @@ pub struct Query {
     render: Option<Render>,
 }
 
-/// A line that was found.
+/// A line that was found. The first of a search may be cut; the others are whole but for what is too long to be
+/// looked at as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The cursor of its first byte.
     pub cursor: u64,
     /// Which line it is; 1 is the one where the search began.
     pub line: u64,
-    /// The line.
+    /// The line, or what of it is around the hit.
     pub text: String,
     /// The lines before it, in their order.
     pub before: Vec<String>,
-    /// The lines after it, as far as they are there and there was room.
+    /// The lines after it, as far as they are there.
     pub after: Vec<String>,
+    /// Whether the line is not whole, or there are more lines around it than there was room for.
+    pub cut: bool,
 }
 
 impl Query {
@@ -69,6 +73,14 @@ impl Query {
             None => String::from_utf8_lossy(line),
         }
     }
+
+    /// Where the first hit is in the text of what is searched.
+    fn hit(&self, searched: &[u8]) -> Range<usize> {
+        let length = |bytes| String::from_utf8_lossy(bytes).len();
+        let hit = self.regex.find(searched).map_or(0..0, |hit| hit.range());
+        let start = length(&searched[..hit.start]);
+        start..start + length(&searched[hit])
+    }
 }
 
 /// A search on its way.
@@ -80,7 +92,12 @@ pub struct Search<'q> {
     /// The cursor of the first byte that is not searched: the beginning of a line.
     next: u64,
     line: u64,
-    before: VecDeque<String>,
+    /// The lines before that one, and of each whether it is only a part.
+    before: VecDeque<(String, bool)>,
+    /// Whether there are more before those than were looked at.
+    misses_before: bool,
+    /// Whether the line began before the byte at `next`.
+    is_inside: bool,
     found: Vec<Found>,
     is_full: bool,
 }
@@ -89,15 +106,26 @@ impl<'q> Search<'q> {
     /// A search from `cursor` on, for matches of about `room` bytes together; at least one, which is cut to fit.
     #[must_use]
     pub fn new(query: &'q Query, cursor: u64, room: usize) -> Self {
-        let (rest, before, found) = (Vec::new(), VecDeque::new(), Vec::new());
-        Self { query, room, rest, next: cursor, line: 1, before, found, is_full: false }
+        Self {
+            query,
+            room,
+            rest: Vec::new(),
+            next: cursor,
+            line: 1,
+            before: VecDeque::new(),
+            misses_before: false,
+            is_inside: false,
+            found: Vec::new(),
+            is_full: false,
+        }
     }
 
-    /// Takes the bytes right before the cursor, for the lines before the first match.
-    pub fn prime(&mut self, bytes: &[u8]) {
+    /// Takes the bytes right before the cursor, for the lines before the first match; `is_all` if there are no more.
+    pub fn prime(&mut self, bytes: &[u8], is_all: bool) {
+        self.misses_before = !is_all;
         let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
         for line in lines {
-            self.remember(line);
+            self.remember(line, false);
         }
     }
 
@@ -111,11 +139,11 @@ impl<'q> Search<'q> {
                 None => return self.rest.extend_from_slice(window),
             };
             if self.rest.is_empty() {
-                self.line(&window[..end]);
+                self.line(&window[..end], false);
             } else {
                 let mut line = mem::take(&mut self.rest);
                 line.extend_from_slice(&window[..end]);
-                self.line(&line);
+                self.line(&line, false);
                 line.clear();
                 self.rest = line;
             }
@@ -127,7 +155,14 @@ impl<'q> Search<'q> {
     pub fn finish(&mut self) {
         let line = mem::take(&mut self.rest);
         if !self.is_full && !line.is_empty() {
-            self.line(&line);
+            self.line(&line, true);
+        }
+    }
+
+    /// Says that there is more, which is not searched now. What it would add to the last matches is missed.
+    pub fn interrupt(&mut self) {
+        for found in &mut self.found {
+            found.cut |= self.line - found.line <= self.query.context as u64;
         }
     }
 
@@ -149,64 +184,91 @@ impl<'q> Search<'q> {
         self.found
     }
 
-    /// Looks at one line, with its newline.
-    fn line(&mut self, whole: &[u8]) {
+    /// Looks at one line, with its newline; without one it is a part of a line that is too long, or the last.
+    fn line(&mut self, whole: &[u8], is_last: bool) {
+        let goes_on = !is_last && !whole.ends_with(b"\n");
+        let is_part = self.is_inside || goes_on;
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let rendered = self.query.render.map(|render| render(line));
         let searched = rendered.as_deref().map_or(line, str::as_bytes);
-        self.add_after(line);
-        if self.query.regex.is_match(searched) {
-            let text = rendered.unwrap_or_else(|| String::from_utf8_lossy(line).into_owned());
-            self.add(text);
-            if self.is_full {
-                return;
-            }
+        self.add_after(line, is_part);
+        if !self.is_full && self.query.regex.is_match(searched) {
+            let text = String::from_utf8_lossy(searched).into_owned();
+            self.add(searched, text, is_part);
         }
-        self.remember(line);
+        if self.is_full {
+            return;
+        }
+        self.remember(line, is_part);
+        self.is_inside = goes_on;
         self.next += whole.len() as u64;
         self.line += 1;
     }
 
-    fn add(&mut self, mut text: String) {
-        let around: usize = self.before.iter().map(|line| line.len() + AROUND).sum();
+    fn add(&mut self, searched: &[u8], mut text: String, is_part: bool) {
+        let mut cut = is_part || (self.misses_before && self.before.len() < self.query.context);
         if self.found.is_empty() {
-            text.truncate(text::cut(&text, self.room).len());
-        } else if MATCH + text.len() + around > self.room {
-            self.is_full = true;
-            return;
-        }
-        self.room = self.room.saturating_sub(MATCH + text.len());
-        let mut before = Vec::new();
-        for line in self.before.iter().rev() {
-            let Some(room) = self.room.checked_sub(line.len() + AROUND) else { break };
+            if text.len() > self.room {
+                cut = true;
+                let hit = self.query.hit(searched);
+                text = text::around(&text, hit, self.room).to_owned();
+            }
+            self.room -= text.len();
+        } else {
+            let around: usize = self.before.iter().map(|(line, _)| line.len() + AROUND).sum();
+            let Some(room) = self.room.checked_sub(MATCH + text.len()).filter(|room| *room >= around) else {
+                self.is_full = true;
+                return;
+            };
             self.room = room;
+        }
+        let mut before = Vec::new();
+        for (line, is_part) in self.before.iter().rev() {
+            let Some(room) = self.room.checked_sub(line.len() + AROUND) else {
+                // A gap between a match and what comes before or after it would mislead.
+                self.room = 0;
+                cut = true;
+                break;
+            };
+            self.room = room;
+            cut |= is_part;
             before.push(line.clone());
         }
         before.reverse();
-        self.found.push(Found { cursor: self.next, line: self.line, text, before, after: Vec::new() });
+        let (cursor, line) = (self.next, self.line);
+        self.found.push(Found { cursor, line, text, before, after: Vec::new(), cut });
     }
 
-    /// Adds a line to the matches that it comes after.
-    fn add_after(&mut self, line: &[u8]) {
+    /// Adds a line to the matches that it comes after. If there is no room for it, the first match does without, and
+    /// any other one is left for the next search, which has more room for it.
+    fn add_after(&mut self, line: &[u8], is_part: bool) {
         let (context, number) = (self.query.context as u64, self.line);
-        let near = self.found.iter_mut().rev().take_while(|found| number - found.line <= context);
+        let is_near = |found: &Found| number - found.line <= context;
+        let first = self.found.iter().rposition(|found| !is_near(found)).map_or(0, |far| far + 1);
         let mut text = None;
-        for found in near {
+        for index in first..self.found.len() {
             let text = text.get_or_insert_with(|| self.query.shown(line));
-            match self.room.checked_sub(text.len() + AROUND) {
-                Some(room) => self.room = room,
-                None => {
-                    // A gap in what follows a match would mislead.
-                    self.room = 0;
-                    return;
-                }
+            if let Some(room) = self.room.checked_sub(text.len() + AROUND) {
+                self.room = room;
+                self.found[index].after.push(text.to_string());
+                self.found[index].cut |= is_part;
+                continue;
             }
-            found.after.push(text.to_string());
+            self.room = 0;
+            if index == 0 {
+                self.found[index].cut = true;
+            }
+            if let Some(left) = self.found.get(index.max(1)) {
+                self.next = left.cursor;
+                self.is_full = true;
+                self.found.truncate(index.max(1));
+            }
+            return;
         }
     }
 
-    fn remember(&mut self, line: &[u8]) {
+    fn remember(&mut self, line: &[u8], is_part: bool) {
         if self.query.context == 0 {
             return;
         }
@@ -214,114 +276,9 @@ impl<'q> Search<'q> {
             self.before.pop_front();
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        self.before.push_back(self.query.shown(line).into_owned());
+        self.before.push_back((self.query.shown(line).into_owned(), is_part));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn query(pattern: &str, context: usize) -> Query {
-        Query::new(pattern, false, context, None).unwrap()
-    }
-
-    fn texts(found: &[Found]) -> Vec<(u64, u64, &str)> {
-        found.iter().map(|found| (found.cursor, found.line, &found.text[..])).collect()
-    }
-
-    #[test]
-    fn a_line_is_found_with_those_around_it() {
-        let query = query("^two$", 2);
-        let mut search = Search::new(&query, 10, 1000);
-        search.prime(b"torn\nzero\n");
-        search.feed(b"one\r\ntw");
-        search.feed(b"o\nthree\nfour\nfive\nsi");
-        assert_eq!((search.next(), search.is_full()), (35, false));
-        let found = search.found();
-        assert_eq!(texts(&found), [(15, 2, "two")]);
-        assert_eq!(
-            (&found[0].before[..], &found[0].after[..]),
-            (&["zero".into(), "one".into()][..], &["three".to_owned(), "four".to_owned()][..])
-        );
-    }
-
-    #[test]
-    fn an_unended_line_is_searched_when_nothing_comes() {
-        let query = query("x", 0);
-        let mut search = Search::new(&query, 0, 1000);
-        search.feed(b"x");
-        assert_eq!(search.next(), 0);
-        search.finish();
-        assert_eq!(search.next(), 1);
-        assert_eq!(texts(&search.found()), [(0, 1, "x")]);
-    }
-
-    #[test]
-    fn a_full_answer_says_where_the_next_match_is() {
-        let query = query("x", 0);
-        let mut search = Search::new(&query, 0, 3 * (MATCH + 2));
-        search.feed(b"x1\n--\nx2\nx3\nx4\nx5\n");
-        assert!(search.is_full());
-        assert_eq!(search.next(), 12);
-        assert_eq!(search.found().len(), 3);
-    }
-
-    #[test]
-    fn a_match_that_is_too_long_is_cut() {
-        let query = query("ä", 0);
-        let mut search = Search::new(&query, 0, 5);
-        search.feed("ääääääääää\n".as_bytes());
-        assert_eq!(texts(&search.found()), [(0, 1, "ää")]);
-    }
-
-    #[test]
-    fn what_is_searched_is_what_is_shown() {
-        let render: Render = |line| String::from_utf8_lossy(line).replace('*', "");
-        let query = Query::new("^ERROR", true, 0, Some(render)).unwrap();
-        let mut search = Search::new(&query, 0, 1000);
-        search.feed(b"*err*or\n");
-        assert_eq!(texts(&search.found()), [(0, 1, "error")]);
-    }
-
-    #[test]
-    fn an_endless_line_is_searched_in_parts() {
-        let query = query("needle", 0);
-        let mut search = Search::new(&query, 0, 1000);
-        let block = vec![b'x'; MAX_LINE + 7];
-        search.feed(&block);
-        search.feed(b"needle\n");
-        assert_eq!(search.next(), MAX_LINE as u64 + 14);
-        assert_eq!(search.found().len(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn however_it_is_fed_it_finds_what_a_look_at_every_line_finds(
-            text in "[ab\n]{0,60}",
-            cuts in prop::collection::vec(0_usize..60, 0..6),
-        ) {
-            let query = query("ab", 0);
-            let mut search = Search::new(&query, 0, usize::MAX);
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
-            cuts.extend([0, text.len()]);
-            cuts.sort_unstable();
-            for pair in cuts.windows(2) {
-                search.feed(&text.as_bytes()[pair[0]..pair[1]]);
-            }
-            search.finish();
-            prop_assert_eq!(search.next(), text.len() as u64);
-            let found = search.found();
-            let mut expected = Vec::new();
-            let mut at = 0;
-            for (number, line) in text.split('\n').enumerate() {
-                if line.contains("ab") {
-                    expected.push((at, number as u64 + 1, line));
-                }
-                at += line.len() as u64 + 1;
-            }
-            prop_assert_eq!(texts(&found), expected);
-        }
-    }
-}
+mod tests;

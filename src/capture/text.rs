@@ -2,6 +2,7 @@
 //!
 //! Bytes come from anywhere in a session and end anywhere. What is valid UTF-8 is text; what is not stays bytes.
 
+use std::ops::Range;
 use std::str;
 
 /// The most bytes of a character that can be missing or left over.
@@ -9,6 +10,9 @@ const REST: usize = 3;
 
 /// The longest escape code that is waited for.
 const MAX_ESCAPE: usize = 4096;
+/// The most pieces that bytes fall apart into.
+const MAX_PIECES: usize = 64;
+
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 7;
 
@@ -43,6 +47,15 @@ impl Piece<'_> {
 pub fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
+}
+
+/// What is around `hit` in `text`, or the beginning of the hit: whole characters of at most `most` bytes together.
+#[must_use]
+pub fn around(text: &str, hit: Range<usize>, most: usize) -> &str {
+    let before = most.saturating_sub(hit.len()) / 2;
+    let from = hit.start.saturating_sub(before).min(text.len().saturating_sub(most));
+    let from = (from..text.len()).find(|from| text.is_char_boundary(*from)).unwrap_or_default();
+    cut(&text[from..], most)
 }
 
 /// How many bytes at the end of `bytes` begin a character that the bytes behind them could complete.
@@ -86,16 +99,31 @@ pub fn begun_escape(bytes: &[u8]) -> usize {
     if is_whole { 0 } else { code.len() + 1 }
 }
 
-/// `bytes` in pieces: one of text if they are text, with the torn characters at both ends as bytes; one of bytes if
-/// there is something in them that is no text.
-pub fn pieces(bytes: &[u8]) -> impl Iterator<Item = Piece<'_>> {
-    let (head, rest) = bytes.split_at(left_over(bytes));
-    let (middle, tail) = rest.split_at(rest.len() - begun(rest));
-    let parts = match str::from_utf8(middle) {
-        Ok(text) => [Piece::Bytes(head), Piece::Text(text), Piece::Bytes(tail)],
-        Err(_) => [Piece::Bytes(bytes), Piece::Bytes(&[]), Piece::Bytes(&[])],
-    };
-    parts.into_iter().filter(|piece| !piece.is_empty())
+/// `bytes` in pieces: text, as long as possible, and between it the bytes that are no text. If they would be more than
+/// 64, the last of these has all the rest, as bytes.
+#[must_use]
+pub fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    let mut at = 0;
+    for chunk in bytes.utf8_chunks() {
+        let (text, invalid) = (chunk.valid(), chunk.invalid());
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text));
+        }
+        at += text.len() + invalid.len();
+        match pieces.last_mut() {
+            _ if invalid.is_empty() => {}
+            Some(Piece::Bytes(before)) => *before = &bytes[at - invalid.len() - before.len()..at],
+            _ => pieces.push(Piece::Bytes(invalid)),
+        }
+        if pieces.len() > MAX_PIECES {
+            pieces.truncate(MAX_PIECES - 1);
+            let kept: usize = pieces.iter().map(Piece::len).sum();
+            pieces.push(Piece::Bytes(&bytes[kept..]));
+            break;
+        }
+    }
+    pieces
 }
 
 #[cfg(test)]
@@ -104,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(bytes: &[u8]) -> Vec<Piece<'_>> {
-        pieces(bytes).collect()
+        pieces(bytes)
     }
 
     #[test]
@@ -114,9 +142,38 @@ mod tests {
         assert_eq!(all("größe".as_bytes()), [Piece::Text("größe")]);
         let torn = [&euro[1..], b"ab", &euro[..2]].concat();
         assert_eq!(all(&torn), [Piece::Bytes(&euro[1..]), Piece::Text("ab"), Piece::Bytes(&euro[..2])]);
-        assert_eq!(all(b"a\xffb"), [Piece::Bytes(b"a\xffb")]);
+        assert_eq!(
+            all(b"a\xff\xfeb\xff"),
+            [Piece::Text("a"), Piece::Bytes(b"\xff\xfe"), Piece::Text("b"), Piece::Bytes(b"\xff")]
+        );
         assert_eq!(begun(b"\xe0\x80"), 0);
         assert_eq!(begun("😀".as_bytes().split_last().unwrap().1), 3);
+    }
+
+    #[test]
+    fn what_is_hardly_text_is_not_cut_into_crumbs() {
+        let bytes = b"ab\xff".repeat(1000);
+        let pieces = all(&bytes);
+        assert_eq!(
+            (pieces.len(), pieces[62], pieces[63]),
+            (64, Piece::Text("ab"), Piece::Bytes(&bytes[95..]))
+        );
+        let fewer = all(&bytes[..96]);
+        assert_eq!((fewer.len(), fewer[63]), (64, Piece::Bytes(b"\xff")));
+    }
+
+    #[test]
+    fn what_is_around_a_hit_is_cut_at_characters() {
+        for (hit, most, expected) in [
+            (0..1, 4, "aäb"),
+            (3..4, 3, "bä"),
+            (3..4, 1, "b"),
+            (7..8, 4, "äcd"),
+            (0..8, 4, "aäb"),
+            (0..0, 99, "aäbäcd"),
+        ] {
+            assert_eq!(around("aäbäcd", hit.clone(), most), expected, "{hit:?} {most}");
+        }
     }
 
     #[test]
@@ -153,6 +210,7 @@ mod tests {
         #[test]
         fn pieces_are_the_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let together: Vec<u8> = pieces(&bytes)
+                .into_iter()
                 .flat_map(|piece| match piece {
                     Piece::Text(text) => text.as_bytes().to_vec(),
                     Piece::Bytes(bytes) => bytes.to_vec(),

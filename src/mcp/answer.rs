@@ -190,18 +190,21 @@ pub(super) struct Match {
     pub(super) cursor: Cursor,
     /// Which line it is; 1 is the one where the search began.
     pub(super) line: u64,
-    /// The line.
+    /// The line, or what of it is around the hit.
     pub(super) text: String,
     /// The lines before it.
     pub(super) before: Vec<String>,
     /// The lines after it.
     pub(super) after: Vec<String>,
+    /// Present if text is not the whole line, or before or after have fewer or shorter lines for want of room.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) cut: bool,
 }
 
 impl From<Found> for Match {
     fn from(found: Found) -> Self {
-        let Found { cursor, line, text, before, after } = found;
-        Self { cursor: Cursor(cursor), line, text, before, after }
+        let Found { cursor, line, text, before, after, cut } = found;
+        Self { cursor: Cursor(cursor), line, text, before, after, cut }
     }
 }
 
@@ -236,6 +239,11 @@ impl Answer for Waited {
         };
         format!("{}, next_cursor {}{end}", described(&self.chunks), self.next_cursor.0)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn described(chunks: &[Chunk]) -> String {

@@ -35,7 +35,7 @@ pub(super) fn read(store: &Store, input: &ReadInput, pattern: &Pattern) -> Resul
         let before = session.read(from, length, clock::now())?.bytes;
         // The first line may be torn.
         let whole = if from == 0 { Some(0) } else { memchr::memchr(b'\n', &before).map(|at| at + 1) };
-        search.prime(&before[whole.unwrap_or(before.len())..]);
+        search.prime(&before[whole.unwrap_or(before.len())..], from == 0);
     }
     let eof = loop {
         let page = session.read(at, BLOCK, clock::now())?;
@@ -45,7 +45,11 @@ pub(super) fn read(store: &Store, input: &ReadInput, pattern: &Pattern) -> Resul
             search.finish();
             break !search.is_full();
         }
-        if search.is_full() || page.bytes.len() < BLOCK || at - start >= most {
+        if search.is_full() || page.bytes.len() < BLOCK {
+            break false;
+        }
+        if at - start >= most {
+            search.interrupt();
             break false;
         }
     };

@@ -156,6 +156,44 @@ fn lines_are_found_with_those_around_them() {
 }
 
 #[test]
+fn what_a_match_misses_for_want_of_room_is_said() {
+    let env = Env::new();
+    let lines: String = (1..=30).map(|line| format!("line {line} ERROR\n")).collect();
+    over(&env, "lines", lines.as_bytes());
+    over(&env, "long", format!("{}END\n", "x".repeat(300_000)).as_bytes());
+    let mut client = Client::start(&env);
+    let arguments =
+        |max_bytes| json!({ "session_id": "lines", "grep": "line 5", "context": 2, "max_bytes": max_bytes });
+    let narrow = client.call("derun_read_output", arguments(60))["matches"][0].clone();
+    assert_eq!(narrow["before"], json!(["line 3 ERROR", "line 4 ERROR"]));
+    assert_eq!((&narrow["after"], &narrow["cut"]), (&json!(["line 6 ERROR"]), &json!(true)));
+    let wide = client.call("derun_read_output", arguments(1000))["matches"][0].clone();
+    assert_eq!((&wide["after"], wide.get("cut")), (&json!(["line 6 ERROR", "line 7 ERROR"]), None));
+    let long =
+        client.call("derun_read_output", json!({ "session_id": "long", "grep": "END", "max_bytes": 100 }));
+    let text = long["matches"][0]["text"].as_str().unwrap();
+    assert!(text.len() == 100 && text.ends_with("xEND"), "{text}");
+    assert_eq!(long["matches"][0]["cut"], true);
+}
+
+#[test]
+fn a_stray_byte_takes_no_text_with_it() {
+    let env = Env::new();
+    over(&env, "s", &[&b"a".repeat(1000)[..], b"\xff", &b"b".repeat(1000)].concat());
+    over(&env, "binary", &b"a\xff".repeat(1000));
+    let mut client = Client::start(&env);
+    let read = client.call("derun_read_output", json!({ "session_id": "s" }));
+    let chunks = read["chunks"].as_array().unwrap();
+    let cursors: Vec<&str> = chunks.iter().map(|chunk| chunk["end_cursor"].as_str().unwrap()).collect();
+    assert_eq!(cursors, ["1000", "1001", "2001"]);
+    assert_eq!(chunks[1]["data_base64"], "/w==");
+    assert_eq!(chunks[2]["text"], "b".repeat(1000));
+    let binary = client.call("derun_read_output", json!({ "session_id": "binary" }));
+    assert_eq!(binary["chunks"].as_array().unwrap().len(), 64);
+    assert_eq!(bytes(&binary), b"a\xff".repeat(1000));
+}
+
+#[test]
 fn escape_codes_are_taken_out() {
     let env = Env::new();
     over(&env, "s", b"\x1b[1mbold\x1b[0m\n10%\r20%\r30%\n");
