@@ -150,7 +150,8 @@ impl<W: Write> Sink<W> {
 fn note(status: &Status) -> Option<String> {
     let Some(last) = &status.last else {
         let is_over = !status.state.is_active();
-        return is_over.then(|| "whoever captured this session died before its end was written".to_owned());
+        let unwritten = "its end was not written: whoever captured it died, or its disk was full";
+        return is_over.then(|| unwritten.to_owned());
     };
     let lost = last.lost.as_ref().map(|lost| {
         format!("{} bytes behind the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)

@@ -156,7 +156,7 @@ fn what_was_lost_and_what_failed_is_told_afterwards() {
     let text = std::fs::read_to_string(&meta).unwrap().replace("\"owner\"", "\"other\"");
     std::fs::write(&meta, text).unwrap();
     assert_snapshot!(place.run(["show", "dead", "--follow"]), @"
-    | note: whoever captured this session died before its end was written
+    | note: its end was not written: whoever captured it died, or its disk was full
     [exit 0]
     ");
 }
