@@ -62,8 +62,9 @@ impl fmt::Display for TransportMode {
     }
 }
 
-/// How far a session is (spec 4, "Canonical session lifecycle states").
+/// How far a session is: the lifecycle states of spec 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "How far a session is.")]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The command is about to be started.

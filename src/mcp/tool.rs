@@ -67,11 +67,46 @@ fn schema<T: JsonSchema>(contract: Contract) -> Arc<JsonObject> {
     settings.contract = contract;
     let mut schema: Schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(without_width).transform(&mut schema);
+    // A field without a value is left out of an answer, and a model reads what an argument may be: in neither is null
+    // worth a word. It is taken all the same.
+    RecursiveTransform(without_null).transform(&mut schema);
     schema.remove("title");
     schema.remove("description");
     match schema.to_value() {
         Value::Object(object) => Arc::new(object),
         _ => Arc::default(),
+    }
+}
+
+/// Takes out that a value may be null.
+fn without_null(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    if object.get("default") == Some(&Value::Null) {
+        object.remove("default");
+    }
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [kind] = &types[..] {
+            object["type"] = kind.clone();
+        }
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let Some(Value::Array(mut kinds)) = object.remove("anyOf") else { return };
+    kinds.retain(|kind| kind.get("type").is_none_or(|kind| kind != "null"));
+    match (kinds.pop(), kinds.is_empty()) {
+        (Some(Value::Object(only)), true) => {
+            for (name, value) in only {
+                // What is said of the property goes before what is said of the type.
+                object.entry(name).or_insert(value);
+            }
+        }
+        (Some(last), _) => {
+            kinds.push(last);
+            object.insert("anyOf".to_owned(), Value::Array(kinds));
+        }
+        (None, _) => {}
     }
 }
 
