@@ -2,7 +2,7 @@
 
 use crate::capture::store::{Store, StoreError};
 use std::env::var_os;
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 
 /// Opens it, and makes it where it does not exist.
 pub(super) fn store() -> Result<Store, StoreError> {
@@ -14,8 +14,19 @@ pub(super) fn existing() -> Result<Option<Store>, StoreError> {
     if root()?.exists() { store().map(Some) } else { Ok(None) }
 }
 
+/// Where it is: an absolute path, also if the variable has one from the current folder.
+pub(super) fn root() -> Result<PathBuf, StoreError> {
+    let root = found()?;
+    Ok(absolute(&root).unwrap_or(root))
+}
+
+/// Whether the environment chooses another place than the usual one.
+pub(super) fn is_chosen() -> bool {
+    ["DERUN_STATE_ROOT", "XDG_STATE_HOME"].into_iter().filter_map(var_os).any(|value| !value.is_empty())
+}
+
 #[cfg(unix)]
-fn root() -> Result<PathBuf, StoreError> {
+fn found() -> Result<PathBuf, StoreError> {
     Store::find(
         var_os("DERUN_STATE_ROOT").as_deref(),
         var_os("XDG_STATE_HOME").as_deref(),
@@ -24,6 +35,6 @@ fn root() -> Result<PathBuf, StoreError> {
 }
 
 #[cfg(windows)]
-fn root() -> Result<PathBuf, StoreError> {
+fn found() -> Result<PathBuf, StoreError> {
     Store::find(var_os("DERUN_STATE_ROOT").as_deref(), var_os("LOCALAPPDATA").as_deref())
 }

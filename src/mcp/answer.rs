@@ -64,6 +64,9 @@ pub(super) struct Summary {
     /// The command and its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) command: Option<Vec<String>>,
+    /// Present if the command has more than that.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) command_truncated: bool,
 }
 
 /// What `derun_get_session` answers.

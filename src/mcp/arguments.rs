@@ -1,7 +1,6 @@
 //! The arguments of a call, taken one by one, so that what is wrong with them is said in words of ours.
 
-use super::fail::ToolError;
-use crate::capture::text;
+use super::fail::{ToolError, shown};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -43,7 +42,7 @@ impl Arguments {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
             Ok(cursor) if digits => Ok(Some(cursor)),
-            _ => Err(ToolError::argument(name, format!("expected {EXPECTED}, not {text:?}"))),
+            _ => Err(ToolError::argument(name, format!("expected {EXPECTED}, not \"{}\"", shown(&text)))),
         }
     }
 
@@ -75,7 +74,8 @@ impl Arguments {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let meant = words.iter().find(|(word, _)| *word == text);
         let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        let problem = || ToolError::argument(name, format!("expected one of {}, not {text:?}", known()));
+        let problem =
+            || ToolError::argument(name, format!("expected one of {}, not \"{}\"", known(), shown(&text)));
         meant.map(|(_, meant)| Some(*meant)).ok_or_else(problem)
     }
 
@@ -99,12 +99,7 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 fn mistyped(name: &'static str, expected: &str, value: &Value) -> ToolError {
-    let mut shown = value.to_string();
-    if shown.len() > 40 {
-        shown.truncate(text::cut(&shown, 40).len());
-        shown.push('…');
-    }
-    ToolError::argument(name, format!("expected {expected}, not {shown}"))
+    ToolError::argument(name, format!("expected {expected}, not {}", shown(&value.to_string())))
 }
 
 #[cfg(test)]

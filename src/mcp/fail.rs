@@ -2,6 +2,9 @@
 
 use crate::capture::store::StoreError;
 
+/// How many characters of a client's own words are said back to it.
+const SHOWN: usize = 100;
+
 /// Why a tool has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ToolError {
@@ -17,16 +20,19 @@ pub(super) enum ToolError {
         problem: String,
     },
     /// There is no such argument.
-    #[error("unknown argument: {name}; known are {known}")]
+    #[error("unknown argument: {}; known are {known}", shown(.name))]
     Unknown {
         /// Its name.
         name: String,
         /// Those that there are.
         known: String,
     },
-    /// No such session, no such place in it, or it cannot be read.
+    /// There is no such session.
+    #[error("session not found: {}", shown(.0))]
+    NotFound(String),
+    /// No such place in a session, or it cannot be read.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// It was let go before it was done.
     #[error("the server is ending")]
     Ending,
@@ -36,5 +42,38 @@ impl ToolError {
     /// An argument that is not what it has to be.
     pub(super) fn argument(name: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { name, problem: problem.into() }
+    }
+}
+
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound(id) => Self::NotFound(id),
+            other => Self::Store(other),
+        }
+    }
+}
+
+/// A client's own words as they are said back to it: the first of them, without control characters.
+pub(super) fn shown(words: &str) -> String {
+    let plain =
+        |character: char| if character.is_control() { char::REPLACEMENT_CHARACTER } else { character };
+    let mut shown: String = words.chars().take(SHOWN).map(plain).collect();
+    if words.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_said_back_in_short_and_without_control_characters() {
+        assert_eq!(shown("größe"), "größe");
+        assert_eq!(shown("a\x1b[31m\r\n\u{85}"), "a\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}");
+        assert_eq!(shown(&"ä".repeat(100)), "ä".repeat(100));
+        assert_eq!(shown(&"ä".repeat(101)), format!("{}…", "ä".repeat(100)));
     }
 }

@@ -1,13 +1,13 @@
 //! `derun_read_output` with grep: the lines that match, from a cursor on.
 
 use super::answer::Read;
-use super::fail::ToolError;
+use super::fail::{ToolError, shown};
 use super::input::{Cursor, Pattern, ReadInput};
+use super::place::Place;
 use super::read;
 use crate::capture::plain::plain;
 use crate::capture::record::SCHEMA_VERSION;
 use crate::capture::search::{Query, Search};
-use crate::capture::store::Store;
 use crate::sys::clock;
 
 /// What is read at once.
@@ -20,11 +20,11 @@ const MAX_RENDERED: u64 = 16 * 1024 * 1024;
 const BEFORE: u64 = 32 * 1024;
 
 /// Searches a session's output.
-pub(super) fn read(store: &Store, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
+pub(super) fn read(place: &Place, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
     let render = input.form.strip_ansi.then_some(plain as fn(&[u8]) -> String);
     let query = Query::new(&pattern.regex, pattern.ignore_case, pattern.context, render)
         .map_err(|error| ToolError::argument("grep", one_line(&error.to_string())))?;
-    let session = store.session(&input.session_id)?;
+    let session = place.session(&input.session_id)?;
     let start = read::start(&session, input.from, input.form.encoding)?;
     let mut search = Search::new(&query, start, input.form.max_bytes);
     let most = if input.form.strip_ansi { MAX_RENDERED } else { MAX_SEARCHED };
@@ -68,5 +68,5 @@ pub(super) fn read(store: &Store, input: &ReadInput, pattern: &Pattern) -> Resul
 /// An error of several lines in one: where it is, is shown by a drawing that needs them.
 fn one_line(error: &str) -> String {
     let last = error.lines().last().unwrap_or(error);
-    last.strip_prefix("error: ").unwrap_or(last).to_owned()
+    shown(last.strip_prefix("error: ").unwrap_or(last))
 }

@@ -3,10 +3,11 @@
 use super::answer::{Chunk, Read};
 use super::fail::ToolError;
 use super::input::{Cursor, Encoding, Form, ReadInput, Start};
+use super::place::Place;
 use crate::capture::plain::plain;
 use crate::capture::record::{SCHEMA_VERSION, State, Stretch};
 use crate::capture::session::{Page, Session};
-use crate::capture::store::{Store, StoreError};
+use crate::capture::store::StoreError;
 use crate::capture::tail;
 use crate::capture::text::{self, Piece};
 use crate::sys::clock;
@@ -26,8 +27,8 @@ pub(super) struct Portion {
 }
 
 /// Reads a session's output.
-pub(super) fn read(store: &Store, input: &ReadInput) -> Result<Read, ToolError> {
-    let session = store.session(&input.session_id)?;
+pub(super) fn read(place: &Place, input: &ReadInput) -> Result<Read, ToolError> {
+    let session = place.session(&input.session_id)?;
     let cursor = start(&session, input.from, input.form.encoding)?;
     let Portion { state, chunks, next, eof } = portion(&session, cursor, &input.form)?;
     Ok(Read {

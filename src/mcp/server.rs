@@ -2,11 +2,11 @@
 
 use super::answer::Answer;
 use super::arguments::Arguments;
-use super::fail::ToolError;
+use super::fail::{ToolError, shown};
 use super::input::{GetInput, ListInput, ReadInput, WaitInput};
-use super::transport::Ending;
+use super::place::Place;
+use super::transport::{self, Ending};
 use super::{grep, read, sessions, tool, wait};
-use crate::capture::store::Store;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
     ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
@@ -22,25 +22,25 @@ const LONG_CALLS: usize = 2;
 
 /// The server.
 pub(super) struct Server {
-    store: Arc<Store>,
+    place: Arc<Place>,
     tools: Vec<Tool>,
     ending: Ending,
     turns: Semaphore,
 }
 
 impl Server {
-    pub(super) fn new(store: Arc<Store>, ending: Ending) -> Self {
-        Self { store, tools: tool::all(), ending, turns: Semaphore::new(LONG_CALLS) }
+    pub(super) fn new(place: Place, ending: Ending) -> Self {
+        Self { place: Arc::new(place), tools: tool::all(), ending, turns: Semaphore::new(LONG_CALLS) }
     }
 
     /// Does on another thread what takes long, so that others are answered meanwhile.
     async fn apart<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Store) -> Result<T, ToolError> + Send + 'static,
+        work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let Ok(_turn) = self.turns.acquire().await else { return Err(ToolError::Ending) };
-        let store = Arc::clone(&self.store);
-        tokio::task::spawn_blocking(move || work(&store)).await.unwrap_or(Err(ToolError::Ending))
+        let place = Arc::clone(&self.place);
+        tokio::task::spawn_blocking(move || work(&place)).await.unwrap_or(Err(ToolError::Ending))
     }
 
     async fn call(
@@ -53,20 +53,20 @@ impl Server {
         Ok(match name {
             tool::LIST => {
                 let input = ListInput::take(arguments)?;
-                shape.answer(&self.apart(move |store| sessions::list(store, &input)).await?)
+                shape.answer(&self.apart(move |place| sessions::list(place, &input)).await?)
             }
             tool::GET => {
                 let input = GetInput::take(arguments)?;
-                shape.answer(&self.apart(move |store| sessions::get(store, &input)).await?)
+                shape.answer(&self.apart(move |place| sessions::get(place, &input)).await?)
             }
             tool::READ => {
                 let input = ReadInput::take(arguments)?;
                 match input.pattern.clone() {
                     Some(pattern) => {
-                        shape.answer(&self.apart(move |store| grep::read(store, &input, &pattern)).await?)
+                        shape.answer(&self.apart(move |place| grep::read(place, &input, &pattern)).await?)
                     }
-                    None if input.is_short() => shape.answer(&read::read(&self.store, &input)?),
-                    None => shape.answer(&self.apart(move |store| read::read(store, &input)).await?),
+                    None if input.is_short() => shape.answer(&read::read(&self.place, &input)?),
+                    None => shape.answer(&self.apart(move |place| read::read(place, &input)).await?),
                 }
             }
             _ => {
@@ -77,7 +77,7 @@ impl Server {
                         () = context.ct.cancelled() => {}
                     }
                 };
-                shape.answer(&wait::wait(&self.store, &input, stop).await?)
+                shape.answer(&wait::wait(&self.place, &input, stop).await?)
             }
         })
     }
@@ -108,7 +108,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.tools.iter().any(|tool| tool.name == request.name) {
-            return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
+            return Err(ErrorData::invalid_params(format!("unknown tool: {}", shown(&request.name)), None));
         }
         let arguments = Arguments::new(request.arguments);
         let called = self.call(&request.name, arguments, Shape::of(&context), &context).await;
@@ -130,7 +130,11 @@ impl ServerHandler for Server {
             "tools/call" => {
                 ErrorData::invalid_params("tools/call takes a name and an object of arguments", None)
             }
-            method => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"), None),
+            "initialize" => transport::no_handshake(),
+            method => {
+                let problem = format!("unknown method: {}", shown(method));
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None)
+            }
         })
     }
 }

@@ -1,13 +1,13 @@
 //! Removing old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own: no answer
 //! waits for it.
 
+use super::place::Place;
 use crate::capture::log::Log;
 use crate::capture::retention;
-use crate::capture::store::{DEFAULT_RETENTION, Store};
+use crate::capture::store::DEFAULT_RETENTION;
 use crate::sys::clock;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -22,15 +22,19 @@ impl Sweeper {
     ///
     /// # Errors
     /// That the system gives no thread.
-    pub fn start(store: Arc<Store>, interval: Duration) -> io::Result<Self> {
+    pub fn start(place: Place, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
         let work = move || {
-            retention::sweep_if_due(&store);
+            // Where there is no store yet, there is nothing to sweep; what cannot be opened is tried again.
+            if let Ok(Some(store)) = place.open() {
+                retention::sweep_if_due(&store);
+            }
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 let go_on = || match stopped.try_recv() {
                     Err(mpsc::TryRecvError::Disconnected) => ControlFlow::Break(()),
                     _ => ControlFlow::Continue(()),
                 };
+                let Ok(Some(store)) = place.open() else { continue };
                 let mut log = Log::open(store.root());
                 let _next_time = retention::sweep(&store, DEFAULT_RETENTION, clock::now(), &mut log, go_on);
             }

@@ -1,7 +1,7 @@
 //! The server in this process: its parts against each other, over a pipe in memory.
 
-use super::input::{Form, Start, WaitInput};
-use super::{read, serve, tool, wait};
+use super::input::{Form, GetInput, ListInput, Start, WaitInput};
+use super::{read, serve, sessions, tool, wait};
 use crate::capture::id::SessionId;
 use crate::capture::record::{Channel, TransportMode};
 use crate::capture::store::{NewSession, Store};
@@ -13,25 +13,28 @@ use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
 use std::future::pending;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
 struct Place {
-    store: Arc<Store>,
+    store: Store,
     _root: tempfile::TempDir,
 }
 
 impl Place {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        Self { store: Arc::new(Store::open(root.path()).unwrap()), _root: root }
+        Self { store: Store::open(root.path()).unwrap(), _root: root }
     }
 
     fn session(&self, id: &str) -> Writer {
+        self.with_command(id, vec!["make".to_owned()])
+    }
+
+    fn with_command(&self, id: &str, command: Vec<String>) -> Writer {
         let new = NewSession {
             id: Some(SessionId::parse(id).unwrap()),
-            command: vec!["make".to_owned()],
+            command,
             working_directory: "/work".to_owned(),
             retention: Duration::from_secs(60),
             transport: TransportMode::PosixPty,
@@ -40,11 +43,15 @@ impl Place {
         self.store.create(new, clock::now()).unwrap()
     }
 
+    fn place(&self) -> super::place::Place {
+        super::place::Place::new(self.store.root())
+    }
+
     /// A server, and a client that has shaken hands with it.
     async fn serve(&self) -> (RunningService<RoleClient, ()>, JoinHandle<Result<(), super::ServeError>>) {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (input, output) = tokio::io::split(theirs);
-        let server = tokio::spawn(serve(Arc::clone(&self.store), input, output));
+        let server = tokio::spawn(serve(self.place(), input, output));
         (().serve(ours).await.unwrap(), server)
     }
 }
@@ -115,12 +122,12 @@ async fn a_wait_takes_its_time_and_no_more() {
     let _writer = place.session("s");
     let timeout = Duration::from_millis(5);
     let input = WaitInput { session_id: "s".to_owned(), cursor: 0, timeout, form: FORM };
-    let waited = wait::wait(&place.store, &input, pending()).await.unwrap();
+    let waited = wait::wait(&place.place(), &input, pending()).await.unwrap();
     assert!(waited.timed_out && waited.waited_ms >= 5, "{waited:?}");
     let timeout = Duration::from_secs(60);
     let input = WaitInput { timeout, ..input };
-    let stopped = wait::wait(&place.store, &input, async {}).await.unwrap();
-    assert!(stopped.timed_out && stopped.waited_ms < 60_000, "{stopped:?}");
+    let stopped = wait::wait(&place.place(), &input, async {}).await.unwrap();
+    assert!(!stopped.timed_out && stopped.waited_ms < 60_000, "{stopped:?}");
 }
 
 #[test]
@@ -150,4 +157,47 @@ fn a_session_without_output_has_an_end() {
     for start in [Start::LastBytes(5), Start::LastLines(5), Start::Cursor(0)] {
         assert_eq!(read::start(&session, start, Encoding::Text).unwrap(), 0);
     }
+}
+
+#[test]
+fn schemas_have_words_for_clients_and_nothing_that_may_be_null() {
+    for tool in tool::all() {
+        let input = serde_json::to_string(&tool.input_schema).unwrap();
+        let output = serde_json::to_string(&tool.output_schema).unwrap();
+        for schema in [input, output] {
+            for internal in ["null", "anyOf", "spec ", "::", "int64"] {
+                assert!(!schema.contains(internal), "{}: {internal}: {schema}", tool.name);
+            }
+        }
+    }
+    let tools = tool::all();
+    let read = &tools.iter().find(|known| known.name == tool::READ).unwrap().input_schema;
+    assert_eq!(read["required"], json!(["session_id"]));
+    let grep = &read["properties"]["grep"];
+    assert_eq!((&grep["type"], grep.get("default")), (&json!("string"), None));
+    assert_eq!(read["properties"]["max_bytes"]["default"], 65_536);
+}
+
+#[test]
+fn lists_and_commands_have_bounds() {
+    let place = Place::new();
+    for id in 0..50 {
+        // Written as JSON, each of these bytes takes six.
+        let command = vec!["make".to_owned(), "\u{1}".repeat(100_000), "more".to_owned()];
+        place.with_command(&format!("s{id}"), command);
+    }
+    let input = ListInput { state: None, limit: 1000 };
+    let list = sessions::list(&place.place(), &input).unwrap();
+    assert!(list.truncated && (30..50).contains(&list.sessions.len()), "{}", list.sessions.len());
+    assert_eq!((list.total_count, &list.sessions[0].session_id[..]), (50, "s49"));
+    assert!(serde_json::to_string(&list).unwrap().len() < 1024 * 1024 + 10_000);
+    let first = &list.sessions[0];
+    let lengths: Vec<usize> = first.command.iter().flatten().map(String::len).collect();
+    assert_eq!((&lengths[..], first.command_truncated), (&[4, 4091][..], true));
+    let one = sessions::get(&place.place(), &GetInput { session_id: "s0".to_owned() }).unwrap();
+    assert!(one.session.summary.command_truncated);
+    let _short = place.session("short");
+    let list = sessions::list(&place.place(), &input).unwrap();
+    assert_eq!(list.sessions[0].command, Some(vec!["make".to_owned()]));
+    assert!(!list.sessions[0].command_truncated);
 }

@@ -3,10 +3,10 @@
 use super::answer::Waited;
 use super::fail::ToolError;
 use super::input::{Cursor, WaitInput};
+use super::place::Place;
 use super::read::portion;
 use crate::capture::record::{SCHEMA_VERSION, State};
 use crate::capture::session::{Following, Session};
-use crate::capture::store::Store;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -17,24 +17,24 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// Waits for output. When `stop` is over, it answers with what there is.
 pub(super) async fn wait(
-    store: &Store,
+    place: &Place,
     input: &WaitInput,
     stop: impl Future<Output = ()>,
 ) -> Result<Waited, ToolError> {
     let began = Instant::now();
     let mut end = pin!(async {
         tokio::select! {
-            () = sleep_until(began + input.timeout) => {}
-            () = stop => {}
+            () = sleep_until(began + input.timeout) => true,
+            () = stop => false,
         }
     });
-    let mut session = store.session(&input.session_id)?;
+    let mut session = place.session(&input.session_id)?;
     let mut waker = Waker::None;
-    let mut is_late = input.timeout.is_zero();
+    let (mut is_over, mut is_late) = (input.timeout.is_zero(), input.timeout.is_zero());
     loop {
         let portion = portion(&session, input.cursor, &input.form)?;
         let is_idle = portion.chunks.is_empty() && !portion.eof && portion.state.is_active();
-        if !is_idle || is_late {
+        if !is_idle || is_over {
             return Ok(Waited {
                 schema_version: SCHEMA_VERSION,
                 session_id: session.id().to_string(),
@@ -42,17 +42,17 @@ pub(super) async fn wait(
                 chunks: portion.chunks,
                 next_cursor: Cursor(portion.next),
                 eof: portion.eof,
-                timed_out: is_idle,
+                timed_out: is_idle && is_late,
                 waited_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             });
         }
         tokio::select! {
             () = waker.changed(&session) => {}
-            () = &mut end => is_late = true,
+            late = &mut end => (is_over, is_late) = (true, late),
         }
         if portion.state == State::Starting {
             // What a session is, is read once; that it runs is written there.
-            session = store.session(&input.session_id)?;
+            session = place.session(&input.session_id)?;
         }
     }
 }

@@ -232,10 +232,44 @@ fn many_sessions_keep_their_cursors_apart() {
 }
 
 #[test]
-fn the_configuration_names_this_program() {
-    let config = Env::new().murmur(["mcp", "--print-config"]).json();
+fn a_server_makes_no_state_root_and_sees_the_sessions_of_one_that_appears() {
+    let env = Env::new();
+    let mut client = Client::start(&env);
+    assert_eq!(client.call("derun_list_sessions", json!({}))["sessions"], json!([]));
+    for tool in ["derun_get_session", "derun_read_output"] {
+        assert_eq!(client.fail(tool, json!({ "session_id": "s" })), "session not found: s");
+    }
+    let waited = client.fail("derun_wait_output", json!({ "session_id": "s", "cursor": "0" }));
+    assert_eq!(waited, "session not found: s");
+    assert!(!state(&env).exists());
+    over(&env, "s", b"x");
+    assert_eq!(client.call("derun_list_sessions", json!({}))["total_count"], 1);
+    assert_eq!(text(&client.call("derun_read_output", json!({ "session_id": "s" }))), "x");
+}
+
+#[test]
+fn the_configuration_names_this_program_and_a_state_root_that_was_chosen() {
+    let env = Env::new();
     let program = std::path::Path::new(MURMUR).canonicalize().unwrap();
-    let expected = json!({ "mcpServers": { "derun": { "command": program, "args": ["mcp"] } } });
-    assert_eq!(config, expected);
-    assert!(Env::new().run(["mcp", "--help"]).contains("claude mcp add derun -- murmur mcp"));
+    let folder = env.root().canonicalize().unwrap();
+    let config = |variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(MURMUR);
+        command.args(["mcp", "--print-config"]).env_clear().env("HOME", "/home/me").current_dir(env.root());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let expected = |root: Option<&str>| {
+        let mut entry = json!({ "command": program, "args": ["mcp"] });
+        if let Some(root) = root {
+            entry["env"] = json!({ "DERUN_STATE_ROOT": root });
+        }
+        json!({ "mcpServers": { "derun": entry } })
+    };
+    assert_eq!(config(&[]), expected(None));
+    assert_eq!(config(&[("DERUN_STATE_ROOT", ""), ("XDG_STATE_HOME", "")]), expected(None));
+    assert_eq!(config(&[("XDG_STATE_HOME", "/xdg")]), expected(Some("/xdg/derun")));
+    assert_eq!(config(&[("XDG_STATE_HOME", "xdg")]), expected(Some("/home/me/.local/state/derun")));
+    let relative = config(&[("DERUN_STATE_ROOT", "here"), ("XDG_STATE_HOME", "/xdg")]);
+    assert_eq!(relative, expected(folder.join("here").to_str()));
+    assert!(env.run(["mcp", "--help"]).contains("claude mcp add derun -- murmur mcp"));
 }

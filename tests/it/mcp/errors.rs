@@ -13,8 +13,7 @@ fn a_missing_session_is_the_same_to_every_tool() {
     std::fs::create_dir_all(state(&env).join("elsewhere")).unwrap();
     over(&env, "s", b"x");
     let mut client = Client::start(&env);
-    let long = "x".repeat(200);
-    for id in ["none", "", ".", "..", "../elsewhere", "../sessions/s", "/etc", "a/b", "s\0", "s/", &long] {
+    for id in ["none", "", ".", "..", "../elsewhere", "../sessions/s", "/etc", "a/b", "s/"] {
         for tool in ["derun_get_session", "derun_read_output", "derun_wait_output"] {
             let mut arguments = json!({ "session_id": id });
             if tool == "derun_wait_output" {
@@ -22,6 +21,34 @@ fn a_missing_session_is_the_same_to_every_tool() {
             }
             assert_eq!(client.fail(tool, arguments), format!("session not found: {id}"), "{tool}");
         }
+    }
+}
+
+#[test]
+fn what_a_client_said_is_said_back_in_short_and_without_control_characters() {
+    let env = Env::new();
+    over(&env, "s", b"x");
+    let mut client = Client::start(&env);
+    let (long, short) = ("x".repeat(900_000), format!("{}…", "x".repeat(100)));
+    let said = client.fail("derun_get_session", json!({ "session_id": long }));
+    assert_eq!(said, format!("session not found: {short}"));
+    let said = client.fail("derun_get_session", json!({ "session_id": "a\u{1b}[2J\r\n\0" }));
+    assert_eq!(said, "session not found: a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}");
+    for (tool, arguments) in [
+        ("derun_read_output", json!({ "session_id": "s", "cursor": long })),
+        ("derun_read_output", json!({ "session_id": "s", "encoding": long })),
+        ("derun_read_output", json!({ "session_id": "s", "max_bytes": long })),
+        ("derun_read_output", json!({ "session_id": "s", "grep": format!("({long}") })),
+        ("derun_read_output", json!({ "session_id": "s", "grep": format!("\\p{{{long}}}") })),
+        ("derun_read_output", json!({ "session_id": [long] })),
+        ("derun_list_sessions", json!({ "x\n": 1 })),
+        ("derun_list_sessions", json!({ long.clone(): 1 })),
+    ] {
+        let said = client.fail(tool, arguments);
+        assert!(said.len() < 300 && !said.contains(char::is_control), "{said}");
+    }
+    for said in [client.ask(&long, json!({})), client.ask("tools/call", json!({ "name": long }))] {
+        assert!(said["error"]["message"].as_str().unwrap().ends_with(&short), "{said}");
     }
 }
 

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::over;
-use crate::env::Env;
+use crate::env::{Env, MURMUR};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 const LIST: &str =
     r#"{"jsonrpc":"2.0","id":"list","method":"tools/call","params":{"name":"derun_list_sessions"}}"#;
@@ -76,21 +78,29 @@ fn the_protocol_without_a_handshake_is_spoken() {
 }
 
 #[test]
-fn a_wrong_line_is_passed_over_or_answered_with_an_error() {
+fn a_wrong_line_is_answered_with_an_error() {
     let env = Env::new();
     let mut client = Client::raw(&env);
-    client.line("no JSON at all");
-    client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    client.line(LIST);
-    assert_eq!(client.answer()["error"]["code"], -32602);
     client.initialize("2025-06-18");
-    for line in ["", "{", "\u{1}", "nul\0", r#"{"jsonrpc":"2.0","id":9,"#] {
+    for line in ["", "  ", "\r", r#"{"jsonrpc":"2.0","method":"notifications/dance","params":[5]}"#] {
         client.line(line);
     }
-    client.line(&format!(r#"{{"jsonrpc":"2.0","id":8,"method":"{}"}}"#, "x".repeat(3 * 1024 * 1024)));
-    for line in ["[]", "5", r#"{"id":3}"#] {
+    let mut wrong = |line: &str, code: i64| {
         client.line(line);
-        assert_eq!(client.answer()["error"]["code"], -32600);
+        let answer = client.answer();
+        assert_eq!((&answer["jsonrpc"], answer.get("id")), (&json!("2.0"), Some(&Value::Null)), "{answer}");
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        answer["error"]["message"].as_str().unwrap().to_owned()
+    };
+    for line in ["no JSON at all", "{", "\u{1}", "nul\0", r#"{"jsonrpc":"2.0","id":9,"#] {
+        wrong(line, -32700);
+    }
+    for length in [1 << 20, 3 << 20] {
+        let long = format!(r#"{{"jsonrpc":"2.0","id":8,"method":"{}"}}"#, "x".repeat(length));
+        assert_eq!(wrong(&long, -32700), "a message has at most 1048576 bytes");
+    }
+    for line in ["[]", "5", r#"{"id":3}"#, r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#] {
+        wrong(line, -32600);
     }
     assert_eq!(client.ask("tools/dance", json!({}))["error"]["code"], -32601);
     let unknown = client.ask("tools/call", json!({ "name": "derun_write_output" }));
@@ -102,6 +112,62 @@ fn a_wrong_line_is_passed_over_or_answered_with_an_error() {
     client.line(LIST);
     assert_eq!(client.answer()["id"], "list");
     assert_eq!(client.end(), (String::new(), Some(0), String::new()));
+}
+
+#[test]
+fn whoever_does_not_begin_is_told_how_to() {
+    let env = Env::new();
+    let mut client = Client::raw(&env);
+    client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+    let early = client.ask("tools/list", json!({}))["error"].clone();
+    assert_eq!(early["code"], -32600);
+    assert_eq!(early["message"], "initialize first: a conversation begins with the method initialize");
+    let shape = "initialize takes protocolVersion (a string), capabilities (an object) and clientInfo (an object \
+                 with the strings name and version)";
+    for params in [json!({}), json!({ "protocolVersion": 5, "capabilities": {}, "clientInfo": {} })] {
+        let wrong = client.ask("initialize", params)["error"].clone();
+        assert_eq!((&wrong["code"], &wrong["message"]), (&json!(-32602), &json!(shape)));
+    }
+    client.initialize("2025-06-18");
+    assert_eq!(client.ask("initialize", json!({}))["error"]["message"], shape);
+    assert_eq!(client.end(), (String::new(), Some(0), String::new()));
+}
+
+#[test]
+fn looking_at_what_there_is_begins_nothing() {
+    let env = Env::new();
+    let mut client = Client::raw(&env);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    client.ask("server/discover", json!({ "_meta": meta }));
+    client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let early = client.ask("tools/list", json!({}));
+    assert!(early["error"]["message"].as_str().unwrap().starts_with("initialize first"), "{early}");
+    client.initialize("2025-06-18");
+}
+
+#[test]
+fn the_server_ends_when_nobody_reads_its_answers() {
+    let env = Env::new();
+    // A socket is read by a thread that cannot be woken, a pipe is not.
+    let (socket, ours) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (pipe, writer) = std::io::pipe().unwrap();
+    for (input, mut ours) in [
+        (Stdio::from(std::os::fd::OwnedFd::from(socket)), Box::new(ours) as Box<dyn Write>),
+        (Stdio::from(pipe), Box::new(writer)),
+    ] {
+        let mut server = Command::new(MURMUR);
+        server.arg("mcp").env_clear().env("DERUN_STATE_ROOT", super::state(&env));
+        let mut server = server.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(server.stdout.take());
+        ours.write_all(format!("{LIST}\n").as_bytes()).unwrap();
+        let ended = server.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), String::from_utf8(ended.stderr).unwrap()), (Some(0), String::new()));
+        drop(ours);
+    }
 }
 
 #[test]
@@ -124,5 +190,5 @@ fn the_end_of_input_ends_a_wait() {
     client.begin("derun_wait_output", json!({ "session_id": "s", "cursor": "0", "timeout_ms": 60_000 }));
     let (rest, code, _) = client.end();
     let answer: Value = serde_json::from_str(&rest).unwrap();
-    assert_eq!((&answer["result"]["structuredContent"]["timed_out"], code), (&json!(true), Some(0)));
+    assert_eq!((&answer["result"]["structuredContent"]["timed_out"], code), (&json!(false), Some(0)));
 }
