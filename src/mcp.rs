@@ -51,6 +51,9 @@ pub enum ServeError {
 /// # Errors
 /// As [`serve`].
 pub async fn serve_stdio(place: Place) -> Result<(), ServeError> {
+    // Room for an answer of 64 KiB and what is around it, so that writing it is one step and not two.
+    #[cfg(target_os = "linux")]
+    let _as_it_is = rustix::pipe::fcntl_setpipe_size(rustix::stdio::stdout(), 256 * 1024);
     let (input, output) = rmcp::transport::io::stdio_pipes();
     serve(place, input, output).await
 }

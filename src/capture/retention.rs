@@ -8,9 +8,9 @@ use super::record::{State, file};
 use super::session::Session;
 use super::store::Store;
 use crate::sys::folder::Folder;
-use crate::sys::{clock, lock, random};
+use crate::sys::{clock, lock};
 use jiff::{SignedDuration, Timestamp};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -25,6 +25,13 @@ const SWEPT: &str = "swept";
 
 /// The file that has the second, since 1970, at which the next session expires, as far as is known.
 const NEXT: &str = "next-expiry";
+
+/// The file that has how far a sweep came that was cut short: a session's name, and what [`NEXT`] would say of those
+/// up to it.
+const REACHED: &str = "sweep-reached";
+
+/// After so many sessions it is written down how far a sweep is.
+const STEP: usize = 64;
 
 /// What a sweep saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,17 +103,23 @@ pub fn sweep(
     default: Duration,
     now: Timestamp,
     log: &mut Log,
-    mut go_on: impl FnMut() -> ControlFlow<()>,
+    go_on: impl FnMut() -> ControlFlow<()>,
 ) -> io::Result<Swept> {
     let mut names = store.sessions().names()?;
     names.sort_unstable();
-    // A sweep that has to stop early begins elsewhere next time, so that each gets its turn.
-    if let Some(places) = u64::try_from(names.len()).ok().filter(|places| *places > 0) {
-        let start = u64::from_le_bytes(random::bytes()?) % places;
-        names.rotate_left(usize::try_from(start).unwrap_or_default());
-    }
+    Ok(sweep_these(&names, store, default, now, log, go_on))
+}
+
+fn sweep_these(
+    names: &[OsString],
+    store: &Store,
+    default: Duration,
+    now: Timestamp,
+    log: &mut Log,
+    mut go_on: impl FnMut() -> ControlFlow<()>,
+) -> Swept {
     let mut swept = Swept::default();
-    for name in &names {
+    for name in names {
         if go_on().is_break() {
             break;
         }
@@ -133,27 +146,68 @@ pub fn sweep(
         let session_id = &*name.to_string_lossy();
         log.note(&Event::CleanupResult { session_id, cleanup_result, cleanup_reason, error });
     }
-    Ok(swept)
+    swept
 }
 
-/// Sweeps to the end, and writes down that and when it did. One that is cut short is due again at once.
-pub fn sweep_all(store: &Store, turn: Turn) {
+/// Sweeps to the end, and writes down that and when it did. One that is cut short is due again at once, and goes on
+/// where it was. `is_long` is told first if there are so many sessions left that nobody should wait for the end.
+pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
     let now = clock::now();
+    let Ok(mut names) = store.sessions().names() else { return };
+    names.sort_unstable();
+    let (mut reached, mut next) = turn.reached();
+    let begin = names.partition_point(|name| *name <= reached);
+    if names.len() - begin > LONG {
+        is_long();
+    }
     let mut log = Log::open(store.root());
-    let go_on = || ControlFlow::Continue(());
-    if let Ok(swept) = sweep(store, super::store::DEFAULT_RETENTION, now, &mut log, go_on) {
-        let next = swept.next.unwrap_or(i64::MAX);
-        let _due_again = turn
-            .root
-            .write(NEXT, format!("{next}\n").as_bytes(), false)
-            .and_then(|()| turn.file.set_modified(now.into()));
+    for names in names[begin..].chunks(STEP) {
+        let go_on = || ControlFlow::Continue(());
+        let swept = sweep_these(names, store, super::store::DEFAULT_RETENTION, now, &mut log, go_on);
+        next = [next, swept.next].into_iter().flatten().min();
+        if let Some(last) = names.last() {
+            reached.clone_from(last);
+            turn.note(&reached, next);
+        }
+    }
+    turn.end(next.unwrap_or(i64::MAX), now);
+}
+
+/// A sweep of more sessions than this takes longer than the end of a command should.
+const LONG: usize = 256;
+
+impl Turn {
+    /// Behind which name the last sweep was cut short, and what it knew of the next expiry.
+    fn reached(&self) -> (OsString, Option<i64>) {
+        let mut text = String::new();
+        let read = self.root.open_file(REACHED).and_then(|file| file.take(4096).read_to_string(&mut text));
+        match text.split_once('\n') {
+            Some((next, name)) if read.is_ok() => (name.trim_end_matches('\n').into(), next.parse().ok()),
+            _ => (OsString::new(), None),
+        }
+    }
+
+    /// Writes down how far it is. A name that is no text is not written down: what is before it is looked at again.
+    fn note(&self, reached: &OsStr, next: Option<i64>) {
+        if let Some(name) = reached.to_str() {
+            let next = next.map(|next| next.to_string()).unwrap_or_default();
+            let _from_the_beginning_then =
+                self.root.write(REACHED, format!("{next}\n{name}\n").as_bytes(), false);
+        }
+    }
+
+    /// Writes down that it came to the end.
+    fn end(&self, next: i64, now: Timestamp) {
+        let _gone = self.root.remove_file(REACHED);
+        let written = self.root.write(NEXT, format!("{next}\n").as_bytes(), false);
+        let _due_again = written.and_then(|()| self.file.set_modified(now.into()));
     }
 }
 
 /// Sweeps to the end, if it is time for it.
 pub fn sweep_if_due(store: &Store) {
     if let Some(turn) = turn(store, clock::now()) {
-        sweep_all(store, turn);
+        sweep_all(store, &turn, || ());
     }
 }
 

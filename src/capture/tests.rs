@@ -204,7 +204,8 @@ fn a_session_that_expires_early_makes_a_sweep_due() {
     let place = Place::new();
     let now = clock::now();
     let turn = retention::turn(&place.store, now).unwrap();
-    retention::sweep_all(&place.store, turn);
+    retention::sweep_all(&place.store, &turn, || ());
+    drop(turn);
     place.session("s").finish(&End::Exited(0), None, now).unwrap();
     retention::expect(&place.store, Duration::from_secs(60), now);
     assert!(retention::turn(&place.store, now + SignedDuration::from_secs(59)).is_none());
@@ -217,8 +218,30 @@ fn a_sweep_that_was_cut_short_is_due_again() {
     let now = clock::now();
     drop(retention::turn(&place.store, now).unwrap());
     let turn = retention::turn(&place.store, now).unwrap();
-    retention::sweep_all(&place.store, turn);
+    retention::sweep_all(&place.store, &turn, || ());
+    drop(turn);
     assert!(retention::turn(&place.store, now).is_none());
+}
+
+#[test]
+fn a_long_sweep_goes_on_where_it_was_cut_short() {
+    let place = Place::new();
+    let long_ago = clock::now() - SignedDuration::from_mins(5);
+    for id in ["a", "b", "c"] {
+        place.session(id).finish(&End::Exited(0), None, long_ago).unwrap();
+    }
+    let left = || {
+        let mut left = place.store.list().unwrap();
+        left.sort_unstable();
+        left.iter().map(ToString::to_string).collect::<String>()
+    };
+    std::fs::write(place.root.path().join("sweep-reached"), "\nb\n").unwrap();
+    let turn = retention::turn(&place.store, clock::now()).unwrap();
+    retention::sweep_all(&place.store, &turn, || ());
+    assert_eq!(left(), "ab");
+    assert!(!place.root.path().join("sweep-reached").exists());
+    retention::sweep_all(&place.store, &turn, || ());
+    assert_eq!(left(), "");
 }
 
 #[test]
@@ -227,7 +250,8 @@ fn only_one_sweeps_and_only_now_and_then() {
     let now = clock::now();
     let turn = retention::turn(&place.store, now).unwrap();
     assert!(retention::turn(&place.store, now).is_none());
-    retention::sweep_all(&place.store, turn);
+    retention::sweep_all(&place.store, &turn, || ());
+    drop(turn);
     assert!(retention::turn(&place.store, now).is_none());
     assert!(retention::turn(&place.store, now + SignedDuration::from_mins(11)).is_some());
 }

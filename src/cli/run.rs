@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
-/// A sweep that is under way when the command ends may go on for this long; what it leaves is left to the next run.
+/// A short sweep that is under way when the command ends may go on for this long; a long one goes on with the next run.
 const SWEEP: Duration = Duration::from_millis(25);
 
 /// Ends as the command does. Says nothing while it runs.
@@ -90,8 +90,12 @@ fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
     let turn = retention::turn(&store, clock::now())?;
     let (done, told) = sync_channel(1);
     let sweep = move || {
-        retention::sweep_all(&store, turn);
-        let _nobody_waits = done.send(());
+        // Told once, early or in the end; nobody may wait for it any more.
+        let tell = || {
+            let _told = done.try_send(());
+        };
+        retention::sweep_all(&store, &turn, tell);
+        tell();
     };
     std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| told)
 }
