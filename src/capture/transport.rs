@@ -17,7 +17,7 @@ mod relay;
 use super::record::TransportMode;
 use super::recorder::Recorder;
 #[cfg(unix)]
-use crate::sys::signals::{self, Sender, Signals};
+use crate::sys::signals::{self, Sender};
 use crate::sys::spawn::{CommandLine, NotStarted};
 use crate::sys::terminal;
 use std::io;
@@ -112,10 +112,4 @@ fn is_for_command(came: signals::Came) -> bool {
         Sender::Kernel => came.signal == libc::SIGHUP && leads(),
         Sender::Us => false,
     }
-}
-
-/// Takes the signals; see [`Signals::take`].
-#[cfg(unix)]
-fn take_signals() -> io::Result<Signals> {
-    Signals::take()
 }

@@ -86,15 +86,22 @@ fn boot() -> String {
     String::new()
 }
 
-/// When the living process `pid` began, by `/proc/PID/stat`, whose second field may hold spaces and parentheses.
+/// The fields of `/proc/PID/stat` behind the name, which may itself hold spaces and parentheses: the first is the
+/// third of the line, the state (proc_pid_stat(5)).
 #[cfg(target_os = "linux")]
-fn began(pid: u32) -> Option<u64> {
+pub(super) fn stat_fields(pid: u32) -> Option<Vec<String>> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let mut fields = std::str::from_utf8(stat.get(after_name..)?).ok()?.split_ascii_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
-    // Field 22 of the line, the 20th after the name (proc_pid_stat(5)).
-    fields.nth(18)?.parse().ok().filter(|_| !is_dead)
+    let fields = str::from_utf8(stat.get(after_name..)?).ok()?;
+    Some(fields.split_ascii_whitespace().map(str::to_owned).collect())
+}
+
+/// When the living process `pid` began: field 22.
+#[cfg(target_os = "linux")]
+fn began(pid: u32) -> Option<u64> {
+    let fields = stat_fields(pid)?;
+    let is_dead = matches!(&**fields.first()?, "Z" | "X" | "x");
+    fields.get(19)?.parse().ok().filter(|_| !is_dead)
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]

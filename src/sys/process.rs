@@ -199,10 +199,14 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// The parent of `pid`, by `/proc/PID/stat`, whose second field may itself hold spaces and parentheses.
+/// The parent of `pid`: field 4 of `/proc/PID/stat`.
+#[cfg(target_os = "linux")]
 fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let rest = std::str::from_utf8(stat.get(after_name..)?).ok()?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    super::identity::stat_fields(pid)?.get(1)?.parse().ok()
+}
+
+/// Not told here.
+#[cfg(not(target_os = "linux"))]
+fn parent(_pid: u32) -> Option<u32> {
+    None
 }

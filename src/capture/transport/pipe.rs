@@ -4,7 +4,7 @@
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
 use super::relay::{self, Over};
-use super::{Ended, Finished, Trouble, is_for_command, take_signals};
+use super::{Ended, Finished, Trouble, is_for_command};
 use crate::sys::process::{Signal, signal};
 use crate::sys::signals::{self, Signals};
 use crate::sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
@@ -31,7 +31,7 @@ pub(super) fn run(
     recorder: &Recorder,
     started: impl FnOnce(),
 ) -> io::Result<Finished> {
-    let signals = take_signals()?;
+    let signals = Signals::take()?;
     let (streams, ours) = connect()?;
     let child = match spawn::spawn(command, streams, &signals, || Ok(())) {
         Ok(child) => child,

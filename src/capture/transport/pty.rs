@@ -5,7 +5,7 @@ use super::super::recorder::Recorder;
 use super::input::Input;
 use super::leader::{Leader, Report};
 use super::relay::{self, BLOCK, Over};
-use super::{Ended, Finished, Trouble, take_signals};
+use super::{Ended, Finished, Trouble};
 use crate::sys::signals::{self, Sender, Signals};
 use crate::sys::spawn::{self, Change, CommandLine};
 use crate::sys::terminal::{self, Outer, Pseudo};
@@ -74,7 +74,7 @@ pub(super) fn run(
     recorder: &Recorder,
     started: impl FnOnce(),
 ) -> io::Result<Finished> {
-    let signals = take_signals()?;
+    let signals = Signals::take()?;
     let outer = Outer::look()?;
     let Pseudo { ours, theirs } = Pseudo::open(&outer)?;
     let (reports, tell) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
