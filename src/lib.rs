@@ -19,6 +19,7 @@
 //! - `agent`: prompt, invocation, events, the stream parser, a running agent process
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
+//! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
 //! - `replay`: fixtures: recording a run, scrubbing it, playing it back
 //! - `outcome`: pure: how a run ended and what it said → ok, attention or error
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
@@ -47,6 +48,8 @@ pub mod outcome;
 pub mod permit;
 #[cfg(unix)]
 pub mod replay;
+#[cfg(unix)]
+pub mod rpc;
 #[cfg(unix)]
 pub mod schedule;
 pub mod sys;

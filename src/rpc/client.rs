@@ -1,0 +1,156 @@
+//! The end that asks.
+
+use super::envelope::{Event, Line, Request, Response};
+use super::frame::{LONGEST_ANSWER, Lines};
+use crate::sys::socket;
+use serde_json::Value;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::timeout;
+
+/// A connection.
+#[derive(Debug)]
+pub struct Client {
+    lines: Lines<OwnedReadHalf>,
+    writing: OwnedWriteHalf,
+    peer: Option<u32>,
+    /// The number of the last question.
+    asked: u64,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// Nobody listens, or it left.
+    #[error("{0}")]
+    Gone(#[from] io::Error),
+    /// It does not answer.
+    #[error("no answer within {0:?}")]
+    Silent(Duration),
+    /// It answers in a way that cannot be read.
+    #[error("an answer that cannot be read: {0}")]
+    Garbled(String),
+    /// It says no.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Client {
+    /// Connects to the socket `name` in `folder`.
+    ///
+    /// # Errors
+    /// What the system says: nobody listens, or there is no such socket, or nobody takes the connection within
+    /// `patience`.
+    pub async fn connect(folder: &Path, name: &str, patience: Duration) -> Result<Self, AskError> {
+        let connecting = timeout(patience, socket::connect(folder, name)).await;
+        Ok(Self::new(connecting.map_err(|_| AskError::Silent(patience))??))
+    }
+
+    /// Speaks on `stream`.
+    #[must_use]
+    pub fn new(stream: UnixStream) -> Self {
+        let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
+        let (reading, writing) = stream.into_split();
+        Self { lines: Lines::new(reading, LONGEST_ANSWER, None), writing, peer, asked: 0 }
+    }
+
+    /// The process at the other end, as the kernel has it; `None` where the system does not tell.
+    #[must_use]
+    pub fn peer(&self) -> Option<u32> {
+        self.peer
+    }
+
+    /// Asks, without waiting for the answer. Returns the question's id.
+    ///
+    /// # Errors
+    /// That the other end is gone.
+    pub async fn ask(&mut self, msg_type: &str, payload: Value) -> io::Result<String> {
+        self.asked += 1;
+        let id = self.asked.to_string();
+        let request = Request { msg_type: msg_type.to_owned(), id: id.clone(), payload };
+        self.writing.write_all(&super::envelope::line(&request)).await?;
+        Ok(id)
+    }
+
+    /// Asks and waits for the answer, at most for `patience`. Events that come meanwhile are dropped.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn answer(
+        &mut self,
+        msg_type: &str,
+        payload: Value,
+        patience: Duration,
+    ) -> Result<Value, AskError> {
+        let answering = async {
+            let id = self.ask(msg_type, payload).await?;
+            loop {
+                match self.next().await? {
+                    // What could not be read has no id.
+                    Line::Response(response) if response.id == id || response.id.is_empty() => {
+                        return read(response);
+                    }
+                    _ => {}
+                }
+            }
+        };
+        timeout(patience, answering).await.unwrap_or(Err(AskError::Silent(patience)))
+    }
+
+    /// Follows the events from `from` on, or from the next one on.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn attach(&mut self, from: Option<u64>, patience: Duration) -> Result<Value, AskError> {
+        self.answer("attach", serde_json::json!({ "from": from }), patience).await
+    }
+
+    /// The next line, whatever it is.
+    ///
+    /// # Errors
+    /// [`AskError::Gone`] or [`AskError::Garbled`].
+    pub async fn next(&mut self) -> Result<Line, AskError> {
+        let line = self.next_bytes().await?;
+        serde_json::from_slice(line).map_err(|error| AskError::Garbled(error.to_string()))
+    }
+
+    /// The next line as it is, without its newline.
+    ///
+    /// # Errors
+    /// [`AskError::Gone`].
+    pub async fn next_bytes(&mut self) -> Result<&[u8], AskError> {
+        let line = self.lines.next().await.map_err(|error| AskError::Garbled(error.to_string()))?;
+        line.ok_or_else(|| AskError::Gone(io::ErrorKind::UnexpectedEof.into()))
+    }
+
+    /// The next event.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub async fn next_event(&mut self) -> Result<Event, AskError> {
+        loop {
+            if let Line::Event(event) = self.next().await? {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// The connection, for somebody else to speak on. Only when nothing is on its way.
+    ///
+    /// # Errors
+    /// Never, as both halves are of one connection.
+    pub fn into_stream(self) -> io::Result<UnixStream> {
+        self.lines.into_parts().0.reunite(self.writing).map_err(io::Error::other)
+    }
+}
+
+fn read(response: Response) -> Result<Value, AskError> {
+    match (response.success, response.payload) {
+        (true, payload) => Ok(payload.unwrap_or_default()),
+        (false, _) => Err(AskError::Refused(response.error.unwrap_or_default())),
+    }
+}

@@ -1,0 +1,316 @@
+//! Numbered events that any number of readers follow at their own pace: the newest are here, older ones come from
+//! where they are kept, and those that are nowhere become one gap.
+//!
+//! A reader is a number: what it has not read yet. Nothing is queued for it, so that one that sleeps costs nothing.
+
+use super::envelope::{GAP, event_line};
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// How many of the newest events are in memory (spec 3, Event Buffer).
+pub const EVENT_BUFFER_SIZE: usize = 1000;
+
+/// How many bytes they may have, together, if there is more than one.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The events.
+#[derive(Debug)]
+pub struct Feed {
+    agent_id: String,
+    ring: Mutex<Ring>,
+    changed: watch::Sender<()>,
+    older: Option<Box<dyn Older>>,
+}
+
+/// Where events are that are no longer in memory.
+pub trait Older: Send + Sync + fmt::Debug {
+    /// Reads from the event `from` on, or from the first behind it that is there.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn open(&self, from: u64) -> io::Result<Box<dyn Past>>;
+}
+
+/// A reader of older events.
+pub trait Past: Send + fmt::Debug {
+    /// Appends whole lines of events to `out`, some `most` bytes of them. Returns the number of the first and of the
+    /// one behind the last; both are the same where there is no more.
+    ///
+    /// # Errors
+    /// What the system says; there is no more then.
+    fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)>;
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    lines: VecDeque<Arc<[u8]>>,
+    bytes: usize,
+    /// The number of the next event.
+    next: u64,
+    /// How many bytes all events had so far.
+    pushed: u64,
+    is_over: bool,
+}
+
+impl Ring {
+    fn first(&self) -> u64 {
+        self.next - self.lines.len() as u64
+    }
+}
+
+impl Feed {
+    /// The events of `agent_id`; older ones are in `older`, if anywhere.
+    #[must_use]
+    pub fn new(agent_id: String, older: Option<Box<dyn Older>>) -> Arc<Self> {
+        Arc::new(Self { agent_id, ring: Mutex::default(), changed: watch::Sender::new(()), older })
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        // Nothing in here panics halfway.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the next event's line, which says the number [`Self::next`]. Readers learn of it with [`Self::tell`].
+    pub fn push(&self, line: Arc<[u8]>) {
+        let mut ring = self.ring();
+        ring.next += 1;
+        ring.pushed += line.len() as u64;
+        ring.bytes += line.len();
+        ring.lines.push_back(line);
+        while ring.lines.len() > EVENT_BUFFER_SIZE || (ring.bytes > MOST_BYTES && ring.lines.len() > 1) {
+            let Some(oldest) = ring.lines.pop_front() else { break };
+            ring.bytes -= oldest.len();
+        }
+    }
+
+    /// Tells readers that there is more.
+    pub fn tell(&self) {
+        self.changed.send_replace(());
+    }
+
+    /// There will be no more.
+    pub fn end(&self) {
+        self.ring().is_over = true;
+        self.tell();
+    }
+
+    /// The number of the next event.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.ring().next
+    }
+
+    /// Reads from the event `from` on; `None` from the next one on.
+    #[must_use]
+    pub fn reader(self: &Arc<Self>, from: Option<u64>) -> Reader {
+        let changed = self.changed.subscribe();
+        let next = from.unwrap_or_else(|| self.next());
+        Reader { feed: Arc::clone(self), next, past: None, changed }
+    }
+}
+
+/// See [`Feed::reader`].
+#[derive(Debug)]
+pub struct Reader {
+    feed: Arc<Feed>,
+    next: u64,
+    past: Option<Box<dyn Past>>,
+    changed: watch::Receiver<()>,
+}
+
+/// What [`Reader::fill`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filled {
+    /// Events.
+    Some,
+    /// None yet.
+    None,
+    /// None, and there will be none.
+    Over,
+}
+
+impl Reader {
+    /// The number of the event to be read next.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The agent whose events these are.
+    #[must_use]
+    pub fn agent_id(&self) -> &str {
+        &self.feed.agent_id
+    }
+
+    /// How many bytes all events had so far, read or not.
+    #[must_use]
+    pub fn pushed(&self) -> u64 {
+        self.feed.ring().pushed
+    }
+
+    /// Waits until there may be more.
+    pub async fn changed(&mut self) {
+        if self.changed.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Appends whole lines to `out`, some `most` bytes of them.
+    pub fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> Filled {
+        self.changed.mark_unchanged();
+        let first = {
+            let ring = self.feed.ring();
+            if self.next >= ring.next {
+                return if ring.is_over { Filled::Over } else { Filled::None };
+            }
+            if self.next >= ring.first() {
+                self.past = None;
+                let skip = usize::try_from(self.next - ring.first()).unwrap_or(usize::MAX);
+                let enough = out.len() + most;
+                for line in ring.lines.iter().skip(skip) {
+                    out.extend_from_slice(line);
+                    self.next += 1;
+                    if out.len() >= enough {
+                        break;
+                    }
+                }
+                return Filled::Some;
+            }
+            ring.first()
+        };
+        let start = out.len();
+        match self.from_the_past(out, most) {
+            Ok((from, to)) if to > self.next => {
+                if from > self.next {
+                    let gap = self.gap(from);
+                    out.splice(start..start, gap);
+                }
+                self.next = to;
+            }
+            _ => {
+                out.truncate(start);
+                out.extend(self.gap(first));
+                self.past = None;
+                self.next = first;
+            }
+        }
+        Filled::Some
+    }
+
+    fn from_the_past(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
+        let past = match &mut self.past {
+            Some(past) => past,
+            None => {
+                let older = self.feed.older.as_ref().ok_or(io::ErrorKind::NotFound)?;
+                self.past.insert(older.open(self.next)?)
+            }
+        };
+        past.fill(out, most)
+    }
+
+    fn gap(&self, to: u64) -> Vec<u8> {
+        let payload = serde_json::json!({ "from": self.next, "to": to });
+        event_line(GAP, &self.feed.agent_id, self.next, &payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(feed: &Feed, count: u64) {
+        for _ in 0..count {
+            let next = feed.next();
+            feed.push(event_line("chat", "a", next, &next).into());
+        }
+        feed.tell();
+    }
+
+    fn offsets(text: &[u8]) -> Vec<(String, u64)> {
+        text.split_inclusive(|byte| *byte == b'\n')
+            .map(|line| serde_json::from_slice::<super::super::envelope::Event>(line).unwrap())
+            .map(|event| (event.event_type, event.offset))
+            .collect()
+    }
+
+    fn read(reader: &mut Reader) -> Vec<(String, u64)> {
+        let mut out = Vec::new();
+        while reader.fill(&mut out, 100) == Filled::Some {}
+        offsets(&out)
+    }
+
+    #[test]
+    fn a_reader_sees_every_event_once_whenever_it_looks() {
+        let feed = Feed::new("a".to_owned(), None);
+        push(&feed, 3);
+        let (mut early, mut late) = (feed.reader(Some(0)), feed.reader(None));
+        assert_eq!(read(&mut early).len(), 3);
+        push(&feed, 2);
+        assert_eq!(read(&mut early), [("chat".to_owned(), 3), ("chat".to_owned(), 4)]);
+        assert_eq!(read(&mut late), read(&mut feed.reader(Some(3))));
+        assert_eq!(early.fill(&mut Vec::new(), 1), Filled::None);
+        feed.end();
+        assert_eq!(early.fill(&mut Vec::new(), 1), Filled::Over);
+    }
+
+    #[test]
+    fn what_is_gone_is_one_gap() {
+        let feed = Feed::new("a".to_owned(), None);
+        push(&feed, EVENT_BUFFER_SIZE as u64 + 10);
+        let found = read(&mut feed.reader(Some(4)));
+        assert_eq!(found[..2], [(GAP.to_owned(), 4), ("chat".to_owned(), 10)]);
+        assert_eq!(found.len(), EVENT_BUFFER_SIZE + 1);
+    }
+
+    #[derive(Debug)]
+    struct Kept {
+        first: u64,
+        to: u64,
+    }
+
+    #[derive(Debug)]
+    struct Page {
+        at: u64,
+        to: u64,
+    }
+
+    impl Older for Kept {
+        fn open(&self, from: u64) -> io::Result<Box<dyn Past>> {
+            Ok(Box::new(Page { at: from.max(self.first), to: self.to }))
+        }
+    }
+
+    impl Past for Page {
+        fn fill(&mut self, out: &mut Vec<u8>, _most: usize) -> io::Result<(u64, u64)> {
+            let from = self.at;
+            if self.at < self.to {
+                out.extend(event_line("old", "a", self.at, &()));
+                self.at += 1;
+            }
+            Ok((from, self.at))
+        }
+    }
+
+    #[test]
+    fn older_ones_come_from_where_they_are_kept_and_the_seam_is_whole() {
+        let feed = Feed::new("a".to_owned(), Some(Box::new(Kept { first: 3, to: 500 })));
+        push(&feed, EVENT_BUFFER_SIZE as u64 + 100);
+        let found = read(&mut feed.reader(Some(1)));
+        assert_eq!(found[..2], [(GAP.to_owned(), 1), ("old".to_owned(), 3)]);
+        let numbers: Vec<u64> = found[1..].iter().map(|(_, offset)| *offset).collect();
+        assert!(numbers.is_sorted_by(|one, next| next - one == 1), "{numbers:?}");
+        assert_eq!(numbers.last(), Some(&(EVENT_BUFFER_SIZE as u64 + 99)));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_bytes_as_well() {
+        let feed = Feed::new("a".to_owned(), None);
+        for _ in 0..10 {
+            feed.push(vec![b' '; MOST_BYTES / 4].into());
+        }
+        assert_eq!(feed.ring().lines.len(), 4);
+    }
+}

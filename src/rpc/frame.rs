@@ -1,0 +1,145 @@
+//! Lines from a socket, of a bounded length, and bounded in time once begun.
+
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::{Instant, timeout_at};
+
+/// The longest line that a server takes, in bytes.
+pub const LONGEST: usize = 1 << 20;
+
+/// The longest line that a client takes: an event carries what an agent's line of at most 16 MiB said, escaped.
+pub const LONGEST_ANSWER: usize = 128 << 20;
+
+/// What is read at once.
+const CHUNK: usize = 16 << 10;
+
+/// How much room is kept from one line to the next, in bytes.
+const KEPT: usize = 64 << 10;
+
+/// Reads lines.
+#[derive(Debug)]
+pub struct Lines<R> {
+    from: R,
+    longest: usize,
+    /// How long a line may take from its first byte to its last.
+    patience: Option<Duration>,
+    buffer: Vec<u8>,
+    /// How much of the buffer has been handed out.
+    used: usize,
+    /// How much of it has been searched for a newline.
+    searched: usize,
+    begun: Option<Instant>,
+}
+
+/// Why there is no line.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It is too long.
+    #[error("a line may have {0} bytes")]
+    Long(usize),
+    /// It was begun and not ended.
+    #[error("a line may take {0:?}")]
+    Slow(Duration),
+    /// The other end vanished.
+    #[error("cannot read: {0}")]
+    Read(#[source] io::Error),
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Lines of at most `longest` bytes. With `patience`, one that takes longer is an error.
+    pub fn new(from: R, longest: usize, patience: Option<Duration>) -> Self {
+        Self { from, longest, patience, buffer: Vec::new(), used: 0, searched: 0, begun: None }
+    }
+
+    /// The next line without its newline; `None` at the end. A last line that has none is left out.
+    ///
+    /// Nothing is lost where this is dropped before it is done.
+    ///
+    /// # Errors
+    /// [`LineError`]; there is no next line then.
+    pub async fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+                let (start, end) = (self.used, self.searched + at);
+                self.used = end + 1;
+                self.searched = self.used;
+                self.begun = None;
+                return Ok(Some(&self.buffer[start..end]));
+            }
+            self.searched = self.buffer.len();
+            if self.searched - self.used > self.longest {
+                return Err(LineError::Long(self.longest));
+            }
+            self.make_room();
+            if !self.more().await? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whatever was read and not handed out: what the other end said after the last line.
+    #[must_use]
+    pub fn into_parts(self) -> (R, Vec<u8>) {
+        (self.from, self.buffer[self.used..].to_vec())
+    }
+
+    fn make_room(&mut self) {
+        self.buffer.drain(..self.used);
+        self.searched -= self.used;
+        self.used = 0;
+        if self.buffer.is_empty() {
+            self.buffer.shrink_to(KEPT);
+        }
+    }
+
+    async fn more(&mut self) -> Result<bool, LineError> {
+        let length = self.buffer.len();
+        self.buffer.reserve(CHUNK);
+        let reading = self.from.read_buf(&mut self.buffer);
+        let read = match (self.patience, length) {
+            (Some(patience), 1..) => {
+                let begun = *self.begun.get_or_insert_with(Instant::now);
+                let read = timeout_at(begun + patience, reading).await;
+                read.map_err(|_| LineError::Slow(patience))?
+            }
+            _ => reading.await,
+        };
+        match read {
+            Ok(count) => Ok(count > 0),
+            Err(error) => Err(LineError::Read(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn lines_come_whole_however_they_are_cut() {
+        let (mut near, far) = tokio::io::duplex(7);
+        let text = b"one\n\ntwo and a half\nthree";
+        tokio::spawn(async move {
+            for byte in text {
+                near.write_all(&[*byte]).await.unwrap();
+            }
+        });
+        let mut lines = Lines::new(far, 100, None);
+        for expected in ["one", "", "two and a half"] {
+            assert_eq!(lines.next().await.unwrap(), Some(expected.as_bytes()));
+        }
+        assert_eq!(lines.next().await.unwrap(), None);
+        assert_eq!(lines.into_parts().1, b"three");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_line_that_is_too_long_is_an_error_and_takes_no_more_room() {
+        let (mut near, far) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move { while near.write_all(&[b'x'; 1024]).await.is_ok() {} });
+        let mut lines = Lines::new(far, 4096, None);
+        assert!(matches!(lines.next().await, Err(LineError::Long(4096))));
+        assert!(lines.buffer.capacity() < 4096 + 4 * CHUNK);
+    }
+}

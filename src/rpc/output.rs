@@ -1,0 +1,188 @@
+//! What waits to be written to one client: answers, and the events that it follows. Bounded, whatever it reads.
+
+use super::envelope::{LAGGED, event_line};
+use super::feed::{Filled, Reader};
+use std::io;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+/// How much of the events is taken at once, in bytes.
+const CHUNK: usize = 64 << 10;
+
+/// How much room is kept for what is to be written, in bytes.
+const KEPT: usize = 128 << 10;
+
+/// A client that has taken nothing while events of so many bytes went by reads too slowly.
+const LAG: u64 = 16 << 20;
+
+/// With so many bytes of answers that it does not take, a client is not listened to.
+const ANSWERS: usize = 256 << 10;
+
+/// The queue.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    bytes: Vec<u8>,
+    written: usize,
+    attached: Option<Attached>,
+}
+
+#[derive(Debug)]
+struct Attached {
+    reader: Reader,
+    /// How many bytes of events there had been when the client last took something.
+    taken: u64,
+}
+
+impl Output {
+    /// Adds an answer.
+    pub(super) fn answer(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+    }
+
+    /// Follows `reader` from now on, in place of what it followed.
+    pub(super) fn attach(&mut self, reader: Reader) {
+        let taken = reader.pushed();
+        self.attached = Some(Attached { reader, taken });
+    }
+
+    /// Follows nothing any more.
+    pub(super) fn detach(&mut self) {
+        self.attached = None;
+    }
+
+    /// Whether there is room for another answer.
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes.len() - self.written < ANSWERS
+    }
+
+    /// Whether there is something to write.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.written < self.bytes.len()
+    }
+
+    /// Whether the client has all it is going to get.
+    pub(super) fn is_done(&self) -> bool {
+        !self.is_waiting() && self.attached.is_none()
+    }
+
+    /// Takes the next events, where everything before is written.
+    pub(super) fn fill(&mut self) {
+        if self.is_waiting() {
+            return;
+        }
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
+        self.written = 0;
+        if let Some(attached) = &mut self.attached {
+            attached.taken = attached.reader.pushed();
+            if attached.reader.fill(&mut self.bytes, CHUNK) == Filled::Over {
+                self.attached = None;
+            }
+        }
+    }
+
+    /// Writes some of it, or waits until there may be something to write.
+    ///
+    /// Nothing is lost where this is dropped before it is done.
+    ///
+    /// # Errors
+    /// That the client is gone.
+    pub(super) async fn flow(&mut self, to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        let rest = &self.bytes[self.written..];
+        if rest.is_empty() {
+            changed(&mut self.attached).await;
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            count = to.write(rest) => {
+                self.written += count?;
+                if let Some(attached) = &mut self.attached {
+                    attached.taken = attached.reader.pushed();
+                }
+            }
+            () = changed(&mut self.attached) => self.detach_if_lagging(),
+        }
+        Ok(())
+    }
+
+    /// Detaches a client that takes nothing while everything goes by. The line it is in the middle of, and the
+    /// answers, it gets; then that it has lagged.
+    fn detach_if_lagging(&mut self) {
+        let Some(attached) = &self.attached else { return };
+        if !self.is_waiting() || attached.reader.pushed() - attached.taken < LAG {
+            return;
+        }
+        let is_between = self.written == 0 || self.bytes[self.written - 1] == b'\n';
+        let rest = &self.bytes[self.written..];
+        let whole = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (begun, rest) = rest.split_at(if is_between { 0 } else { whole });
+        let mut kept = begun.to_vec();
+        let mut missed = 0;
+        for line in rest.split_inclusive(|byte| *byte == b'\n') {
+            if line.starts_with(b"{\"event_type\"") {
+                missed += 1;
+            } else {
+                kept.extend_from_slice(line);
+            }
+        }
+        let next = attached.reader.next() - missed;
+        let payload = serde_json::json!({ "next": next });
+        kept.extend(event_line(LAGGED, attached.reader.agent_id(), next, &payload));
+        self.bytes = kept;
+        self.written = 0;
+        self.attached = None;
+    }
+}
+
+async fn changed(attached: &mut Option<Attached>) {
+    match attached {
+        Some(attached) => attached.reader.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::feed::Feed;
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn who_takes_nothing_gets_the_line_it_is_in_and_is_told() {
+        let feed = Feed::new("a".to_owned(), None);
+        let line = |n: u64| event_line("chat", "a", n, &"x".repeat(1000));
+        let push = |count| {
+            for _ in 0..count {
+                feed.push(line(feed.next()).into());
+            }
+        };
+        push(3);
+        let mut output = Output::default();
+        output.attach(feed.reader(Some(0)));
+        output.fill();
+        output.answer(b"{\"msg_type\":\"ping\"}\n");
+        let (mut near, mut far) = tokio::io::duplex(1500);
+        output.flow(&mut near).await.unwrap();
+        push(10);
+        output.detach_if_lagging();
+        assert!(output.attached.is_some());
+        push(LAG / 1000);
+        output.detach_if_lagging();
+        assert!(output.attached.is_none());
+        let writing = async {
+            while output.is_waiting() {
+                output.flow(&mut near).await.unwrap();
+            }
+            drop(near);
+        };
+        let mut got = String::new();
+        let reading = tokio::io::AsyncReadExt::read_to_string(&mut far, &mut got);
+        let (_, read) = tokio::join!(writing, reading);
+        read.unwrap();
+        let expected = format!(
+            "{}{}{{\"msg_type\":\"ping\"}}\n{{\"event_type\":\"lagged\",\"agent_id\":\"a\",\"offset\":2,\"payload\":{{\"next\":2}}}}\n",
+            String::from_utf8(line(0)).unwrap(),
+            String::from_utf8(line(1)).unwrap()
+        );
+        assert_eq!(got, expected);
+    }
+}
