@@ -182,7 +182,7 @@ impl Reader {
             ring.first()
         };
         let start = out.len();
-        match self.from_the_past(out, most) {
+        match self.past_lines(out, most) {
             Ok((from, to)) if to > self.next => {
                 if from > self.next {
                     let gap = self.gap(from);
@@ -200,7 +200,7 @@ impl Reader {
         Filled::Some
     }
 
-    fn from_the_past(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
+    fn past_lines(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
         let past = match &mut self.past {
             Some(past) => past,
             None => {

@@ -85,11 +85,14 @@ fn turn_away(stream: UnixStream) {
     let _no_room = stream.try_write(&line);
 }
 
+/// A question, on its way to its answer.
+type Asked = Pin<Box<dyn Future<Output = (Request, Answer)> + Send>>;
+
 async fn converse<S: Service>(stream: UnixStream, service: S, mut over: watch::Receiver<bool>) {
     let (reading, mut writing) = stream.into_split();
     let mut lines = Lines::new(reading, LONGEST, Some(PATIENCE));
     let mut output = Output::default();
-    let mut asked: Option<Pin<Box<dyn Future<Output = (Request, Answer)> + Send>>> = None;
+    let mut asked: Option<Asked> = None;
     // What comes from a client that said something wrong is not listened to.
     let mut is_listening = true;
     loop {
@@ -136,7 +139,7 @@ async fn converse<S: Service>(stream: UnixStream, service: S, mut over: watch::R
     }
 }
 
-async fn answered<T>(asked: &mut Option<Pin<Box<dyn Future<Output = T> + Send>>>) -> T {
+async fn answered(asked: &mut Option<Asked>) -> (Request, Answer) {
     match asked {
         Some(asked) => asked.await,
         None => std::future::pending().await,
