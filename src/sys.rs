@@ -24,6 +24,8 @@ pub mod fifo;
 pub mod file;
 #[cfg_attr(windows, path = "sys/windows/folder.rs")]
 pub mod folder;
+#[cfg(unix)]
+pub mod held;
 pub mod identity;
 #[cfg(unix)]
 pub mod inherited;

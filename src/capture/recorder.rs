@@ -5,9 +5,10 @@
 
 use super::log::{Event, Log};
 use super::record::{Channel, Lost, Meta, State, TransportMode};
-use super::syncer::Syncer;
-use super::writer::{End, Writer};
+use super::syncer::{Hurry, Syncer};
+use super::writer::{End, OnDisk, Writer};
 use crate::sys::clock;
+use std::fs::File;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +21,7 @@ struct Inner {
     writer: Writer,
     log: Log,
     keeping: Keeping,
+    hurry: Hurry,
     syncer: Option<Syncer>,
 }
 
@@ -33,7 +35,17 @@ impl Recorder {
     /// Keeps in `writer`, and logs in `log`.
     #[must_use]
     pub fn new(writer: Writer, log: Log) -> Self {
-        Self(Some(Mutex::new(Inner { writer, log, keeping: Keeping::On, syncer: None })))
+        Self::with(writer, log, Hurry::AtOnce)
+    }
+
+    /// Keeps in `writer`, and logs in `log`; what is over within a second is not brought to the disk.
+    #[must_use]
+    pub fn unhurried(writer: Writer, log: Log) -> Self {
+        Self::with(writer, log, Hurry::Later)
+    }
+
+    fn with(writer: Writer, log: Log, hurry: Hurry) -> Self {
+        Self(Some(Mutex::new(Inner { writer, log, keeping: Keeping::On, hurry, syncer: None })))
     }
 
     /// Keeps nothing.
@@ -45,6 +57,30 @@ impl Recorder {
     fn inner(&self) -> Option<MutexGuard<'_, Inner>> {
         // A thread that panicked while it kept something leaves at worst a stretch without all its bytes.
         self.0.as_ref().map(|inner| inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many bytes are kept, as long as nothing is lost.
+    #[must_use]
+    pub fn position(&self) -> Option<u64> {
+        let inner = self.inner()?;
+        matches!(inner.keeping, Keeping::On).then(|| inner.writer.end())
+    }
+
+    /// What was lost so far.
+    #[must_use]
+    pub fn lost(&self) -> Option<Lost> {
+        match &self.inner()?.keeping {
+            Keeping::On => None,
+            Keeping::Off(lost) => Some(lost.clone()),
+        }
+    }
+
+    /// Makes the file `name` in the session's folder, as [`Writer::beside`] does; `None` if nothing is kept.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn beside(&self, name: &str) -> io::Result<Option<File>> {
+        self.inner().map(|inner| inner.writer.beside(name)).transpose()
     }
 
     /// Keeps `bytes`, or counts them as lost.
@@ -62,7 +98,7 @@ impl Recorder {
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
         // While the command starts: the end then has less to wait for.
-        inner.syncer = inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced).ok());
+        inner.syncer = inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced, inner.hurry).ok());
     }
 
     /// Notes that the output comes another way than was thought.
@@ -78,9 +114,13 @@ impl Recorder {
     /// [`Unsaid`]: something was lost, and not even that could be written down.
     pub fn finish(self, end: &End) -> Result<(), Unsaid> {
         let Some(inner) = self.0 else { return Ok(()) };
-        let Inner { writer, mut log, keeping, syncer } =
+        let Inner { writer, mut log, keeping, hurry, syncer } =
             inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let is_begun_on_disk = syncer.is_some_and(Syncer::end);
+        let on_disk = match (syncer.is_some_and(Syncer::end), hurry) {
+            (true, _) => OnDisk::Begin,
+            (false, Hurry::AtOnce) => OnDisk::Nothing,
+            (false, Hurry::Later) => OnDisk::Unwanted,
+        };
         note_end(&mut log, writer.meta(), end);
         log.flush();
         // Nobody can read what was written to files that are no more.
@@ -90,7 +130,7 @@ impl Recorder {
             Keeping::On => None,
             Keeping::Off(lost) => Some(lost),
         };
-        writer.finish_from(end, lost.clone(), clock::now(), is_begun_on_disk).map_err(|source| Unsaid {
+        writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| Unsaid {
             id,
             kept,
             lost,

@@ -93,6 +93,14 @@ impl Session {
         &self.meta
     }
 
+    /// Opens the file `name` beside those that every session has.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn beside(&self, name: &str) -> io::Result<File> {
+        self.folder.open_file(name)
+    }
+
     fn failed(&self, file: &'static str) -> impl FnOnce(io::Error) -> StoreError {
         move |source| match source.kind() {
             // Swept away while we looked.

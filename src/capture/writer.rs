@@ -201,6 +201,15 @@ impl Writer {
         })
     }
 
+    /// Makes the file `name` in the session's folder, for appending, beside those that every session has. It lives and
+    /// goes with the session.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn beside(&self, name: &str) -> io::Result<File> {
+        self.folder.create_file(name)
+    }
+
     /// Whether the files that are written have been removed, so that nobody will read them.
     #[must_use]
     pub fn is_removed(&self) -> bool {
@@ -212,16 +221,16 @@ impl Writer {
     /// # Errors
     /// What the system says: then the session has no end, and is found to be `failed`.
     pub fn finish(self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
-        self.finish_from(end, lost, at, false)
+        self.finish_from(end, lost, at, OnDisk::Nothing)
     }
 
-    /// As [`Self::finish`]; `is_begun_on_disk` says that what the session is survives already.
+    /// As [`Self::finish`], where some of that is done already, or is not wanted.
     pub(super) fn finish_from(
         mut self,
         end: &End,
         lost: Option<Lost>,
         at: Timestamp,
-        is_begun_on_disk: bool,
+        on_disk: OnDisk,
     ) -> io::Result<()> {
         if let Some((channel, _)) = self.last
             && self.covered < self.end
@@ -247,19 +256,33 @@ impl Writer {
         let mut bytes = serde_json::to_vec_pretty(&last)?;
         bytes.push(b'\n');
         let unsynced = self.unsynced()?;
-        if !is_begun_on_disk {
+        if on_disk == OnDisk::Nothing {
             unsynced.sync_begin()?;
         }
-        if self.end > 0 {
+        if self.end > 0 && on_disk != OnDisk::Unwanted {
             unsynced.sync_output()?;
         }
         // Over what is there: that needs no room.
         self.room.write_all(&bytes)?;
         self.room.set_len(bytes.len() as u64)?;
+        if on_disk == OnDisk::Unwanted {
+            return self.folder.rename(file::ROOM, file::FINAL);
+        }
         self.room.sync_all()?;
         self.folder.rename(file::ROOM, file::FINAL)?;
         self.folder.sync()
     }
+}
+
+/// How much of a session survives a power failure already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnDisk {
+    /// Nothing.
+    Nothing,
+    /// What it is, and that it is.
+    Begin,
+    /// Nothing, and nothing has to.
+    Unwanted,
 }
 
 /// Files of a session that have to reach the disk.

@@ -7,16 +7,12 @@ use super::append;
 use super::entry::Entry;
 use super::read::{Backward, Entries};
 use crate::agent::invocation::AGENT_VARIABLE;
-use crate::sys::{atomic, lock, process};
+use crate::sys::held::{self, Held, Lasting};
+use crate::sys::process;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::{Path, PathBuf};
-
-/// The size of a record, in bytes: room for any line without turns.
-const SIZE: usize = 16 << 10;
 
 /// What is known of a beat that has begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,9 +31,11 @@ pub struct Begun {
 
 /// The record of a beat that this process runs.
 #[derive(Debug)]
-pub struct Record {
-    path: PathBuf,
-    file: File,
+pub struct Record(Held);
+
+/// The name of a beat's record.
+fn name(beat: &str) -> String {
+    format!("{beat}.json")
 }
 
 impl Record {
@@ -46,15 +44,9 @@ impl Record {
     /// # Errors
     /// What the system says, for example that the disk is full.
     pub fn create(folder: &Path, begun: &Begun) -> io::Result<Self> {
-        atomic::create_private_folder(folder)?;
-        // Locked before it gets its name, so that nobody takes it for a dead process's.
-        let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-        temporary.as_file().lock()?;
-        temporary.write_all(&padded(begun)?)?;
-        temporary.as_file().sync_data()?;
-        let path = folder.join(format!("{}.json", begun.entry.beat));
-        let file = temporary.persist(&path).map_err(|failed| failed.error)?;
-        Ok(Self { path, file })
+        let text = serde_json::to_vec(begun)?;
+        let held = Held::create(folder, &name(&begun.entry.beat), &text, Lasting::Yes)?;
+        held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
     /// Moves the beat to the journal: appends `entry` there and removes the record. Where the journal has no room
@@ -65,7 +57,7 @@ impl Record {
     pub fn finish(self, journal: &Path, entry: &Entry) -> Result<(), (io::Error, Kept)> {
         let appended = append::append(journal, entry);
         let Err(error) = appended else {
-            let _stays_and_is_recovered = std::fs::remove_file(&self.path);
+            let _stays_and_is_recovered = self.0.remove();
             return Ok(());
         };
         let begun = Begun {
@@ -74,7 +66,7 @@ impl Record {
             over: true,
             scheduled: false,
         };
-        let kept = padded(&begun).and_then(|text| self.file.write_all_at(&text, 0));
+        let kept = serde_json::to_vec(&begun).map_err(io::Error::from).and_then(|text| self.0.rewrite(&text));
         Err((error, if kept.is_ok() { Kept::InRecord } else { Kept::Nowhere }))
     }
 }
@@ -86,16 +78,6 @@ pub enum Kept {
     InRecord,
     /// Nowhere on disk: whoever has it must say it.
     Nowhere,
-}
-
-fn padded(begun: &Begun) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(begun)?;
-    if text.len() >= SIZE {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    text.resize(SIZE - 1, b' ');
-    text.push(b'\n');
-    Ok(text)
 }
 
 /// What `beats/` holds.
@@ -113,24 +95,10 @@ pub struct Survey {
 /// What the system says of reading the folder. One that does not exist is empty.
 pub fn survey(folder: &Path) -> io::Result<Survey> {
     let mut survey = Survey::default();
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(survey),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let path = entry?.path();
-        // A record gets its name when it is locked and whole; before that it is none.
-        if path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b".")) {
-            continue;
-        }
-        let Ok(file) = File::open(&path) else { continue };
-        let Ok(held) = lock::is_held(&file) else { continue };
-        let mut text = Vec::new();
-        let Ok(_) = io::Read::read_to_end(&mut &file, &mut text) else { continue };
-        match serde_json::from_slice::<Begun>(&text) {
-            Ok(begun) if !held => survey.dead.push((path, begun)),
-            Ok(begun) => survey.running.push(begun),
+    for found in held::all(folder)? {
+        match serde_json::from_slice::<Begun>(&found.text) {
+            Ok(begun) if found.is_held => survey.running.push(begun),
+            Ok(begun) => survey.dead.push((found.path, begun)),
             Err(_) => {}
         }
     }
@@ -148,10 +116,7 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
     let mut waiting = 0;
     for (path, mut begun) in survey(folder)?.dead {
         // Whoever holds the lock is the one that recovers; a record that is gone was recovered by another.
-        let Ok(file) = File::open(&path) else { continue };
-        if !lock::try_take(&file)? || !path.exists() {
-            continue;
-        }
+        let Some(record) = Held::take_over(&path)? else { continue };
         if !begun.over {
             // Its agent died with its process; what the agent had started may still run.
             process::kill_marked(AGENT_VARIABLE, &begun.entry.agent);
@@ -161,7 +126,7 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
         }
         let written = has_line(journal, &begun.entry)? || append::append(journal, &begun.entry).is_ok();
         if written {
-            std::fs::remove_file(&path)?;
+            record.remove()?;
         } else {
             waiting += 1;
         }
@@ -174,7 +139,7 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
 /// # Errors
 /// What the system says of reading.
 pub fn is_known(folder: &Path, journal: &Path, entry: &Entry) -> io::Result<bool> {
-    Ok(has_line(journal, entry)? || folder.join(format!("{}.json", entry.beat)).exists())
+    Ok(has_line(journal, entry)? || folder.join(name(&entry.beat)).exists())
 }
 
 /// Whether the journal has a line of this beat already: its process died after writing it.

@@ -1,0 +1,189 @@
+//! A file about a process, locked by that process for as long as it lives: whoever can lock it knows that it is dead.
+//!
+//! It has its full size from the start, so that what comes of the process can be written into it on a full disk. Its
+//! lock ends with its holder, whatever kills that; no PID is trusted.
+
+use super::{atomic, lock};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The size of a file, in bytes.
+pub const SIZE: usize = 16 << 10;
+
+/// Such a file of this process.
+#[derive(Debug)]
+pub struct Held {
+    path: PathBuf,
+    file: File,
+}
+
+/// Whether what is in the file has to be there after a power failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasting {
+    /// Yes.
+    Yes,
+    /// It is of no use then.
+    No,
+}
+
+impl Held {
+    /// Makes `name` in `folder`, which is made where it does not exist, and holds it. `None` if there is such a file
+    /// already, whoever's.
+    ///
+    /// # Errors
+    /// What the system says, for example that the disk is full.
+    pub fn create(folder: &Path, name: &str, text: &[u8], lasting: Lasting) -> io::Result<Option<Self>> {
+        atomic::create_private_folder(folder)?;
+        // Locked before it gets its name, so that nobody takes it for a dead process's.
+        let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        temporary.as_file().lock()?;
+        temporary.write_all(&padded(text.to_vec())?)?;
+        if lasting == Lasting::Yes {
+            temporary.as_file().sync_data()?;
+        }
+        let path = folder.join(name);
+        match temporary.persist_noclobber(&path) {
+            Ok(file) => Ok(Some(Self { path, file })),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(failed) => Err(failed.error),
+        }
+    }
+
+    /// Takes the file at `path` over from a dead process. `None` if its process lives, or if it is gone.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take_over(path: &Path) -> io::Result<Option<Self>> {
+        let file = match File::options().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let held = Self { path: path.to_path_buf(), file };
+        Ok((lock::try_take(&held.file)? && held.is_there()).then_some(held))
+    }
+
+    /// Whether it still has its name.
+    fn is_there(&self) -> bool {
+        let (Ok(ours), Ok(named)) = (self.file.metadata(), self.path.metadata()) else { return false };
+        (ours.dev(), ours.ino()) == (named.dev(), named.ino())
+    }
+
+    /// Writes `text` in place of what is there, without asking the disk for room.
+    ///
+    /// # Errors
+    /// What the system says, or that it is too long.
+    pub fn rewrite(&self, text: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(&padded(text.to_vec())?, 0)
+    }
+
+    /// What is in it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        let mut text = vec![0; usize::try_from(self.file.metadata()?.len()).unwrap_or(SIZE)];
+        self.file.read_exact_at(&mut text, 0)?;
+        Ok(text)
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// What the system says; it is a dead process's then.
+    pub fn remove(self) -> io::Result<()> {
+        std::fs::remove_file(&self.path)
+    }
+}
+
+/// A file of somebody's.
+#[derive(Debug)]
+pub struct Found {
+    /// Where.
+    pub path: PathBuf,
+    /// Whether its process lives.
+    pub is_held: bool,
+    /// What is in it.
+    pub text: Vec<u8>,
+}
+
+/// The files of `folder` whose names end in `.json`, in the order of their names. Those that cannot be read are passed
+/// over: they are just being removed.
+///
+/// # Errors
+/// What the system says of reading the folder. One that does not exist is empty.
+pub fn all(folder: &Path) -> io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        // A file gets its name when it is locked and whole; before that it is none.
+        if !name.starts_with(b".") && name.ends_with(b".json") {
+            found.extend(look(&path));
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
+/// The file at `path`; `None` if there is none that can be read.
+#[must_use]
+pub fn look(path: &Path) -> Option<Found> {
+    let file = File::open(path).ok()?;
+    let is_held = lock::is_held(&file).ok()?;
+    let mut text = Vec::new();
+    // Read after it was asked who holds it: whoever is dead now has written all that it ever will.
+    (&file).read_to_end(&mut text).ok()?;
+    Some(Found { path: path.to_path_buf(), is_held, text })
+}
+
+fn padded(mut text: Vec<u8>) -> io::Result<Vec<u8>> {
+    if text.len() >= SIZE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    text.resize(SIZE - 1, b' ');
+    text.push(b'\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_its_process_s_until_that_is_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let create = || Held::create(folder.path(), "a.json", b"one", Lasting::No).unwrap();
+        let held = create().unwrap();
+        assert!(create().is_none());
+        assert!(Held::take_over(&path).unwrap().is_none());
+        assert!(all(folder.path()).unwrap()[0].is_held);
+        held.rewrite(b"two").unwrap();
+        drop(held);
+        let found = all(folder.path()).unwrap().remove(0);
+        assert!(!found.is_held);
+        assert_eq!((found.text.trim_ascii_end(), found.text.len()), (&b"two"[..], SIZE));
+        let taken = Held::take_over(&path).unwrap().unwrap();
+        assert_eq!(taken.read().unwrap(), found.text);
+        taken.remove().unwrap();
+        assert!(Held::take_over(&path).unwrap().is_none());
+        assert!(all(folder.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = vec![b'x'; SIZE];
+        let error = Held::create(folder.path(), "a.json", &long, Lasting::No).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
