@@ -7,5 +7,4 @@ pub mod conversation;
 pub mod event;
 pub mod find;
 pub mod invocation;
-pub mod process;
 pub mod prompt;

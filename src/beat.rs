@@ -6,11 +6,16 @@
 use crate::agent::conversation::Conversation;
 use crate::agent::event::Event;
 use crate::agent::find::{self, CLAUDE};
-use crate::agent::invocation::{AGENT_VARIABLE, Invocation, Limits, beat_args};
-use crate::agent::process::{self, Ending, Patience, Run};
+use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE, Invocation, Limits, beat_args};
 use crate::agent::prompt;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::permissions::Permissions;
+use crate::host::hosting::Hosting;
+use crate::host::id::{AgentId, IdError};
+use crate::host::process::{Ending, Run};
+use crate::host::protocol::Card;
+use crate::host::run::{self as host, Spec};
+use crate::host::state;
 use crate::journal::append;
 use crate::journal::entry::Entry;
 use crate::journal::last_beat;
@@ -56,9 +61,6 @@ pub struct Job {
     pub scheduled: bool,
 }
 
-/// How long an agent has to end by itself when it is told to.
-pub const GRACE: Duration = Duration::from_secs(5);
-
 /// What came of a beat, and where it is written down.
 #[derive(Debug)]
 pub struct Report {
@@ -66,6 +68,8 @@ pub struct Report {
     pub entry: Entry,
     /// Why the line is not in the journal, if it is not.
     pub unwritten: Option<(io::Error, Kept)>,
+    /// Why nobody could follow the agent while it ran.
+    pub unreachable: Option<String>,
 }
 
 /// Why a beat did not begin.
@@ -87,13 +91,15 @@ pub enum BeatError {
     },
 }
 
-/// Runs `job` and journals it. `stop` resolves when it is to end early; `sink` is told what the agent does.
+/// Runs `job` and journals it. This process is the agent's host meanwhile; `captures` is the store that keeps what the
+/// agent writes. `stop` resolves when it is to end early; `sink` is told what the agent does.
 ///
 /// # Errors
 /// Only that no beat began.
 pub async fn run(
     job: &Job,
     dir: &DataDir,
+    captures: Option<PathBuf>,
     stop: impl Future<Output = ()>,
     mut sink: impl FnMut(&Event<'_>),
 ) -> Result<Report, BeatError> {
@@ -112,12 +118,25 @@ pub async fn run(
         }
         sink(event);
     };
-    let patience = Patience { limit: Duration::from_secs(job.timeout.into()), grace: GRACE };
-    match invocation(job, dir, started) {
-        Ok(invocation) => match process::run(&invocation, patience, stop, &mut observe).await {
-            Ok(run) => fill_in(&mut entry, run),
-            Err(error) => entry.set_outcome(Outcome::Error(cannot_start(&invocation.program, &error))),
-        },
+    let mut hosting = job
+        .card(started)
+        .map_err(|error| error.to_string())
+        .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.to_string()));
+    let prepared = invocation(job, dir, started).and_then(|invocation| {
+        let card = job.card(started).map_err(|error| error.to_string())?;
+        let limit = Some(Duration::from_secs(job.timeout.into()));
+        Ok(Spec { card, invocation, limit, captures })
+    });
+    match prepared {
+        Ok(spec) => {
+            let listener = hosting.as_mut().ok().and_then(Hosting::listener);
+            match host::run(&spec, listener, stop, || {}, &mut observe).await {
+                Ok(run) => fill_in(&mut entry, run),
+                Err(error) => {
+                    entry.set_outcome(Outcome::Error(cannot_start(&spec.invocation.program, &error)));
+                }
+            }
+        }
         Err(problem) => entry.set_outcome(Outcome::Error(problem)),
     }
     entry.duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -130,7 +149,12 @@ pub async fn run(
         Ok(record) => record.finish(&dir.journal(), &entry).err(),
         Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
     };
-    Ok(Report { entry, unwritten })
+    // After the line is written: until then it is known here that the beat ran.
+    let unreachable = match hosting {
+        Ok(hosting) => hosting.remove().err().map(|error| error.to_string()),
+        Err(error) => Some(error),
+    };
+    Ok(Report { entry, unwritten, unreachable })
 }
 
 /// How `job` would be started at `at`, or what is wrong with it.
@@ -149,7 +173,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
         args: beat_args(limits),
         env: vec![
             (AGENT_VARIABLE, job.agent.clone().into()),
-            ("MURMUR_DIR", dir.root().into()),
+            (DIR_VARIABLE, dir.root().into()),
             ("MURMUR_PROJECT", project(&job.workspace).into()),
             ("PATH", job.path.clone().into()),
         ],
@@ -202,6 +226,8 @@ fn fill_in(entry: &mut Entry, run: Run) {
     entry.exit = Some(run.exit);
     entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
     entry.session_id = run.session_id;
+    entry.capture = run.capture;
+    entry.capture_lost = run.lost;
     // A run's cost adds up from one of its summaries to the next; turns are counted anew in each.
     entry.num_turns =
         run.said.iter().map(|said| said.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
@@ -269,6 +295,22 @@ impl Job {
             exit: None,
             timed_out: false,
             denials: Vec::new(),
+            capture: None,
+            capture_lost: None,
         }
+    }
+
+    fn card(&self, started: Timestamp) -> Result<Card, IdError> {
+        Ok(Card {
+            agent_id: AgentId::parse(&self.agent)?,
+            kind: state::Kind::Beat,
+            project: project(&self.workspace),
+            role: "beat".to_owned(),
+            backend: CLAUDE.to_owned(),
+            worktree: self.workspace.clone(),
+            issue: None,
+            beat: Some(self.beat.clone()),
+            started_at: clock::rfc3339(started),
+        })
     }
 }

@@ -16,10 +16,11 @@
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `permit`: the deny list
-//! - `agent`: prompt, invocation, events, the stream parser, a running agent process
+//! - `agent`: prompt, invocation, events, the stream parser
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
 //! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
+//! - `host`: one process an agent: its life, its events, its socket
 //! - `replay`: fixtures: recording a run, scrubbing it, playing it back
 //! - `outcome`: pure: how a run ended and what it said → ok, attention or error
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
@@ -39,6 +40,8 @@ pub mod cli;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
+#[cfg(unix)]
+pub mod host;
 #[cfg(unix)]
 pub mod journal;
 pub mod mcp;

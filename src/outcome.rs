@@ -1,7 +1,7 @@
 //! Whether a beat is `ok`, `attention` or `error`: decided here alone, from how the run ended and what it said.
 
 use crate::agent::event::RunResult;
-use crate::agent::process::Ending;
+use crate::host::process::Ending;
 use serde::{Deserialize, Serialize};
 
 /// The kind of an outcome, as the journal writes it.

@@ -1,11 +1,28 @@
 //! How Claude Code is started for one beat: argv, the environment murmur adds, the folder, the prompt on stdin.
 
 use crate::permit::deny;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// The variable that holds an agent's id, in its environment and in that of everything it starts.
 pub const AGENT_VARIABLE: &str = "MURMUR_AGENT_ID";
+
+/// The variable that holds murmur's data folder there.
+pub const DIR_VARIABLE: &str = "MURMUR_DIR";
+
+/// What the environment of every process of `agent` has in it, as `NAME=value`: two users of one machine, or two data
+/// folders, may have agents of one name.
+#[must_use]
+pub fn marks(agent: &str, data_dir: Option<&Path>) -> Vec<OsString> {
+    let mark = |name: &str, value: &OsStr| {
+        let mut mark = OsString::from(format!("{name}="));
+        mark.push(value);
+        mark
+    };
+    let agent = mark(AGENT_VARIABLE, OsStr::new(agent));
+    let dir = data_dir.map(|dir| mark(DIR_VARIABLE, dir.as_os_str()));
+    std::iter::once(agent).chain(dir).collect()
+}
 
 /// A program to start, in full. Nothing is left to a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,14 +64,49 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    if let Some(own) = limits.deny {
-        args.push("--disallowedTools".to_owned());
-        args.extend(deny::union(own.iter().map(String::as_str)).into_iter().map(str::to_owned));
-    }
+    deny_list(&mut args, limits.deny);
     if let Some(model) = limits.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
     args
+}
+
+/// The arguments of a live agent, which reads messages on stdin until that is closed. `more` comes last.
+#[must_use]
+pub fn live_args(deny: Option<&[String]>, model: Option<&str>, more: &[String]) -> Vec<String> {
+    let mut args: Vec<String> = [
+        "--print",
+        "--dangerously-skip-permissions",
+        "--verbose",
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    deny_list(&mut args, deny);
+    if let Some(model) = model {
+        args.extend(["--model".to_owned(), model.to_owned()]);
+    }
+    args.extend_from_slice(more);
+    args
+}
+
+fn deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
+    if let Some(own) = deny {
+        args.push("--disallowedTools".to_owned());
+        args.extend(deny::union(own.iter().map(String::as_str)).into_iter().map(str::to_owned));
+    }
+}
+
+/// The line by which a live agent is told `text`.
+#[must_use]
+pub fn user_message(text: &str) -> Vec<u8> {
+    let message = serde_json::json!({ "type": "user", "message": { "role": "user", "content": text } });
+    let mut line = message.to_string().into_bytes();
+    line.push(b'\n');
+    line
 }
 
 #[cfg(test)]

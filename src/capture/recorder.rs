@@ -98,7 +98,8 @@ impl Recorder {
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
         // While the command starts: the end then has less to wait for.
-        inner.syncer = inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced, inner.hurry).ok());
+        inner.syncer =
+            inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced, inner.hurry).ok());
     }
 
     /// Notes that the output comes another way than was thought.

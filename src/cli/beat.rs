@@ -1,6 +1,7 @@
 //! `murmur beat`: one beat now, in this process.
 
 use super::args::Beat;
+use super::captures;
 use super::place::Place;
 use super::screen::Screen;
 use super::style::{Style, plain_line};
@@ -124,7 +125,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     let style = Style::of_stdout();
     let show = args.verbose && !args.json;
     let mut screen = Screen::new();
-    let report = beat::run(&job, dir, stop, |event| {
+    let report = beat::run(&job, dir, captures::root().ok(), stop, |event| {
         if let Some(note) = verbose::unknown_version(event) {
             let _closed = writeln!(io::stderr(), "warning: {note}");
         }
@@ -133,6 +134,9 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         }
     })
     .await?;
+    if let Some(error) = &report.unreachable {
+        writeln!(io::stderr(), "warning: nobody could follow the agent: {error}")?;
+    }
     if let Some((error, kept)) = &report.unwritten {
         let reserved = *kept == Kept::Nowhere && room.as_mut().is_some_and(|room| room.keep(&report.entry));
         let kept = match kept {

@@ -1,6 +1,7 @@
 //! `murmur host beat`: a beat's own process, started by the daemon. A job on stdin, one word on stdout when over.
 
 use super::args::{Host, HostCommand};
+use super::captures;
 use super::place::Place;
 use super::verbose;
 use crate::agent::event::Event;
@@ -39,7 +40,7 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
         let stop = async {
             terminate.recv().await;
         };
-        anyhow::Ok(match beat::run(&job, &dir, stop, note_version).await {
+        anyhow::Ok(match beat::run(&job, &dir, captures::root().ok(), stop, note_version).await {
             Ok(report) => match report.unwritten {
                 None => Said::Journalled,
                 Some((_, Kept::InRecord)) => Said::Waiting,

@@ -53,6 +53,12 @@ pub struct Entry {
     /// The tools whose calls were refused, one entry a call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
+    /// The session of the captures that has what the agent wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
+    /// Why not all of it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture_lost: Option<String>,
 }
 
 impl Entry {

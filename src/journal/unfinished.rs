@@ -6,7 +6,7 @@
 use super::append;
 use super::entry::Entry;
 use super::read::{Backward, Entries};
-use crate::agent::invocation::AGENT_VARIABLE;
+use crate::agent::invocation;
 use crate::sys::held::{self, Held, Lasting};
 use crate::sys::process;
 use jiff::Timestamp;
@@ -119,7 +119,8 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
         let Some(record) = Held::take_over(&path)? else { continue };
         if !begun.over {
             // Its agent died with its process; what the agent had started may still run.
-            process::kill_marked(AGENT_VARIABLE, &begun.entry.agent);
+            // A beat's agent has a name of its own, whichever data folder it is in.
+            process::kill_marked(&invocation::marks(&begun.entry.agent, None));
             // Until its death was noticed: nobody knows better.
             let lasted = begun.entry.started().map(|started| now.duration_since(started).as_millis());
             begun.entry.duration_ms = lasted.and_then(|lasted| u64::try_from(lasted).ok()).unwrap_or(0);
@@ -176,6 +177,8 @@ mod tests {
             exit: None,
             timed_out: false,
             denials: Vec::new(),
+            capture: None,
+            capture_lost: None,
         };
         Begun { pid: 1, entry, over: false, scheduled: true }
     }

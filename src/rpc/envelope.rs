@@ -82,14 +82,36 @@ impl Response {
 
 /// `value` as a line, with its newline.
 pub(super) fn line(value: &impl Serialize) -> Vec<u8> {
-    let mut text = serde_json::to_vec(value).unwrap_or_default();
-    text.push(b'\n');
+    let mut text = Vec::new();
+    write(&mut text, value);
     text
 }
 
-/// An event's line, with its newline. `payload` is JSON.
+fn write(out: &mut Vec<u8>, value: &impl Serialize) {
+    let start = out.len();
+    // Nothing that is written here can be no JSON.
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+    }
+    out.push(b'\n');
+}
+
+/// An event's line, with its newline.
 #[must_use]
 pub fn event_line(event_type: &str, agent_id: &str, offset: u64, payload: &impl Serialize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(128);
+    write_event(&mut text, event_type, agent_id, offset, payload);
+    text
+}
+
+/// Appends an event's line, with its newline, to `out`.
+pub fn write_event(
+    out: &mut Vec<u8>,
+    event_type: &str,
+    agent_id: &str,
+    offset: u64,
+    payload: &impl Serialize,
+) {
     #[derive(Serialize)]
     struct Borrowed<'a, P> {
         event_type: &'a str,
@@ -97,7 +119,7 @@ pub fn event_line(event_type: &str, agent_id: &str, offset: u64, payload: &impl 
         offset: u64,
         payload: &'a P,
     }
-    line(&Borrowed { event_type, agent_id, offset, payload })
+    write(out, &Borrowed { event_type, agent_id, offset, payload });
 }
 
 /// What is said to a question that nobody knows.

@@ -103,6 +103,12 @@ impl Feed {
         self.ring().next
     }
 
+    /// How many readers there are.
+    #[must_use]
+    pub fn readers(&self) -> usize {
+        self.changed.receiver_count()
+    }
+
     /// Reads from the event `from` on; `None` from the next one on.
     #[must_use]
     pub fn reader(self: &Arc<Self>, from: Option<u64>) -> Reader {

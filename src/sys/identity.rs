@@ -33,13 +33,31 @@ impl Identity {
         began(self.pid).is_some_and(|began| began == self.started) && self.boot == boot()
     }
 
+    /// Sends `signal` to this very process, and to no other that has its number by now; whether it was there.
+    #[cfg(unix)]
+    pub fn signal(&self, signal: super::process::Signal) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            let Some(process) = super::process::hold(self.pid) else { return false };
+            // Asked after the process was opened: from here on it cannot be another.
+            self.is_alive() && rustix::process::pidfd_send_signal(process, signal).is_ok()
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let is_it = self.is_alive();
+            if is_it {
+                super::process::signal(self.pid, signal);
+            }
+            is_it
+        }
+    }
+
     /// Something that tells when this process ends; `None` if it has, or where the system cannot tell.
     #[must_use]
     pub fn watch(&self) -> Option<Ending> {
         #[cfg(target_os = "linux")]
         {
-            let pid = rustix::process::Pid::from_raw(i32::try_from(self.pid).ok()?)?;
-            let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()?;
+            let process = super::process::hold(self.pid)?;
             // Asked after the process was opened: from here on it cannot be another.
             let is_it = self.is_alive();
             is_it.then(|| super::descriptor::readable(process).ok().map(Ending)).flatten()

@@ -139,6 +139,12 @@ impl DataDir {
         self.root.join("beats")
     }
 
+    /// The sockets and records of hosts.
+    #[must_use]
+    pub fn hosts(&self) -> PathBuf {
+        self.root.join("hosts")
+    }
+
     /// The lock that a beat holds on its workspace.
     #[must_use]
     pub fn workspace_lock(&self, workspace: &Path) -> PathBuf {

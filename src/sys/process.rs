@@ -7,7 +7,9 @@ use rustix::io::Errno;
 pub use rustix::process::Signal;
 use rustix::process::{Pid, WaitOptions};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -139,28 +141,81 @@ pub async fn end_all_children(patience: Duration) -> Result<(), usize> {
     }
 }
 
-/// Kills every process of ours that has `variable` set to `value` in its environment, again and again until there
+/// Kills every process of ours that has all of `marks` (`NAME=value`) in its environment, again and again until there
 /// is none: what is left of a tree whose root died. This process is spared. Linux; elsewhere nothing is found.
-pub fn kill_marked(variable: &str, value: &str) {
-    let mark = format!("{variable}={value}");
+///
+/// A process that was told to die is found until it has; one that cannot die is not waited for longer than 2 s.
+pub fn kill_marked(marks: &[OsString]) {
     let us = std::process::id();
-    // A process that was told to die is found until it has. One that cannot die is not waited for longer than 2 s.
     for _ in 0..200 {
-        let marked: Vec<u32> =
-            processes().filter(|pid| *pid != us && has_mark(*pid, mark.as_bytes())).collect();
-        if marked.is_empty() {
+        let marked = processes().filter(|pid| *pid != us && kill_if_marked(*pid, marks)).count();
+        if marked == 0 {
             return;
-        }
-        for pid in marked {
-            signal(pid, Signal::KILL);
         }
         super::pause::pause(Duration::from_millis(10));
     }
 }
 
-fn has_mark(pid: u32, mark: &[u8]) -> bool {
+/// Kills the process `pid` if it has `marks`; whether it has. It is held while it is looked at, so that no other that
+/// gets its number meanwhile is hit.
+#[cfg(target_os = "linux")]
+fn kill_if_marked(pid: u32, marks: &[OsString]) -> bool {
+    if !has_marks(pid, marks) {
+        return false;
+    }
+    let Some(process) = hold(pid) else { return false };
+    let is_it = has_marks(pid, marks);
+    if is_it {
+        let _gone = rustix::process::pidfd_send_signal(process, Signal::KILL);
+    }
+    is_it
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kill_if_marked(_pid: u32, _marks: &[OsString]) -> bool {
+    false
+}
+
+/// Holds the process that has the number `pid` now.
+#[cfg(target_os = "linux")]
+pub(super) fn hold(pid: u32) -> Option<std::os::fd::OwnedFd> {
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(target_os = "linux")]
+fn has_marks(pid: u32, marks: &[OsString]) -> bool {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark)
+    let has = |mark: &OsString| environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes());
+    !environment.is_empty() && marks.iter().all(has)
+}
+
+/// Reaps children of this process that are dead, but for `spared`, whom somebody else waits for: orphans that were
+/// handed to it (see [`adopt_orphans`]) would otherwise stay as they are for as long as it lives.
+pub fn reap_but(spared: Option<u32>) {
+    // Those that are dead are asked for one after the other, without taking away what is somebody else's to take.
+    let dead = children_that_are_dead();
+    for pid in dead.into_iter().filter(|pid| Some(*pid) != spared) {
+        if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+            let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn children_that_are_dead() -> Vec<u32> {
+    let us = std::process::id().to_string();
+    let is_dead = |pid: &u32| {
+        super::identity::stat_fields(*pid).is_some_and(|fields| {
+            fields.first().is_some_and(|state| state == "Z") && fields.get(1) == Some(&us)
+        })
+    };
+    processes().filter(is_dead).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn children_that_are_dead() -> Vec<u32> {
+    Vec::new()
 }
 
 /// Every process there is.

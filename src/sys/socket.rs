@@ -60,6 +60,13 @@ pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     UnixStream::connect(&at.path).await
 }
 
+/// Whether there is a socket `name` in `folder` on which nobody listens.
+#[must_use]
+pub fn is_stale(folder: &Path, name: &str) -> bool {
+    let connected = address(folder, name).and_then(|at| std::os::unix::net::UnixStream::connect(&at.path));
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
 /// Whether the process at the other end is the same user's (or root's).
 #[must_use]
 pub fn is_same_user(stream: &UnixStream) -> bool {

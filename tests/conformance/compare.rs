@@ -7,7 +7,7 @@ use std::fmt;
 
 use murmur::agent::claude::Parser;
 use murmur::agent::event::{Event, RunResult};
-use murmur::agent::process::Ending;
+use murmur::host::process::Ending;
 use murmur::outcome;
 use murmur::replay::{End, Fixture, lines};
 use serde_json::Value;

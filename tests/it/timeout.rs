@@ -115,7 +115,7 @@ fn a_beat_that_is_interrupted_ends_its_agent_and_is_journalled() {
             error [S] stopped after [SPAN], before it was done
             [exit 1]
             ");
-            assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143}}"#);
+            assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"capture":"[SESSION]"}"#);
         }
         assert_eq!(env.agents_alive(), [0; 0]);
     }

@@ -79,6 +79,7 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     beats
     config.lock
     heartbeats.jsonl
+    hosts
     journal.reserve
     locks
     reserve.lock
@@ -88,6 +89,7 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     beats
     config.lock
     heartbeats.jsonl
+    hosts
     journal.reserve
     last-beat-site-[HASH].json
     locks

@@ -31,7 +31,7 @@ fn ok_is_ok() {
     assert_snapshot!(recorded(&env, "ok"), @r#"
     ok [S]
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -41,7 +41,7 @@ fn an_alert_needs_attention() {
     assert_snapshot!(recorded(&env, "attention"), @r#"
     attention [S] ATTENTION: the backup is 9 days old.
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: the backup is 9 days old.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: the backup is 9 days old.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -51,7 +51,7 @@ fn an_alert_that_also_says_ok_needs_attention() {
     assert_snapshot!(recorded(&env, "no-attention-but-ok"), @r#"
     attention [S] ATTENTION: disk at 97%. Otherwise HEARTBEAT_OK
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: disk at 97%.\n\nOtherwise HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: disk at 97%.\n\nOtherwise HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -61,7 +61,7 @@ fn a_denied_tool_is_named_in_the_journal() {
     assert_snapshot!(recorded(&env, "denied"), @r#"
     attention [S] ATTENTION: I may not use sudo.
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"denials":["Bash"]}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"denials":["Bash"],"capture":"[SESSION]"}
     "#);
 }
 
@@ -71,7 +71,7 @@ fn a_summary_is_text_and_never_commands_for_a_terminal() {
     assert_snapshot!(recorded(&env, "unicode"), @r#"
     attention [S] ATTENTION: Übergröße – 👩‍👩‍👧‍👦 é evil \0? ŝ 𝔘𝔫𝔦
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: Übergröße – 👩‍👩‍👧‍👦    é [RLO]evil \\0? ŝ 𝔘𝔫𝔦","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":3,"exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: Übergröße – 👩‍👩‍👧‍👦    é [RLO]evil \\0? ŝ 𝔘𝔫𝔦","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":3,"exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -81,7 +81,7 @@ fn the_turn_limit_is_an_error() {
     assert_snapshot!(recorded(&env, "max-turns"), @r#"
     error [S] exited with code 1: Reached maximum number of turns (3)
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Reached maximum number of turns (3)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00132,"numTurns":4,"exit":{"code":1}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Reached maximum number of turns (3)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00132,"numTurns":4,"exit":{"code":1},"capture":"[SESSION]"}
     "#);
 }
 
@@ -91,12 +91,12 @@ fn a_refusal_of_the_api_is_an_error_that_calls_itself_success() {
     assert_snapshot!(recorded(&env, "api-400"), @r#"
     error [S] exited with code 1: API Error: 400 messages: this is not acceptable
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: 400 messages: this is not acceptable","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: 400 messages: this is not acceptable","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(recorded(&env, "api-429"), @r#"
     error [S] exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"capture":"[SESSION]"}
     "#);
 }
 
@@ -106,7 +106,7 @@ fn an_api_that_recovers_is_no_error() {
     assert_snapshot!(recorded(&env, "api-error-retry"), @r#"
     ok [S]
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -116,7 +116,7 @@ fn not_being_logged_in_is_an_error() {
     assert_snapshot!(recorded(&env, "not-logged-in"), @r#"
     error [S] exited with code 1: Not logged in · Please run /login
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Not logged in · Please run /login","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Not logged in · Please run /login","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"capture":"[SESSION]"}
     "#);
 }
 
@@ -136,17 +136,17 @@ fn a_death_is_an_error_whatever_was_printed() {
     assert_snapshot!(beat(&env, &json!({ "stdout": ok, "faults": ["die:KILL"] })), @r#"
     error [S] killed by signal 9: HEARTBEAT_OK
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"killed by signal 9: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"signal":9}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"killed by signal 9: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"signal":9},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(beat(&env, &json!({ "stdout": ok, "faults": ["die:SEGV"] })), @r#"
     error [S] killed by signal 11: HEARTBEAT_OK
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"killed by signal 11: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"signal":11}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"killed by signal 11: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"signal":11},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(beat(&env, &json!({ "stdout": ok, "exit": 3 })), @r#"
     error [S] exited with code 3: HEARTBEAT_OK
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 3: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":3}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 3: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":3},"capture":"[SESSION]"}
     "#);
 }
 
@@ -157,12 +157,12 @@ fn a_failure_without_a_result_is_told_by_its_stderr() {
     assert_snapshot!(beat(&env, &told), @r#"
     error [S] exited with code 1: first Error: [31mno disk
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: first\nError: \u001b[31mno\u0007 disk","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":1}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: first\nError: \u001b[31mno\u0007 disk","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":1},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(beat(&env, &json!({ "stdout": "", "exit": 1 })), @r#"
     error [S] exited with code 1
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":1}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":1},"capture":"[SESSION]"}
     "#);
 }
 
@@ -172,12 +172,12 @@ fn no_result_is_an_error_even_with_exit_code_0() {
     assert_snapshot!(said(&env, ""), @r#"
     error [S] ended without a result
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"ended without a result","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"ended without a result","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(said(&env, "HEARTBEAT_OK\n"), @r#"
     error [S] ended without a result
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"ended without a result","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"ended without a result","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -189,7 +189,7 @@ fn is_error_is_an_error_even_with_exit_code_0() {
     assert_snapshot!(said(&env, &result.to_string()), @r#"
     error [S] reported an error: HEARTBEAT_OK
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"reported an error: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"reported an error: HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -203,7 +203,7 @@ fn a_deferred_tool_is_no_success() {
     assert_snapshot!(said(&env, &result.to_string()), @r#"
     error [S] a hook put off Bash, and nobody is there to decide
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"a hook put off Bash, and nobody is there to decide","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"a hook put off Bash, and nobody is there to decide","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -220,12 +220,12 @@ fn anything_else_needs_attention_with_its_first_200_characters() {
     assert_snapshot!(said(&env, &result("two\nlines")), @r#"
     attention [S] two lines
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"two\nlines","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"two\nlines","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(said(&env, &result("")), @r#"
     attention [S]
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -236,6 +236,6 @@ fn what_comes_after_the_result_changes_nothing() {
     assert_snapshot!(said(&env, &format!("{}{more}", result("HEARTBEAT_OK"))), @r#"
     ok [S]
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }

@@ -42,7 +42,7 @@ fn a_killed_daemon_does_not_take_the_beat_with_it_and_the_next_one_starts() {
     gate.write_all(b".").unwrap();
     env.wait_for_journal(1);
     daemon.stop();
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0}}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}"#);
     assert_eq!(env.agents().len(), 1);
 }
 
@@ -111,7 +111,7 @@ fn a_beat_by_hand_that_is_killed_has_its_line_when_murmur_looks_again() {
     env.run(["beat", "site"]);
     assert_snapshot!(env.journal_text(), @r#"
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"murmur was killed while this beat ran; what came of it is not known","beat":"[BEAT]","agent":"site-[ID]"}
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0}}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 

@@ -1,0 +1,33 @@
+//! One process an agent: it keeps the agent alive whatever becomes of everything else, keeps all that the agent wrote,
+//! and tells it to whoever asks (spec 3; docs/host-protocol.md).
+//!
+//! # How it works
+//!
+//! ```text
+//! agent's bytes ─┬─> capture session ─────────────> past ─┐
+//!                └─> derive ─> events, numbered ─> feed ──┴─> clients, each at its own pace
+//! ```
+//!
+//! [`run`] owns the agent: its process, its [`state`], its session. What the agent did is derived from its bytes, the
+//! same bytes giving the same events ([`derive`]); what murmur itself has to say stands in the session's [`ledger`].
+//! So any event can be told again, from the session alone, with the number it had ([`past`]).
+//!
+//! A host holds its [`record`] for as long as it lives. Whoever finds a record that nobody holds cleans up after its
+//! host ([`discover`]).
+
+pub mod derive;
+pub mod discover;
+pub mod event;
+pub mod hosting;
+pub mod id;
+pub mod keep;
+pub mod launch;
+pub mod ledger;
+pub mod past;
+mod pipes;
+pub mod process;
+pub mod protocol;
+pub mod record;
+pub mod run;
+pub mod serve;
+pub mod state;

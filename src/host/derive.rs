@@ -1,0 +1,185 @@
+//! Events from an agent's bytes. The same bytes give the same events, however they are cut.
+//!
+//! An event is there when the newline that ends its line is. Where a line begins is remembered, so that deriving can
+//! be taken up again in the middle of a session.
+
+use super::event::Derived;
+use crate::agent::claude::Parser;
+use crate::agent::event::Event;
+use crate::capture::record::Channel;
+use memchr::{memchr, memrchr};
+
+/// What is longer on stderr, in bytes, becomes more than one event.
+const LONGEST: usize = 64 << 10;
+
+/// Derives events.
+#[derive(Debug, Default)]
+pub struct Deriver {
+    stdout: Parser,
+    stderr: Vec<u8>,
+    /// Where a line has begun on stdout,
+    stdout_line: Option<u64>,
+    /// and on stderr.
+    stderr_line: Option<u64>,
+}
+
+/// The byte of the session at which what is not an event yet begins: a channel's bytes before that are events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Begins {
+    /// On stdout.
+    pub stdout: u64,
+    /// On stderr.
+    pub stderr: u64,
+}
+
+impl Begins {
+    /// Where `channel`'s begins.
+    #[must_use]
+    pub fn of(&self, channel: Channel) -> u64 {
+        if channel == Channel::Stderr { self.stderr } else { self.stdout }
+    }
+}
+
+impl Deriver {
+    /// Takes the next bytes of `channel`, of which the first is the byte `at` of the session.
+    pub fn feed(&mut self, channel: Channel, at: u64, bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
+        if bytes.is_empty() {
+            return;
+        }
+        if channel == Channel::Stderr {
+            return self.feed_stderr(at, bytes, sink);
+        }
+        self.stdout.feed(bytes, &mut |event: Event<'_>| sink(Derived::Agent(&event)));
+        match memrchr(b'\n', bytes) {
+            Some(last) if last + 1 == bytes.len() => self.stdout_line = None,
+            Some(last) => self.stdout_line = Some(at + last as u64 + 1),
+            None => _ = self.stdout_line.get_or_insert(at),
+        }
+    }
+
+    fn feed_stderr(&mut self, at: u64, mut bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
+        let end = at + bytes.len() as u64;
+        while !bytes.is_empty() {
+            let room = LONGEST - self.stderr.len();
+            let piece = &bytes[..room.min(bytes.len())];
+            let (taken, is_whole) = match memchr(b'\n', piece) {
+                Some(newline) => (newline + 1, true),
+                None => (piece.len(), piece.len() == room),
+            };
+            self.stderr_line.get_or_insert(end - bytes.len() as u64);
+            self.stderr.extend_from_slice(&piece[..taken]);
+            bytes = &bytes[taken..];
+            if is_whole {
+                self.end_stderr(sink);
+            }
+        }
+    }
+
+    fn end_stderr(&mut self, sink: &mut impl FnMut(Derived<'_>)) {
+        let line = self.stderr.strip_suffix(b"\n").unwrap_or(&self.stderr);
+        sink(Derived::Stderr(&String::from_utf8_lossy(line)));
+        self.stderr.clear();
+        self.stderr_line = None;
+    }
+
+    /// There are no more bytes: a last line without a newline counts like any other.
+    pub fn finish(&mut self, sink: &mut impl FnMut(Derived<'_>)) {
+        self.stdout.finish(&mut |event: Event<'_>| sink(Derived::Agent(&event)));
+        if !self.stderr.is_empty() {
+            self.end_stderr(sink);
+        }
+    }
+
+    /// Where what is not an event yet begins, when all bytes before `at` have been taken.
+    #[must_use]
+    pub fn begins(&self, at: u64) -> Begins {
+        Begins { stdout: self.stdout_line.unwrap_or(at), stderr: self.stderr_line.unwrap_or(at) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Stretches = Vec<(Channel, Vec<u8>)>;
+
+    fn lines(deriver: &mut Deriver, at: u64, stretches: &[(Channel, Vec<u8>)]) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut sink = |event: Derived<'_>| found.push(String::from_utf8(event.line("a", 0)).unwrap());
+        let mut at = at;
+        for (channel, bytes) in stretches {
+            deriver.feed(*channel, at, bytes, &mut sink);
+            at += bytes.len() as u64;
+        }
+        found
+    }
+
+    fn stretch() -> impl Strategy<Value = (Channel, Vec<u8>)> {
+        let said = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}"#;
+        let piece = prop_oneof![
+            Just(format!("{said}\n")),
+            Just(said[..40].to_owned()),
+            Just(said[40..].to_owned() + "\n"),
+            Just("\n".to_owned()),
+            Just("warning: ü\nand more".to_owned()),
+            Just("y".repeat(LONGEST - 3)),
+        ];
+        let channel = prop_oneof![Just(Channel::Stdout), Just(Channel::Stderr)];
+        (channel, piece).prop_map(|(channel, text)| (channel, text.into_bytes()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+        #[test]
+        fn taking_up_again_anywhere_gives_what_is_missing(
+            stretches in prop::collection::vec(stretch(), 1..12),
+            cut in 0_usize..12,
+            grain in 1_usize..7000,
+        ) {
+            let whole = lines(&mut Deriver::default(), 0, &stretches);
+            let cut = cut.min(stretches.len());
+            let mut first = Deriver::default();
+            let before = lines(&mut first, 0, &stretches[..cut]);
+            let taken = stretches[..cut].iter().map(|(_, bytes)| bytes.len() as u64).sum();
+            let begins = first.begins(taken);
+            // What was begun is fed again, and in other pieces.
+            let mut again: Stretches = Vec::new();
+            let (mut at, mut pieces) = (0, Vec::new());
+            for (index, (channel, bytes)) in stretches.iter().enumerate() {
+                for piece in bytes.chunks(grain) {
+                    let skip = if index < cut {
+                        usize::try_from(begins.of(*channel).saturating_sub(at)).unwrap().min(piece.len())
+                    } else {
+                        0
+                    };
+                    pieces.push((at + skip as u64, *channel, piece[skip..].to_vec()));
+                    at += piece.len() as u64;
+                }
+            }
+            let mut second = Deriver::default();
+            let mut after = Vec::new();
+            for (at, channel, bytes) in pieces {
+                again.clear();
+                again.push((channel, bytes));
+                after.extend(lines(&mut second, at, &again));
+            }
+            prop_assert_eq!([before, after].concat(), whole);
+        }
+    }
+
+    #[test]
+    fn what_has_no_newline_counts_in_the_end() {
+        let mut deriver = Deriver::default();
+        let stretches = [(Channel::Stderr, b"half".to_vec()), (Channel::Stdout, b"{}".to_vec())];
+        assert!(lines(&mut deriver, 0, &stretches).is_empty());
+        assert_eq!(deriver.begins(6), Begins { stdout: 4, stderr: 0 });
+        let mut found = Vec::new();
+        deriver.finish(&mut |event| found.push(event.line("a", found.len() as u64)));
+        let text = String::from_utf8(found.concat()).unwrap();
+        assert_eq!(
+            text,
+            "{\"event_type\":\"stderr\",\"agent_id\":\"a\",\"offset\":0,\"payload\":{\"text\":\"half\"}}\n"
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! Which hosts there are, and cleaning up after those that died.
+
+use super::hosting::bury;
+use super::id::AgentId;
+use super::protocol::{HOST_PROTOCOL_VERSION, Pong, Status};
+use super::record::{Ended, Record};
+use super::state::Kind;
+use crate::rpc::client::{AskError, Client};
+use crate::sys::held::{self, Found, Held};
+use crate::sys::{clock, socket};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How long a host may take to answer. All are asked at once.
+pub const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long the record of an agent that ended is kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// A host, or what is left of one.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// Its record, if it has one.
+    pub record: Option<Record>,
+    /// How it is.
+    pub condition: Condition,
+}
+
+/// How a host is.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// It answers.
+    Up(Box<Status>),
+    /// It answers, in another version of the protocol; it is left alone.
+    Incompatible(Pong),
+    /// It lives and does not answer.
+    Silent,
+    /// Its agent ended.
+    Ended(Ended),
+    /// It died, and nobody has cleaned up after it.
+    Dead,
+}
+
+impl Seen {
+    /// Whether its process lives.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        matches!(self.condition, Condition::Up(_) | Condition::Incompatible(_) | Condition::Silent)
+    }
+}
+
+/// Looks at every host of `folder`, in the order of their ids.
+///
+/// # Errors
+/// What the system says of reading the folder. One that does not exist has none.
+pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
+    let mut looking = JoinSet::new();
+    let mut known = BTreeSet::new();
+    for found in held::all(folder)? {
+        let Some(record) = Record::parse(&found.text) else { continue };
+        known.insert(record.card.agent_id.clone());
+        let folder = folder.to_path_buf();
+        looking.spawn(async move { Some(look(&folder, found, record, patience).await) });
+    }
+    for agent_id in sockets(folder)?.into_iter().filter(|agent| !known.contains(agent)) {
+        let folder = folder.to_path_buf();
+        looking.spawn(async move {
+            let condition = match ask(&folder, &agent_id, patience).await {
+                Err(AskError::Gone(_)) => Condition::Dead,
+                asked => of_answer(asked),
+            };
+            Some(Seen { agent_id, record: None, condition })
+        });
+    }
+    let mut seen: Vec<Seen> = looking.join_all().await.into_iter().flatten().collect();
+    seen.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
+    Ok(seen)
+}
+
+/// Looks at the host of `agent_id`; `None` if there is no trace of one.
+pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<Seen> {
+    let found = held::look(&folder.join(agent_id.record()))?;
+    let record = Record::parse(&found.text)?;
+    Some(look(folder, found, record, patience).await)
+}
+
+async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Seen {
+    let agent_id = record.card.agent_id.clone();
+    let condition = match (&record.result, found.is_held) {
+        (Some(result), _) => Condition::Ended(result.clone()),
+        (None, false) => Condition::Dead,
+        (None, true) => of_answer(ask(folder, &agent_id, patience).await),
+    };
+    Seen { agent_id, record: Some(record), condition }
+}
+
+fn of_answer(asked: Result<Answered, AskError>) -> Condition {
+    match asked {
+        Ok(Answered::Status(status)) => Condition::Up(status),
+        Ok(Answered::Other(pong)) => Condition::Incompatible(pong),
+        Err(_) => Condition::Silent,
+    }
+}
+
+enum Answered {
+    Status(Box<Status>),
+    Other(Pong),
+}
+
+async fn ask(folder: &Path, agent_id: &AgentId, patience: Duration) -> Result<Answered, AskError> {
+    let mut client = Client::connect(folder, &agent_id.socket(), patience).await?;
+    let garbled = |error: serde_json::Error| AskError::Garbled(error.to_string());
+    let pong: Pong =
+        serde_json::from_value(client.answer("ping", Value::Null, patience).await?).map_err(garbled)?;
+    if pong.protocol_version != HOST_PROTOCOL_VERSION {
+        return Ok(Answered::Other(pong));
+    }
+    let status = client.answer("status", Value::Null, patience).await?;
+    serde_json::from_value(status).map(|status| Answered::Status(Box::new(status))).map_err(garbled)
+}
+
+fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        let agent = name.to_str().and_then(|name| name.strip_suffix(".sock"));
+        found.extend(agent.and_then(|agent| AgentId::parse(agent).ok()));
+    }
+    Ok(found)
+}
+
+/// What [`clean`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Agents whose hosts were found dead, and what was left of which is ended.
+    pub buried: Vec<AgentId>,
+    /// How many sockets that nobody listens on were removed.
+    pub sockets: usize,
+}
+
+/// Cleans up after hosts that died, and forgets agents that ended long ago. Takes up to 2 s for each that left
+/// processes behind that cannot be ended.
+///
+/// # Errors
+/// What the system says.
+pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
+    let mut cleaned = Cleaned::default();
+    for found in held::all(folder)?.into_iter().filter(|found| !found.is_held) {
+        let Some(dead) = Held::take_over(&found.path)? else { continue };
+        let Some(mut record) = dead.read().ok().and_then(|text| Record::parse(&text)) else { continue };
+        let agent_id = record.card.agent_id.clone();
+        match &record.result {
+            Some(result) if is_old(result, now) => {
+                let _none = std::fs::remove_file(folder.join(agent_id.log()));
+                dead.remove()?;
+            }
+            Some(_) => {}
+            None => {
+                bury(&record);
+                cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
+                if record.card.kind == Kind::Beat {
+                    // What came of it stands in the journal.
+                    dead.remove()?;
+                } else {
+                    let error = Some("its host was killed".to_owned());
+                    let capture = None;
+                    record
+                        .close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error, capture })?;
+                }
+                cleaned.buried.push(agent_id);
+            }
+        }
+    }
+    for agent_id in sockets(folder)? {
+        // Looked for after the socket was found: whoever makes one has a record first.
+        let is_stale = held::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
+        if is_stale && socket::is_stale(folder, &agent_id.socket()) {
+            cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
+        }
+    }
+    Ok(cleaned)
+}
+
+fn is_old(result: &Ended, now: Timestamp) -> bool {
+    result.ended_at.parse::<Timestamp>().is_ok_and(|ended| now.duration_since(ended) > KEPT)
+}

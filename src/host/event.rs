@@ -1,0 +1,217 @@
+//! What happened, in murmur's own words: the events of a host's stream (docs/host-protocol.md lists them).
+
+use super::state::State;
+use crate::agent::event::{Event as Agent, RunResult};
+use crate::rpc::envelope::{event_line, write_event};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// An event that is not derived from what the agent wrote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+pub enum Own {
+    /// The agent is in another state.
+    State(State),
+    /// Somebody said something to the agent: a turn begins.
+    Chat {
+        /// Always `user`.
+        role: Role,
+        /// What was said.
+        text: String,
+    },
+    /// From here on nothing is kept: what is not in memory any more is gone.
+    Lost {
+        /// What the system said.
+        reason: String,
+    },
+    /// Something is wrong that the agent did not say itself.
+    Problem {
+        /// What, and what to do.
+        text: String,
+    },
+}
+
+/// Who says something to an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Whoever it works for.
+    User,
+}
+
+impl Own {
+    /// Its line, as the event `offset` of `agent_id`.
+    #[must_use]
+    pub fn line(&self, agent_id: &str, offset: u64) -> Vec<u8> {
+        match self {
+            Self::State(state) => event_line("state", agent_id, offset, state),
+            Self::Chat { role, text } => event_line("chat", agent_id, offset, &Chat { role, text }),
+            Self::Lost { reason } => event_line("lost", agent_id, offset, &Reason { reason }),
+            Self::Problem { text } => event_line("problem", agent_id, offset, &Text { text }),
+        }
+    }
+}
+
+/// An event derived from what the agent wrote.
+#[derive(Debug)]
+pub enum Derived<'a> {
+    /// From a line on stdout.
+    Agent(&'a Agent<'a>),
+    /// A line on stderr, or as much of it as one event holds.
+    Stderr(&'a str),
+}
+
+#[derive(Serialize)]
+struct Chat<'a> {
+    role: &'a Role,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Reason<'a> {
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'static str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    parent: &'a str,
+}
+
+#[derive(Serialize)]
+struct ToolUse<'a> {
+    id: &'a str,
+    name: &'a str,
+    input: &'a RawValue,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    parent: &'a str,
+}
+
+#[derive(Serialize)]
+struct ToolResult<'a> {
+    id: &'a str,
+    output: &'a str,
+    is_error: bool,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    parent: &'a str,
+}
+
+#[derive(Serialize)]
+struct Session<'a> {
+    session_id: &'a str,
+    model: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Retry {
+    attempt: u64,
+    of: u64,
+    delay_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Result<'a> {
+    subtype: &'a str,
+    is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: &'a Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    errors: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_turns: Option<u64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    denials: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deferred_tool: &'a Option<String>,
+}
+
+impl<'a> Result<'a> {
+    fn of(result: &'a RunResult) -> Self {
+        Self {
+            subtype: &result.subtype,
+            is_error: result.is_error,
+            text: &result.text,
+            errors: &result.errors,
+            stop_reason: &result.stop_reason,
+            session_id: &result.session_id,
+            cost_usd: result.cost_usd,
+            duration_ms: result.duration_ms,
+            num_turns: result.num_turns,
+            denials: &result.denials,
+            deferred_tool: &result.deferred_tool,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Bytes {
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+impl Derived<'_> {
+    /// Its line, as the event `offset` of `agent_id`.
+    #[must_use]
+    pub fn line(&self, agent_id: &str, offset: u64) -> Vec<u8> {
+        let mut line = Vec::with_capacity(256);
+        self.write(&mut line, agent_id, offset);
+        line
+    }
+
+    /// Appends its line, as the event `offset` of `agent_id`, to `out`.
+    pub fn write(&self, out: &mut Vec<u8>, agent_id: &str, offset: u64) {
+        let event = match self {
+            Self::Stderr(text) => return write_event(out, "stderr", agent_id, offset, &Text { text }),
+            Self::Agent(event) => event,
+        };
+        match event {
+            Agent::Session { id, model, version } => {
+                write_event(out, "session", agent_id, offset, &Session { session_id: id, model, version })
+            }
+            Agent::Text { message, parent, text } => {
+                write_event(out, "chat", agent_id, offset, &Said { role: "assistant", text, message, parent })
+            }
+            Agent::ToolUse { message, parent, id, name, input } => {
+                let call = ToolUse { id, name, input: input.0, message, parent };
+                write_event(out, "tool_use", agent_id, offset, &call)
+            }
+            Agent::ToolResult { parent, id, output, is_error } => {
+                let answer = ToolResult { id, output, is_error: *is_error, parent };
+                write_event(out, "tool_result", agent_id, offset, &answer)
+            }
+            Agent::Retry { attempt, of, delay_ms, status } => {
+                let retry = Retry { attempt: *attempt, of: *of, delay_ms: *delay_ms, status: *status };
+                write_event(out, "retry", agent_id, offset, &retry)
+            }
+            Agent::Result(result) => write_event(out, "result", agent_id, offset, &Result::of(result)),
+            Agent::Oversized { bytes } => {
+                write_event(out, "oversized", agent_id, offset, &Bytes { bytes: *bytes })
+            }
+            Agent::Garbled => write_event(out, "garbled", agent_id, offset, &Nothing {}),
+        }
+    }
+}

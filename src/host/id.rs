@@ -1,0 +1,96 @@
+//! The id of an agent, which is also the name of its host's files, and stands in its environment.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The longest id, in bytes.
+const LONGEST: usize = 100;
+
+/// A checked id: one component of a path, of plain characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentId(String);
+
+/// Why a text is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid agent id {0:?}; use 1 to {LONGEST} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
+)]
+pub struct IdError(String);
+
+impl AgentId {
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// [`IdError`].
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let begins_well =
+            text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric() || first == b'_');
+        if begins_well && text.len() <= LONGEST && text.bytes().all(is_plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(IdError(text.to_owned()))
+        }
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The socket's name in the folder of hosts.
+    #[must_use]
+    pub fn socket(&self) -> String {
+        format!("{}.sock", self.0)
+    }
+
+    /// The record's name there.
+    #[must_use]
+    pub fn record(&self) -> String {
+        format!("{}.json", self.0)
+    }
+
+    /// The name of what the host itself had to say.
+    #[must_use]
+    pub fn log(&self) -> String {
+        format!("{}.log", self.0)
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl TryFrom<String> for AgentId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<AgentId> for String {
+    fn from(id: AgentId) -> Self {
+        id.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_stays_in_its_folder_and_is_seen_as_it_is() {
+        for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(LONGEST)] {
+            assert_eq!(AgentId::parse(good).unwrap().as_str(), good);
+        }
+        for bad in ["", ".", "..", ".x", "-x", "../x", "a/b", "a b", "ä", "a\n", &"a".repeat(LONGEST + 1)] {
+            assert!(AgentId::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(serde_json::from_str::<AgentId>("\"../x\"").is_err());
+    }
+}

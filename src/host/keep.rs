@@ -1,0 +1,216 @@
+//! Keeps what an agent wrote and numbers what it did: bytes go in, the session and the feed come out.
+//!
+//! A store that fails ends the keeping and not the agent: events go on, and what is not kept is told of.
+
+use super::derive::Deriver;
+use super::event::{Derived, Own};
+use super::ledger::{self, Entry};
+use super::past::Kept;
+use crate::agent::event::Event;
+use crate::capture::id::SessionId;
+use crate::capture::log::Log;
+use crate::capture::record::{Channel, TransportMode};
+use crate::capture::recorder::{Recorder, Unsaid};
+use crate::capture::retention;
+use crate::capture::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
+use crate::capture::writer::End;
+use crate::rpc::feed::{Feed, Older};
+use crate::sys::clock;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// After so many events, or so many bytes, the ledger says how far things are: what has to be derived to begin at any.
+const MARK_EVENTS: u64 = 1000;
+const MARK_BYTES: u64 = 1 << 20;
+
+/// Everything that is kept of one agent.
+#[derive(Debug)]
+pub struct Keep {
+    agent_id: String,
+    recorder: Recorder,
+    store: Option<Store>,
+    session: Option<SessionId>,
+    ledger: Option<File>,
+    /// Events from this number on are not in the session.
+    limit: Arc<AtomicU64>,
+    deriver: Deriver,
+    feed: Arc<Feed>,
+    /// How many bytes have come.
+    at: u64,
+    /// The number and the place of the last line of the ledger.
+    marked: (u64, u64),
+    lost: Option<String>,
+}
+
+impl Keep {
+    /// Begins to keep what `command` writes that runs in `folder`, in the store at `root`. Where that cannot be used,
+    /// the first event says so.
+    #[must_use]
+    pub fn begin(root: Option<&Path>, agent_id: &str, command: Vec<String>, folder: &Path) -> Self {
+        let new = NewSession {
+            id: None,
+            command,
+            working_directory: folder.display().to_string(),
+            retention: DEFAULT_RETENTION,
+            transport: TransportMode::Pipe,
+            tty_attached: false,
+        };
+        let limit = Arc::new(AtomicU64::new(u64::MAX));
+        let begun = root.map_or(Err(StoreError::Homeless), |root| begin(root, new));
+        let (store, session, recorder, ledger, lost) = match begun {
+            Ok(Begun { store, session, recorder, ledger }) => {
+                (Some(store), Some(session), recorder, Some(ledger), None)
+            }
+            Err(error) => (None, None, Recorder::none(), None, Some(error.to_string())),
+        };
+        let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
+            let (root, agent_id, limit) =
+                (store.root().to_path_buf(), agent_id.to_owned(), Arc::clone(&limit));
+            Box::new(Kept { root, session, agent_id, limit, is_over: false })
+        });
+        let feed = Feed::new(agent_id.to_owned(), older);
+        let agent_id = agent_id.to_owned();
+        let deriver = Deriver::default();
+        let (at, marked) = (0, (0, 0));
+        let mut keep =
+            Self { agent_id, recorder, store, session, ledger, limit, deriver, feed, at, marked, lost: None };
+        if let Some(reason) = lost {
+            keep.lose(reason);
+        }
+        keep
+    }
+
+    /// The events.
+    #[must_use]
+    pub fn feed(&self) -> &Arc<Feed> {
+        &self.feed
+    }
+
+    /// The session, if there is one.
+    #[must_use]
+    pub fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
+    }
+
+    /// Why not everything is kept.
+    #[must_use]
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+
+    /// Notes that the agent's process runs.
+    pub fn started(&self, pid: u32) {
+        self.recorder.started(pid);
+    }
+
+    /// Takes what the agent wrote; `observe` sees every event of the agent itself.
+    pub fn bytes(&mut self, channel: Channel, bytes: &[u8], mut observe: impl FnMut(&Event<'_>)) {
+        self.recorder.keep(channel, bytes);
+        if let Some(lost) = self.recorder.lost().filter(|_| self.lost.is_none()) {
+            self.lose(lost.reason);
+        }
+        let at = self.at;
+        self.at += bytes.len() as u64;
+        let Self { deriver, feed, agent_id, .. } = self;
+        let before = feed.next();
+        let mut next = before;
+        deriver.feed(channel, at, bytes, &mut |event| {
+            publish(feed, agent_id, &mut next, &event, &mut observe);
+        });
+        if next > before {
+            self.feed.tell();
+        }
+        if next - self.marked.0 >= MARK_EVENTS || self.at - self.marked.1 >= MARK_BYTES {
+            self.note(next, false, None);
+        }
+    }
+
+    /// Adds an event of murmur's own.
+    pub fn own(&mut self, own: Own) {
+        self.own_event(own, false);
+    }
+
+    /// No more bytes will come: what has no newline counts, and `last` is the last event.
+    pub fn last(&mut self, last: Own, mut observe: impl FnMut(&Event<'_>)) {
+        let Self { deriver, feed, agent_id, .. } = self;
+        let mut next = feed.next();
+        deriver.finish(&mut |event| publish(feed, agent_id, &mut next, &event, &mut observe));
+        self.own_event(last, true);
+    }
+
+    fn own_event(&mut self, own: Own, flushed: bool) {
+        let offset = self.feed.next();
+        self.note(offset, flushed, Some(own.clone()));
+        self.push(&own);
+    }
+
+    fn push(&mut self, own: &Own) {
+        self.feed.push(own.line(&self.agent_id, self.feed.next()).into());
+        self.feed.tell();
+    }
+
+    /// Writes to the ledger what is reached.
+    fn note(&mut self, offset: u64, flushed: bool, own: Option<Own>) {
+        self.marked = (offset, self.at);
+        let Some(file) = &self.ledger else { return };
+        let entry = Entry { offset, at: self.at, begins: self.deriver.begins(self.at), flushed, own };
+        if let Err(error) = ledger::write(file, &entry) {
+            self.lose(error.to_string());
+        }
+    }
+
+    /// From here on nothing can be told again that is not in memory.
+    fn lose(&mut self, reason: String) {
+        self.limit.store(self.feed.next(), Ordering::Relaxed);
+        self.ledger = None;
+        self.push(&Own::Lost { reason: reason.clone() });
+        self.lost = Some(reason);
+    }
+
+    /// Writes down how the agent ended, and ends the feed.
+    ///
+    /// # Errors
+    /// [`Unsaid`].
+    pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+        let finished = self.recorder.finish(end);
+        self.feed.end();
+        if let Some(store) = &self.store {
+            retention::expect(store, DEFAULT_RETENTION, clock::now());
+        }
+        finished
+    }
+}
+
+struct Begun {
+    store: Store,
+    session: SessionId,
+    recorder: Recorder,
+    ledger: File,
+}
+
+fn begin(root: &Path, new: NewSession) -> Result<Begun, StoreError> {
+    let store = Store::open(root)?;
+    let writer = store.create(new, clock::now())?;
+    let session = writer.id().clone();
+    let failed = |source: io::Error| StoreError::File { id: session.to_string(), file: ledger::FILE, source };
+    let ledger = writer.beside(ledger::FILE).map_err(failed)?;
+    let recorder = Recorder::unhurried(writer, Log::open(store.root()));
+    Ok(Begun { store, session, recorder, ledger })
+}
+
+fn publish(
+    feed: &Feed,
+    agent_id: &str,
+    next: &mut u64,
+    event: &Derived<'_>,
+    observe: &mut impl FnMut(&Event<'_>),
+) {
+    feed.push(event.line(agent_id, *next).into());
+    *next += 1;
+    if let Derived::Agent(event) = event {
+        observe(event);
+    }
+}

@@ -1,0 +1,187 @@
+//! Starting a live agent's host: a process of its own that outlives whoever starts it (spec 3, Spawn Flow).
+
+use super::id::AgentId;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+/// How long a host may take until it listens and its agent runs.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How much of what a host wrote on stderr is told, in bytes.
+const STDERR: usize = 2000;
+
+/// What is to be hosted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// What it belongs to.
+    pub project: String,
+    /// What it is for.
+    pub role: String,
+    /// Which program it is.
+    pub backend: String,
+    /// Where it works, absolute.
+    pub worktree: PathBuf,
+    /// What it works on.
+    #[serde(default)]
+    pub issue: Option<String>,
+    /// The model, where it is not the user's default.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The first message to it.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// More arguments to the agent's program.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
+
+/// What a host says on stdout, once: that it is up, or why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Said {
+    /// It listens, and its agent runs.
+    Ready {
+        /// The host's process.
+        pid: u32,
+    },
+    /// It does not.
+    Error(String),
+}
+
+/// Why there is no host.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Its process could not be started.
+    #[error("cannot start a host for {agent}: {source}")]
+    Start {
+        /// The agent.
+        agent: AgentId,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It says why.
+    #[error("{0}")]
+    Refused(String),
+    /// It ended without a word on stdout.
+    #[error("the host of {agent} ended before it listened ({status}){}", said(.stderr))]
+    Ended {
+        /// The agent.
+        agent: AgentId,
+        /// How.
+        status: ExitStatus,
+        /// What it said on stderr.
+        stderr: String,
+    },
+    /// It took too long and was ended.
+    #[error("the host of {agent} did not listen within {} s and was ended{}", PATIENCE.as_secs(), said(.stderr))]
+    Late {
+        /// The agent.
+        agent: AgentId,
+        /// What it said on stderr.
+        stderr: String,
+    },
+}
+
+fn said(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
+}
+
+impl Launch {
+    /// The arguments of `murmur` for it.
+    #[must_use]
+    pub fn args(&self, data_dir: &Path) -> Vec<OsString> {
+        let mut args: Vec<OsString> =
+            vec!["--data-dir".into(), data_dir.into(), "host".into(), "serve".into()];
+        let mut option = |name: &str, value: OsString| args.extend([format!("--{name}").into(), value]);
+        option("agent-id", self.agent_id.as_str().into());
+        option("project", self.project.clone().into());
+        option("role", self.role.clone().into());
+        option("backend", self.backend.clone().into());
+        option("worktree", self.worktree.clone().into());
+        for (name, value) in [("issue", &self.issue), ("model", &self.model)] {
+            if let Some(value) = value {
+                option(name, value.into());
+            }
+        }
+        args.push("--announce".into());
+        if !self.args.is_empty() {
+            args.push("--".into());
+            args.extend(self.args.iter().map(OsString::from));
+        }
+        args
+    }
+
+    /// Starts the host, whose agent is found and runs with `path`, and waits until it is up. Returns its PID.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub async fn start(&self, data_dir: &Path, path: &OsString) -> Result<u32, LaunchError> {
+        let agent = &self.agent_id;
+        let failed = |source| LaunchError::Start { agent: agent.clone(), source };
+        let folder = data_dir.join("hosts");
+        crate::sys::atomic::create_private_folder(&folder).map_err(failed)?;
+        let log_path = folder.join(agent.log());
+        let log = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
+        let log = log.map_err(failed)?;
+        let begin = log.metadata().map_or(0, |found| found.len());
+        let mut command = std::process::Command::new(program().map_err(failed)?);
+        command.arg0("murmur-host").args(self.args(data_dir)).env("PATH", path);
+        let mut command = Command::from(command);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().map_err(failed)?;
+        let heard = timeout(PATIENCE, self.converse(&mut child)).await;
+        let stderr = || tail(&log_path, begin);
+        match heard {
+            Ok(Ok(Some(Said::Ready { pid }))) => Ok(pid),
+            Ok(Ok(Some(Said::Error(error)))) => Err(LaunchError::Refused(error)),
+            Ok(Ok(None)) => {
+                let status = child.wait().await.map_err(failed)?;
+                Err(LaunchError::Ended { agent: agent.clone(), status, stderr: stderr() })
+            }
+            Ok(Err(source)) => Err(failed(source)),
+            Err(_) => {
+                let _ended = child.kill().await;
+                Err(LaunchError::Late { agent: agent.clone(), stderr: stderr() })
+            }
+        }
+    }
+
+    /// Tells it its first message and hears what it says.
+    async fn converse(&self, child: &mut Child) -> io::Result<Option<Said>> {
+        if let Some(mut stdin) = child.stdin.take() {
+            // One that died early says so by its end.
+            let _died_early = stdin.write_all(self.message.as_deref().unwrap_or_default().as_bytes()).await;
+        }
+        let mut line = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_until(b'\n', &mut line).await?;
+        }
+        Ok(serde_json::from_slice(&line).ok())
+    }
+}
+
+/// The running executable itself, even if its file has been replaced since.
+///
+/// # Errors
+/// What the system says.
+pub fn program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
+}
+
+/// The end of what was written to the file at `path` from the byte `begin` on.
+fn tail(path: &Path, begin: u64) -> String {
+    let text = std::fs::read(path).unwrap_or_default();
+    let begin = usize::try_from(begin).unwrap_or(usize::MAX).max(text.len().saturating_sub(STDERR));
+    String::from_utf8_lossy(text.get(begin..).unwrap_or_default()).trim().to_owned()
+}

@@ -1,0 +1,189 @@
+//! Events that are no longer in memory, derived again from the session of their agent.
+
+use super::derive::{Begins, Deriver};
+use super::event::Derived;
+use super::ledger::{self, Entries, Entry};
+use crate::capture::id::SessionId;
+use crate::capture::session::Session;
+use crate::capture::store::{Store, StoreError};
+use crate::rpc::feed::{Older, Past};
+use crate::sys::clock;
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is read of a session at once, in bytes.
+const PAGE: usize = 256 << 10;
+
+/// Where an agent's events are kept.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The store's state root.
+    pub root: PathBuf,
+    /// The session.
+    pub session: SessionId,
+    /// The agent.
+    pub agent_id: String,
+    /// Events from this number on are not kept.
+    pub limit: Arc<AtomicU64>,
+    /// Whether no more bytes will come.
+    pub is_over: bool,
+}
+
+impl Older for Kept {
+    fn open(&self, from: u64) -> io::Result<Box<dyn Past>> {
+        Ok(Box::new(Replay::open(self.clone(), from)?))
+    }
+}
+
+/// Derives the events of a session from some number on.
+#[derive(Debug)]
+pub struct Replay {
+    kept: Kept,
+    session: Session,
+    entries: Entries,
+    /// Entries of the ledger that are not reached.
+    ahead: VecDeque<Entry>,
+    deriver: Deriver,
+    /// Where what had begun there begins.
+    begins: Begins,
+    /// The next byte to be taken.
+    at: u64,
+    /// Bytes before this were taken before; of them only what had begun is taken again.
+    fresh: u64,
+    /// The number of the next event that is derived.
+    next: u64,
+    /// The first one that is wanted.
+    wanted: u64,
+    is_flushed: bool,
+}
+
+impl Replay {
+    /// Begins with the event `from`, or with the first that can be had.
+    ///
+    /// # Errors
+    /// What the system says, for example that the session is gone.
+    pub fn open(kept: Kept, from: u64) -> io::Result<Self> {
+        let session = Store::open(&kept.root)
+            .and_then(|store| store.session(kept.session.as_str()))
+            .map_err(|error| into_io(&error))?;
+        let mut entries = Entries::new(session.beside(ledger::FILE)?);
+        let begin = Entry { offset: 0, at: 0, begins: Begins::default(), flushed: false, own: None };
+        let mut ahead = VecDeque::from([begin]);
+        while let Some(entry) = entries.next()? {
+            // What is flushed can only be reached from before.
+            if entry.offset <= from && !entry.flushed {
+                ahead.clear();
+            }
+            ahead.push_back(entry);
+            if ahead.len() > 1 {
+                break;
+            }
+        }
+        let (fresh, begins, next) =
+            ahead.front().map_or_else(Default::default, |start| (start.at, start.begins, start.offset));
+        Ok(Self {
+            at: begins.stdout.min(begins.stderr).min(fresh),
+            kept,
+            session,
+            entries,
+            ahead,
+            deriver: Deriver::default(),
+            begins,
+            fresh,
+            next,
+            wanted: from,
+            is_flushed: false,
+        })
+    }
+
+    /// Appends the event of `entry`, whose place is reached, if it has one.
+    fn reach(&mut self, entry: &Entry, out: &mut Vec<u8>) {
+        // What an entry says of numbers counts: it was there when they were given.
+        self.next = entry.offset;
+        if let Some(own) = &entry.own {
+            if entry.offset >= self.wanted {
+                out.extend_from_slice(&own.line(&self.kept.agent_id, entry.offset));
+            }
+            self.next += 1;
+        }
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.is_flushed, true) {
+            return;
+        }
+        let Self { deriver, next, wanted, kept, .. } = self;
+        deriver.finish(&mut |event| push(out, &event, next, *wanted, &kept.agent_id));
+    }
+
+    /// Takes bytes up to `limit`; `false` if there are none yet.
+    fn take_bytes(&mut self, limit: Option<u64>, out: &mut Vec<u8>) -> io::Result<bool> {
+        let most = limit.map_or(PAGE as u64, |limit| limit.saturating_sub(self.at).min(PAGE as u64));
+        let most = usize::try_from(most).unwrap_or(PAGE);
+        let page = self.session.read(self.at, most, clock::now()).map_err(|error| into_io(&error))?;
+        if page.bytes.is_empty() {
+            return Ok(false);
+        }
+        let Self { deriver, next, wanted, kept, fresh, begins, .. } = self;
+        for (stretch, bytes) in page.chunks() {
+            // Of what was taken before, only what had begun is taken again.
+            let from = if stretch.offset < *fresh { begins.of(stretch.channel) } else { 0 };
+            let skip = from.saturating_sub(stretch.offset).min(bytes.len() as u64);
+            let bytes = &bytes[usize::try_from(skip).unwrap_or(bytes.len())..];
+            deriver.feed(stretch.channel, stretch.offset + skip, bytes, &mut |event| {
+                push(out, &event, next, *wanted, &kept.agent_id);
+            });
+        }
+        self.at = page.next();
+        Ok(true)
+    }
+}
+
+fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, agent_id: &str) {
+    if *next >= wanted {
+        event.write(out, agent_id, *next);
+    }
+    *next += 1;
+}
+
+impl Past for Replay {
+    fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
+        let enough = out.len() + most;
+        let first = self.next.max(self.wanted);
+        while out.len() < enough && self.next < self.kept.limit.load(Ordering::Relaxed) {
+            if self.ahead.is_empty() {
+                self.ahead.extend(self.entries.next()?);
+            }
+            let at = self.at;
+            match self.ahead.pop_front_if(|entry| entry.at <= at) {
+                Some(entry) => {
+                    if entry.flushed {
+                        self.flush(out);
+                    }
+                    self.reach(&entry, out);
+                }
+                None => {
+                    let limit = self.ahead.front().map(|entry| entry.at);
+                    if !self.take_bytes(limit, out)? {
+                        if self.kept.is_over && self.ahead.is_empty() {
+                            self.flush(out);
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        let next = self.next.max(first);
+        Ok((first, next))
+    }
+}
+
+fn into_io(error: &StoreError) -> io::Error {
+    match error {
+        StoreError::NotFound(_) => io::Error::new(io::ErrorKind::NotFound, error.to_string()),
+        _ => io::Error::other(error.to_string()),
+    }
+}

@@ -1,0 +1,73 @@
+//! One agent's process: how it is started, how it came to its end, and what a run of it was.
+
+use crate::agent::event::RunResult;
+use crate::agent::invocation::Invocation;
+use crate::sys::process::{self, Exit};
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::{Child, Command};
+
+/// How an agent's process came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It ended by itself.
+    Exited(i32),
+    /// A signal killed it that murmur did not send.
+    Signaled(i32),
+    /// It ran longer than it may and was stopped.
+    TimedOut {
+        /// How long that is.
+        limit: Duration,
+    },
+    /// Somebody stopped it, or murmur itself.
+    Stopped {
+        /// How long it had run.
+        after: Duration,
+    },
+}
+
+/// How much of the end of stderr is kept, in bytes.
+const STDERR_KEPT: usize = 16 << 10;
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub struct Run {
+    /// How.
+    pub ending: Ending,
+    /// What became of the process itself.
+    pub exit: Exit,
+    /// The run's summaries: of a beat usually one, none if it died early, more where background tasks ended after the
+    /// first; of a live agent the last.
+    pub said: Vec<RunResult>,
+    /// The conversation's id, if it said one.
+    pub session_id: Option<String>,
+    /// The end of what it wrote on stderr, lossily decoded.
+    pub stderr: String,
+    /// Processes that could not be killed.
+    pub survivors: usize,
+    /// The session of the captures that has its output.
+    pub capture: Option<String>,
+    /// Why not all of it is there.
+    pub lost: Option<String>,
+}
+
+/// Starts `invocation`, with pipes for all that it says and hears. It dies with this process.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn spawn(invocation: &Invocation) -> io::Result<Child> {
+    let mut command = Command::new(&invocation.program);
+    command.args(&invocation.args).current_dir(&invocation.cwd);
+    command.envs(invocation.env.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    process::bind_to_us(&mut command);
+    command.spawn()
+}
+
+/// Appends `bytes` to `kept` and drops from its front what is more than [`STDERR_KEPT`].
+pub(super) fn keep_end(kept: &mut Vec<u8>, bytes: &[u8]) {
+    kept.extend_from_slice(bytes);
+    let surplus = kept.len().saturating_sub(STDERR_KEPT);
+    kept.drain(..surplus);
+}

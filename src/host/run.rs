@@ -1,0 +1,357 @@
+//! The host's loop: waits for what happens to its agent, tells [`Machine`], and carries out what it says.
+//!
+//! The process that calls [`Host::run`] must have no other children: what is left when the agent is gone is the
+//! agent's, and is killed.
+
+use super::event::{Own, Role};
+use super::keep::Keep;
+use super::pipes::{self, Pipes};
+use super::process::{self, Ending, Run};
+use super::protocol::{Card, GRACE, Status};
+use super::serve::{Command, Desk};
+use super::state::{Effect, Input, Kind, Machine, State};
+use crate::agent::event::{Event, RunResult};
+use crate::agent::invocation::Invocation;
+use crate::capture::record::Channel;
+use crate::capture::writer::End;
+use crate::rpc;
+use crate::sys::process::{Exit, Signal, end_all_children, reap_but};
+use crate::sys::{process as system, signals};
+use std::io;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+use tokio::net::UnixListener;
+use tokio::process::Child;
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// How long what is left of a killed tree may take to vanish.
+const REAPING: Duration = Duration::from_secs(2);
+
+/// How long output may still arrive after the last process that could write it is gone.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// How long clients have, together, to take what is left for them.
+const LAST: Duration = Duration::from_secs(5);
+
+/// An agent to be hosted.
+#[derive(Debug)]
+pub struct Spec {
+    /// What it is.
+    pub card: Card,
+    /// How it is started. What it reads on stdin is a beat's prompt, or the first message to a live agent.
+    pub invocation: Invocation,
+    /// How long it may run.
+    pub limit: Option<Duration>,
+    /// The store of captures that keeps what it writes.
+    pub captures: Option<PathBuf>,
+}
+
+/// Runs `spec`'s agent to its end and serves on `listener` meanwhile. `stop` resolves when it is to be stopped early;
+/// `started` is told when it runs, `sink` everything that it does.
+///
+/// # Errors
+/// Only that the process could not be started; everything after that is a [`Run`].
+pub async fn run(
+    spec: &Spec,
+    listener: Option<UnixListener>,
+    stop: impl Future<Output = ()>,
+    started: impl FnOnce(),
+    sink: impl FnMut(&Event<'_>, Duration),
+) -> io::Result<Run> {
+    let begun = Instant::now();
+    let mut child = process::spawn(&spec.invocation)?;
+    let pid = child.id();
+    let mut pipes = Pipes::of(&mut child);
+    let stdin = child.stdin.take().map(pipes::feed);
+    let command = std::iter::once(spec.invocation.program.display().to_string());
+    let command = command.chain(spec.invocation.args.iter().cloned()).collect();
+    let keep =
+        Keep::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
+    if let Some(pid) = pid {
+        keep.started(pid);
+    }
+    let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
+    let first_message = (spec.card.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
+    // One question waits at most, those behind it wait in their own connections.
+    let (commands, asked) = mpsc::channel(1);
+    let (over, until_over) = watch::channel(false);
+    let serving = listener.map(|listener| {
+        let desk = Desk::new(&spec.card, keep.feed(), commands);
+        tokio::spawn(rpc::serve::serve(listener, desk, until_over))
+    });
+    let mut host = Host {
+        spec,
+        begun,
+        pid,
+        machine: Machine::new(spec.card.kind, first_message),
+        keep,
+        stdin,
+        stopped: None,
+        wait_until: None,
+        said: Vec::new(),
+        session_id: None,
+        stderr: Vec::new(),
+        stops: Vec::new(),
+        sink,
+    };
+    host.keep.own(Own::State(State::Starting));
+    if spec.card.kind == Kind::Beat {
+        host.keep.own(Own::Chat { role: Role::User, text: first });
+        host.say_bytes(spec.invocation.stdin.clone());
+        host.stdin = None;
+    }
+    host.take(Input::Started);
+    started();
+    let exit = host.work(&mut child, &mut pipes, stop, asked).await;
+    let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
+    let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
+    Ok(host.end(exit, survivors, serving, &over).await)
+}
+
+struct Host<'a, S> {
+    spec: &'a Spec,
+    begun: Instant,
+    pid: Option<u32>,
+    machine: Machine,
+    keep: Keep,
+    stdin: Option<mpsc::Sender<Vec<u8>>>,
+    /// Who ended it, if it was not itself.
+    stopped: Option<Ending>,
+    /// When the grace is over.
+    wait_until: Option<Instant>,
+    said: Vec<RunResult>,
+    session_id: Option<String>,
+    stderr: Vec<u8>,
+    /// Who waits for its end.
+    stops: Vec<tokio::sync::oneshot::Sender<State>>,
+    sink: S,
+}
+
+impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
+    /// Takes what happens until the agent's process has ended.
+    async fn work(
+        &mut self,
+        child: &mut Child,
+        pipes: &mut Pipes,
+        stop: impl Future<Output = ()>,
+        mut asked: mpsc::Receiver<Command>,
+    ) -> io::Result<Exit> {
+        let mut stop = pin!(stop);
+        let mut is_told = false;
+        let mut until = self.spec.limit.map(|limit| self.begun + limit);
+        let mut deaths = signal(SignalKind::child()).ok();
+        loop {
+            let grace = self.wait_until;
+            tokio::select! {
+                status = child.wait() => return status.map(Exit::from),
+                (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
+                Some(command) = asked.recv() => self.obey(command),
+                () = stop.as_mut(), if !is_told => {
+                    is_told = true;
+                    self.stop(false, GRACE);
+                }
+                () = at(until) => {
+                    until = None;
+                    let limit = self.spec.limit.unwrap_or_default();
+                    self.stopped.get_or_insert(Ending::TimedOut { limit });
+                    self.take(Input::Stop { force: false, grace: GRACE });
+                }
+                () = at(grace) => {
+                    self.wait_until = None;
+                    self.take(Input::GraceOver);
+                }
+                // Orphans that were handed to us and have died.
+                () = died(&mut deaths) => reap_but(self.pid),
+            }
+        }
+    }
+
+    /// Takes what the agent had written and nobody had read.
+    async fn drain(&mut self, pipes: &mut Pipes) {
+        while pipes.is_open() {
+            let (channel, bytes) = pipes.next().await;
+            self.wrote(channel, bytes);
+        }
+    }
+
+    fn wrote(&mut self, channel: Channel, bytes: &[u8]) {
+        if channel == Channel::Stderr {
+            process::keep_end(&mut self.stderr, bytes);
+        }
+        let mut inputs = Vec::new();
+        let at = self.begun.elapsed();
+        let Self { keep, said, session_id, sink, spec, .. } = self;
+        keep.bytes(channel, bytes, |event| {
+            inputs.extend(observe(event, said, session_id, spec.card.kind));
+            sink(event, at);
+        });
+        for input in inputs {
+            self.take(input);
+        }
+    }
+
+    fn stop(&mut self, force: bool, grace: Duration) {
+        self.stopped.get_or_insert(Ending::Stopped { after: self.begun.elapsed() });
+        self.take(Input::Stop { force, grace });
+    }
+
+    fn take(&mut self, input: Input) {
+        for effect in self.machine.take(input) {
+            match effect {
+                Effect::Announce => self.keep.own(Own::State(self.machine.state().clone())),
+                Effect::Say(text) => {
+                    let line = crate::agent::invocation::user_message(&text);
+                    self.keep.own(Own::Chat { role: Role::User, text });
+                    self.say_bytes(line);
+                }
+                Effect::CloseInput => self.stdin = None,
+                Effect::Terminate => self.signal(Signal::TERM),
+                Effect::Kill => {
+                    self.wait_until = None;
+                    self.signal(Signal::KILL);
+                }
+                Effect::Wait(grace) => self.wait_until = Some(Instant::now() + grace),
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // It is our child and has not been reaped: its number is its own.
+        if let Some(pid) = self.pid {
+            system::signal(pid, signal);
+        }
+    }
+
+    fn say_bytes(&mut self, bytes: Vec<u8>) {
+        if let Some(stdin) = &self.stdin
+            && stdin.try_send(bytes).is_err()
+        {
+            let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();
+            self.keep.own(Own::Problem { text });
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Status(tell) => {
+                let _gone = tell.send(self.status());
+            }
+            Command::Send(text, tell) => {
+                let checked = self.machine.check_send().map_err(|error| error.to_string());
+                if checked.is_ok() {
+                    self.take(Input::Send(text));
+                }
+                let _gone = tell.send(checked.map(|()| self.machine.state().clone()));
+            }
+            Command::Stop { force, grace, tell } => {
+                self.stops.push(tell);
+                self.stop(force, grace);
+            }
+        }
+    }
+
+    fn status(&self) -> Status {
+        let feed = self.keep.feed();
+        Status {
+            card: self.spec.card.clone(),
+            state: self.machine.state().clone(),
+            pid: std::process::id(),
+            agent_pid: self.pid,
+            session_id: self.session_id.clone(),
+            capture: self.keep.session().map(ToString::to_string),
+            lost: self.keep.lost().map(str::to_owned),
+            stream_offset: feed.next(),
+            attached_clients: feed.readers(),
+        }
+    }
+
+    /// Says that it is over, once all of it is.
+    async fn end(
+        mut self,
+        exit: io::Result<Exit>,
+        survivors: usize,
+        serving: Option<JoinHandle<()>>,
+        over: &watch::Sender<bool>,
+    ) -> Run {
+        let exit = exit.unwrap_or(Exit::Signal(0));
+        let at = self.begun.elapsed();
+        self.machine.take(Input::Ended(exit));
+        let state = self.machine.state().clone();
+        let Self { keep, said, session_id, sink, spec, .. } = &mut self;
+        keep.last(Own::State(state.clone()), |event| {
+            let _nothing_to_do = observe(event, said, session_id, spec.card.kind);
+            sink(event, at);
+        });
+        let capture = self.keep.session().map(ToString::to_string);
+        let lost = self.keep.lost().map(str::to_owned);
+        let end = match exit {
+            Exit::Code(code) => End::Exited(code),
+            Exit::Signal(number) => End::Signaled(signals::name(number)),
+        };
+        let unsaid = self.keep.finish(&end).err().map(|unsaid| unsaid.to_string());
+        for stop in self.stops {
+            let _gone = stop.send(state.clone());
+        }
+        if let Some(serving) = serving {
+            over.send_replace(true);
+            let mut serving = serving;
+            if timeout(LAST, &mut serving).await.is_err() {
+                serving.abort();
+            }
+        }
+        let ending = self.stopped.unwrap_or(match exit {
+            Exit::Code(code) => Ending::Exited(code),
+            Exit::Signal(number) => Ending::Signaled(number),
+        });
+        let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
+        let lost = lost.or(unsaid);
+        let (said, session_id) = (self.said, self.session_id);
+        Run { ending, exit, said, session_id, stderr, survivors, capture, lost }
+    }
+}
+
+/// Keeps what a [`Run`] reports, and says what `event` means for the agent's state.
+fn observe(
+    event: &Event<'_>,
+    said: &mut Vec<RunResult>,
+    session_id: &mut Option<String>,
+    kind: Kind,
+) -> Option<Input> {
+    match event {
+        Event::Result(result) => {
+            if kind == Kind::Live {
+                said.clear();
+            }
+            said.push(result.clone());
+            Some(Input::TurnEnded)
+        }
+        Event::Session { id, .. } if !id.is_empty() => {
+            if session_id.as_deref() != Some(&**id) {
+                *session_id = Some(id.clone().into_owned());
+            }
+            None
+        }
+        Event::Text { .. } | Event::ToolUse { .. } => Some(Input::Acted),
+        _ => None,
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn died(deaths: &mut Option<Signals>) {
+    match deaths {
+        Some(deaths) => {
+            deaths.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,109 @@
+//! The host's side of its socket: questions become commands to the loop that owns the agent.
+
+use super::protocol::{Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop};
+use super::state::State;
+use crate::rpc::envelope::{Request, unknown};
+use crate::rpc::feed::Feed;
+use crate::rpc::serve::{Answer, Service};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// What the loop is asked to do.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Say how the agent is.
+    Status(oneshot::Sender<Status>),
+    /// Say this to the agent; the state after it, or why not.
+    Send(String, oneshot::Sender<Result<State, String>>),
+    /// End it.
+    Stop {
+        /// At once.
+        force: bool,
+        /// How long it may take.
+        grace: Duration,
+        /// Who waits for the end.
+        tell: oneshot::Sender<State>,
+    },
+}
+
+/// Answers the questions.
+#[derive(Debug, Clone)]
+pub(super) struct Desk {
+    agent_id: String,
+    feed: Arc<Feed>,
+    commands: mpsc::Sender<Command>,
+}
+
+/// What is said when the loop is gone.
+const OVER: &str = "the agent has ended";
+
+impl Desk {
+    pub(super) fn new(card: &Card, feed: &Arc<Feed>, commands: mpsc::Sender<Command>) -> Self {
+        Self { agent_id: card.agent_id.to_string(), feed: Arc::clone(feed), commands }
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, String> {
+        let (tell, told) = oneshot::channel();
+        self.commands.send(command(tell)).await.map_err(|_| OVER)?;
+        told.await.map_err(|_| OVER.to_owned())
+    }
+
+    async fn result(&self, request: &Request) -> Result<Answer, String> {
+        let payload = &request.payload;
+        Ok(match &*request.msg_type {
+            "ping" => Answer::Payload(value(&Pong {
+                protocol_version: HOST_PROTOCOL_VERSION.to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                agent_id: self.agent_id.clone(),
+                pid: std::process::id(),
+            })),
+            "status" => Answer::Payload(value(&self.ask(Command::Status).await?)),
+            "list" => Answer::Payload(json!({ "agents": [self.ask(Command::Status).await?] })),
+            "attach" => {
+                let Attach { from } = read(payload)?;
+                let next = self.feed.next();
+                if from.is_some_and(|from| from > next) {
+                    let from = from.unwrap_or_default();
+                    return Err(format!("offset {from} has not come; the next event is {next}"));
+                }
+                let attached = Attached { from: from.unwrap_or(next), next };
+                Answer::Attach(value(&attached), self.feed.reader(Some(attached.from)))
+            }
+            "detach" => Answer::Detach(json!({})),
+            "send" => {
+                let Send { text } = read(payload)?;
+                if text.trim().is_empty() {
+                    return Err("there is no text to send".to_owned());
+                }
+                Answer::Payload(value(&self.ask(|tell| Command::Send(text, tell)).await??))
+            }
+            "stop" => {
+                let stop: Stop = read(payload)?;
+                let (force, grace) = (stop.force, stop.patience()?);
+                Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
+            }
+            other => return Err(unknown(other, &QUESTIONS)),
+        })
+    }
+}
+
+impl Service for Desk {
+    async fn answer(&self, request: &Request) -> Answer {
+        self.result(request).await.unwrap_or_else(Answer::Refusal)
+    }
+}
+
+/// What goes with a question; nothing is as good as an empty object.
+fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, String> {
+    let empty = json!({});
+    let payload = if payload.is_null() { &empty } else { payload };
+    T::deserialize(payload).map_err(|error| format!("not a payload for this: {error}"))
+}
+
+fn value(of: &impl Serialize) -> Value {
+    serde_json::to_value(of).unwrap_or_default()
+}

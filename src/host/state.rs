@@ -1,0 +1,318 @@
+//! What an agent is doing, and what is to be done about it: state × input → state + effects, purely.
+
+use crate::sys::process::Exit;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How many messages may wait for the end of a turn.
+pub const QUEUE: usize = 64;
+
+/// What an agent is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Its process is being started.
+    Starting,
+    /// It waits for a message.
+    Idle {
+        /// How many turns are over.
+        turns: u64,
+    },
+    /// It is at work on a turn.
+    Running {
+        /// Which, from 1.
+        turn: u64,
+        /// How many messages wait for its end.
+        queued: usize,
+    },
+    /// It has been told to end.
+    Stopping {
+        /// Whether it is killed at once.
+        force: bool,
+        /// How long it has until it is killed, in milliseconds.
+        grace_ms: u64,
+    },
+    /// It has ended, and none of its processes is left.
+    Exited {
+        /// How.
+        exit: Exit,
+    },
+}
+
+impl State {
+    /// The word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Idle { .. } => "idle",
+            Self::Running { .. } => "running",
+            Self::Stopping { .. } => "stopping",
+            Self::Exited { .. } => "exited",
+        }
+    }
+}
+
+/// Which kind of agent it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// One prompt, one turn, and it ends.
+    Beat,
+    /// As many turns as it is sent messages.
+    Live,
+}
+
+/// What happens to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Its process runs.
+    Started,
+    /// Somebody sent it this.
+    Send(String),
+    /// It did something that belongs to a turn.
+    Acted,
+    /// It ended a turn.
+    TurnEnded,
+    /// It is to end, within `grace`; with `force` at once.
+    Stop {
+        /// At once.
+        force: bool,
+        /// How long it may take.
+        grace: Duration,
+    },
+    /// The grace is over.
+    GraceOver,
+    /// It ended, and all of it is gone.
+    Ended(Exit),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Say this to the agent: a turn begins.
+    Say(String),
+    /// Let it see the end of its input.
+    CloseInput,
+    /// Send it SIGTERM.
+    Terminate,
+    /// Kill it.
+    Kill,
+    /// Wake up when this is over.
+    Wait(Duration),
+    /// Tell everybody which state it is in.
+    Announce,
+}
+
+/// Why a message is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// It is a beat.
+    #[error("a beat has one prompt and takes no messages; spawn a live agent with: murmur host spawn")]
+    Beat,
+    /// It is ending.
+    #[error("the agent is {0}; it takes no more messages")]
+    Ending(&'static str),
+    /// Too many wait.
+    #[error("{QUEUE} messages wait already; try again when a turn has ended")]
+    Full,
+}
+
+/// The agent.
+#[derive(Debug)]
+pub struct Machine {
+    kind: Kind,
+    state: State,
+    turns: u64,
+    queue: VecDeque<String>,
+}
+
+impl Machine {
+    /// An agent that is about to be started, with the messages that it gets first.
+    #[must_use]
+    pub fn new(kind: Kind, first: Option<String>) -> Self {
+        Self { kind, state: State::Starting, turns: 0, queue: first.into_iter().collect() }
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether a message would be taken now.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn check_send(&self) -> Result<(), SendError> {
+        match (&self.kind, &self.state) {
+            (_, State::Stopping { .. } | State::Exited { .. }) => Err(SendError::Ending(self.state.word())),
+            (Kind::Beat, _) => Err(SendError::Beat),
+            (Kind::Live, _) if self.queue.len() >= QUEUE => Err(SendError::Full),
+            (Kind::Live, _) => Ok(()),
+        }
+    }
+
+    /// Takes `input` and says what is to be done.
+    pub fn take(&mut self, input: Input) -> Vec<Effect> {
+        match (input, &self.state) {
+            (_, State::Exited { .. }) => Vec::new(),
+            (Input::Ended(exit), _) => {
+                self.state = State::Exited { exit };
+                vec![Effect::Announce]
+            }
+            (Input::Started, _) => match self.kind {
+                Kind::Beat => self.run(1),
+                Kind::Live => self.next_turn(),
+            },
+            (Input::Send(text), _) if self.check_send().is_ok() => {
+                self.queue.push_back(text);
+                match &self.state {
+                    State::Idle { .. } => self.next_turn(),
+                    State::Running { turn, .. } => self.run(*turn),
+                    _ => Vec::new(),
+                }
+            }
+            // It goes on by itself, as when something in the background ended.
+            (Input::Acted, State::Idle { .. }) => self.run(self.turns + 1),
+            (Input::TurnEnded, State::Running { .. } | State::Idle { .. }) => {
+                self.turns += 1;
+                // A beat's process may have more to say after its first result, and ends by itself.
+                if self.kind == Kind::Live { self.next_turn() } else { Vec::new() }
+            }
+            (Input::Stop { force, grace }, state) => {
+                let was_idle = matches!(state, State::Idle { .. });
+                if let State::Stopping { force: is_forced, .. } = state
+                    && (*is_forced || !force)
+                {
+                    return Vec::new();
+                }
+                let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+                self.state = State::Stopping { force, grace_ms: if force { 0 } else { grace_ms } };
+                self.queue.clear();
+                match (force, was_idle) {
+                    (true, _) => vec![Effect::Announce, Effect::Kill],
+                    (false, true) => vec![Effect::Announce, Effect::CloseInput, Effect::Wait(grace)],
+                    (false, false) => {
+                        vec![Effect::Announce, Effect::CloseInput, Effect::Terminate, Effect::Wait(grace)]
+                    }
+                }
+            }
+            (Input::GraceOver, State::Stopping { .. }) => vec![Effect::Kill],
+            _ => Vec::new(),
+        }
+    }
+
+    fn run(&mut self, turn: u64) -> Vec<Effect> {
+        let state = State::Running { turn, queued: self.queue.len() };
+        if self.state == state {
+            return Vec::new();
+        }
+        self.state = state;
+        vec![Effect::Announce]
+    }
+
+    fn next_turn(&mut self) -> Vec<Effect> {
+        let Some(text) = self.queue.pop_front() else {
+            let state = State::Idle { turns: self.turns };
+            let is_new = self.state != state;
+            self.state = state;
+            return if is_new { vec![Effect::Announce] } else { Vec::new() };
+        };
+        self.state = State::Running { turn: self.turns + 1, queued: self.queue.len() };
+        vec![Effect::Announce, Effect::Say(text)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(5);
+
+    fn live() -> Machine {
+        let mut machine = Machine::new(Kind::Live, None);
+        assert_eq!(machine.take(Input::Started), [Effect::Announce]);
+        machine
+    }
+
+    fn send(machine: &mut Machine, text: &str) -> Vec<Effect> {
+        machine.take(Input::Send(text.to_owned()))
+    }
+
+    #[test]
+    fn messages_wait_for_the_end_of_a_turn() {
+        let mut agent = live();
+        assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Say("one".to_owned())]);
+        assert_eq!(send(&mut agent, "two"), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1 });
+        assert_eq!(agent.take(Input::Acted), []);
+        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Say("two".to_owned())]);
+        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Idle { turns: 2 });
+    }
+
+    #[test]
+    fn the_first_message_may_be_there_before_the_agent() {
+        let mut agent = Machine::new(Kind::Live, Some("one".to_owned()));
+        assert_eq!(send(&mut agent, "two"), []);
+        assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Say("one".to_owned())]);
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1 });
+    }
+
+    #[test]
+    fn it_may_go_on_by_itself() {
+        let mut agent = live();
+        assert_eq!(agent.take(Input::Acted), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0 });
+        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
+        // A second result with nothing before it.
+        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Idle { turns: 2 });
+    }
+
+    #[test]
+    fn an_idle_agent_is_let_go_a_busy_one_is_told_and_force_kills() {
+        let stop = |force| Input::Stop { force, grace: GRACE };
+        let mut idle = live();
+        assert_eq!(idle.take(stop(false)), [Effect::Announce, Effect::CloseInput, Effect::Wait(GRACE)]);
+        assert_eq!(idle.take(stop(false)), []);
+        assert_eq!(idle.check_send(), Err(SendError::Ending("stopping")));
+        assert_eq!(idle.take(Input::GraceOver), [Effect::Kill]);
+        let mut busy = live();
+        send(&mut busy, "one");
+        send(&mut busy, "two");
+        let told = busy.take(stop(false));
+        assert!(told.contains(&Effect::Terminate), "{told:?}");
+        assert_eq!(busy.take(Input::TurnEnded), [], "what waited is not begun");
+        assert_eq!(busy.take(stop(true)), [Effect::Announce, Effect::Kill]);
+        assert_eq!(busy.take(stop(true)), []);
+        assert_eq!(busy.take(Input::Ended(Exit::Signal(9))), [Effect::Announce]);
+        assert_eq!(busy.take(stop(true)), []);
+        assert_eq!(*busy.state(), State::Exited { exit: Exit::Signal(9) });
+    }
+
+    #[test]
+    fn a_beat_takes_no_messages_and_the_queue_has_an_end() {
+        let mut beat = Machine::new(Kind::Beat, None);
+        beat.take(Input::Started);
+        assert_eq!(*beat.state(), State::Running { turn: 1, queued: 0 });
+        assert_eq!(beat.check_send(), Err(SendError::Beat));
+        assert_eq!(beat.take(Input::TurnEnded), []);
+        let mut agent = live();
+        for _ in 0..=QUEUE {
+            assert_eq!(agent.check_send(), Ok(()));
+            send(&mut agent, "more");
+        }
+        assert_eq!(agent.check_send(), Err(SendError::Full));
+    }
+
+    #[test]
+    fn states_are_written_with_their_data() {
+        let text = |state: State| serde_json::to_string(&state).unwrap();
+        assert_eq!(text(State::Starting), r#"{"state":"starting"}"#);
+        assert_eq!(text(State::Idle { turns: 2 }), r#"{"state":"idle","turns":2}"#);
+        assert_eq!(text(State::Exited { exit: Exit::Code(0) }), r#"{"state":"exited","exit":{"code":0}}"#);
+    }
+}
