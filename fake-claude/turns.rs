@@ -69,3 +69,45 @@ pub(crate) fn cut(fixture: &Fixture) -> Vec<Fixture> {
     turns.push(turn);
     turns
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::echo::blank;
+
+    const INIT: &str = r#"{"type":"system","subtype":"init"}"#;
+    const TEXT: &str = r#"{"type":"assistant"}"#;
+    const DONE: &str = r#"{"is_error":false,"type":"result"}"#;
+    const FAILED: &str = r#"{"is_error":true,"type":"result"}"#;
+    const STARTED: &str = r#"{"type":"command_lifecycle","state":"started"}"#;
+    const COMPLETED: &str = r#"{"type":"command_lifecycle","state":"completed"}"#;
+
+    fn fixture(all: &[&str], end: End) -> Fixture {
+        let mut fixture = blank("1");
+        fixture.stdout = all.iter().flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
+        fixture.times = (1..=all.len()).map(|number| number as u64 * 10).collect();
+        fixture.run.end = end;
+        fixture
+    }
+
+    #[test]
+    fn a_turn_has_what_announces_it_and_what_trails_it_and_ends_as_its_result_says() {
+        let all = [STARTED, INIT, TEXT, FAILED, COMPLETED, "no json", STARTED, INIT, TEXT, DONE, INIT, DONE];
+        let turns = cut(&fixture(&all, End::Signal(9)));
+        let sizes: Vec<usize> = turns.iter().map(|turn| lines(&turn.stdout).count()).collect();
+        assert_eq!(sizes, [6, 4, 2]);
+        let ends: Vec<End> = turns.iter().map(|turn| turn.run.end).collect();
+        assert_eq!(ends, [End::Code(1), End::Code(0), End::Signal(9)]);
+        assert_eq!((&turns[0].times[..2], &turns[1].times[..2]), (&[10, 20][..], &[0, 10][..]));
+        assert_eq!(turns.iter().map(before_result).collect::<Vec<_>>(), [3, 3, 1]);
+    }
+
+    #[test]
+    fn a_run_without_a_result_or_without_a_line_is_one_turn() {
+        for all in [&[INIT, TEXT, INIT][..], &[]] {
+            let turns = cut(&fixture(all, End::Code(3)));
+            assert_eq!((turns.len(), turns[0].run.end), (1, End::Code(3)));
+            assert_eq!(before_result(&turns[0]), all.len());
+        }
+    }
+}

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
+use murmur::replay::Fixture;
 use serde_json::{Value, json};
 
-use super::Stage;
 use super::live::{ECHO, Live, user, well};
+use super::{Stage, fixture};
 
 pub(super) const INTERRUPT: &str =
     r#"{"type":"control_request","request_id":"i1","request":{"subtype":"interrupt"}}"#;
@@ -62,4 +63,24 @@ fn other_control_requests_are_answered_and_unknown_ones_refused() {
     let refused = json!({"subtype": "error", "request_id": "c",
         "error": "Unsupported control request subtype: nope", "error_code": "unsupported_request"});
     assert_eq!(ask(json!({"subtype": "nope"})), refused);
+}
+
+#[test]
+fn an_interrupt_is_heard_while_a_recorded_line_is_not_yet_due() {
+    let stage = Stage::new();
+    let mut recorded = Fixture::load(fixture("live").as_ref()).unwrap();
+    // Each line comes an hour after the one before, but the first two.
+    recorded.times =
+        (0..).map(|number: u64| number.saturating_sub(1) * 3_600_000).take(recorded.times.len()).collect();
+    let folder = stage.path().join("slow");
+    recorded.save(&folder).unwrap();
+    let mut live = Live::start(&stage, &[("FIXTURE", folder.to_str().unwrap()), ("PACE", "recorded")]);
+    live.write(&[&user("one")]);
+    assert_eq!(
+        (live.line()["type"].clone(), live.line()["type"].clone()),
+        (json!("system"), json!("assistant"))
+    );
+    live.write(&[INTERRUPT]);
+    assert_eq!(live.turn().0, ["control_response", "user", "result"]);
+    assert_eq!(live.end(), well(1));
 }
