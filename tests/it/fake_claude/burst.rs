@@ -51,7 +51,8 @@ fn an_interrupt_ends_a_burst_that_nobody_could_read_to_its_end() {
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[ECHO, ("BURST", "1000000000")]);
     live.write(&[&user("one")]);
-    live.line();
+    // Past init and the answer, so that the burst has begun.
+    (0..3).for_each(|_| drop(live.line()));
     live.write(&[INTERRUPT]);
     assert_eq!(live.turn().1["subtype"], "error_during_execution");
     assert_eq!(live.end(), well(1));
