@@ -17,6 +17,7 @@ pub(crate) struct Asked {
     output: Option<String>,
     input: Option<String>,
     prompt: bool,
+    pub(crate) replay: bool,
 }
 
 /// Reads `argv`; what is wrong with an option is said in the order of the words, unknown ones last.
@@ -93,10 +94,16 @@ impl Asked {
             "--print" => self.print = true,
             "--verbose" => self.verbose = true,
             "--version" => self.version = true,
+            "--replay-user-messages" => self.replay = true,
             "--dangerously-skip-permissions" => self.skip_permissions = true,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether it is to keep reading messages from stdin.
+    pub(crate) fn is_live(&self) -> bool {
+        self.input.as_deref() == Some("stream-json")
     }
 
     /// As root, the real one refuses to skip permissions outside a sandbox. Only where a test asks for it,
@@ -113,7 +120,7 @@ impl Asked {
 
     /// What is wrong with the whole of it, given what stdin held.
     pub(crate) fn check(&self, stdin: &[u8]) -> Result<(), String> {
-        let stream_in = self.input.as_deref() == Some("stream-json");
+        let stream_in = self.is_live();
         let stream_out = self.output.as_deref() == Some("stream-json");
         if stream_in && !stream_out {
             return Err("Error: --input-format=stream-json requires output-format=stream-json.".into());

@@ -29,6 +29,8 @@ faults (FAKE_CLAUDE_FAULT=A,B or \"faults\":[\"A\",\"B\"] in .fake-claude.json):
   close-stdout            closes stdout after its lines and stays alive
   stderr-flood:BYTES      writes this much to stderr before its lines
   check-root              refuses --dangerously-skip-permissions as root without IS_SANDBOX=1
+of a live agent (--input-format stream-json) they spoil the first turn: what comes before the lines comes
+before its lines, what comes after them (hang, die, exit, close-stdout, ...) after it, or where stdin closes first
 ";
 
 /// Nothing that hangs outlives this, so that a test that failed leaves nothing for ever.

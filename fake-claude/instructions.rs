@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use murmur::replay::{End, Pace};
 use serde::Deserialize;
 
+use crate::burst::Burst;
 use crate::faults::{Fault, Faults};
 
 const FILE: &str = ".fake-claude.json";
@@ -25,6 +26,9 @@ pub(crate) struct Instructions {
     pub(crate) stdout: Option<String>,
     pub(crate) stderr: Option<String>,
     pub(crate) exit: Option<i32>,
+    /// Turns are made up.
+    pub(crate) echo: bool,
+    pub(crate) burst: Option<Burst>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -37,6 +41,16 @@ struct Form {
     stdout: Option<String>,
     stderr: Option<String>,
     exit: Option<i32>,
+    live: Option<String>,
+    burst: Option<Count>,
+}
+
+/// A number, or one with a size.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Count {
+    Lines(u64),
+    Text(String),
 }
 
 impl Instructions {
@@ -45,6 +59,10 @@ impl Instructions {
         let pace = file.pace.or(env.pace).map(|word| parse_pace(&word)).transpose()?;
         let words = file.faults.or(env.faults).unwrap_or_default();
         let faults = words.iter().map(|word| Fault::parse(word)).collect::<Result<_, _>>()?;
+        let burst = file.burst.or(env.burst).map(|count| match count {
+            Count::Lines(lines) => Burst::parse(&lines.to_string()),
+            Count::Text(text) => Burst::parse(&text),
+        });
         let instructions = Self {
             fixture: file.fixture.or(env.fixture),
             log: file.log.or(env.log),
@@ -53,6 +71,8 @@ impl Instructions {
             stdout: file.stdout.or(env.stdout),
             stderr: file.stderr.or(env.stderr),
             exit: file.exit.or(env.exit),
+            echo: file.live.or(env.live).map(|word| parse_live(&word)).transpose()?.is_some(),
+            burst: burst.transpose()?,
         };
         Ok(instructions)
     }
@@ -60,7 +80,8 @@ impl Instructions {
     /// Whether anything says what to play.
     pub(crate) fn say_nothing(&self) -> bool {
         let text = self.stdout.is_none() && self.stderr.is_none();
-        self.fixture.is_none() && text && self.exit.is_none() && self.faults.0.is_empty()
+        let made = self.echo || self.burst.is_some();
+        self.fixture.is_none() && text && !made && self.exit.is_none() && self.faults.0.is_empty()
     }
 
     /// How the run ends: as told, else as a fault says, else as recorded.
@@ -91,7 +112,14 @@ fn from_environment() -> Result<Form, Wrong> {
         stdout: text("STDOUT"),
         stderr: text("STDERR"),
         exit: text("EXIT").map(number).transpose()?,
+        live: text("LIVE"),
+        burst: text("BURST").map(Count::Text),
     })
+}
+
+fn parse_live(word: &str) -> Result<(), Wrong> {
+    let known = word == "echo";
+    known.then_some(()).ok_or_else(|| Wrong(format!("unknown way to be live: {word} (echo)")))
 }
 
 fn parse_pace(word: &str) -> Result<Pace, Wrong> {

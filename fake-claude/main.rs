@@ -5,21 +5,27 @@
 //! without tokio and clap, because its own start is part of what is measured with it.
 
 mod argv;
+mod burst;
 mod child;
+mod echo;
 mod ending;
 mod faults;
 mod instructions;
+mod live;
 mod log;
 mod options;
+mod player;
 mod prompt;
 mod suggest;
+mod turns;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use murmur::replay::{End, FORMAT, Fixture, Run, play};
+use murmur::replay::{End, Fixture, play};
 
 use argv::Asked;
+use echo::Echo;
 use instructions::{Instructions, Wrong};
 
 /// What `--version` prints without a fixture.
@@ -53,45 +59,53 @@ fn run(argv: &[String]) -> Result<ExitCode, Wrong> {
     ending::catch_signals(&instructions.faults)
         .map_err(|error| Wrong(format!("cannot catch signals: {error}")))?;
     let asked = asked.and_then(|asked| asked.check_root(&instructions.faults).map(|()| asked));
-    // What is wrong with the arguments is said before stdin is looked at.
-    let stdin = if asked.is_ok() { prompt::read() } else { Vec::new() };
+    // What is wrong with the arguments is said before stdin is looked at; a live agent reads it as it goes.
+    let whole = asked.as_ref().is_ok_and(|asked| !asked.is_live());
+    let stdin = if whole { prompt::read() } else { Vec::new() };
     let children = child::leave(&instructions.faults)?;
     log::append(&instructions, argv, &stdin, &children)?;
-    if let Err(said) = asked.and_then(|asked| asked.check(&stdin)) {
-        complain(&said);
-        return Ok(ExitCode::FAILURE);
-    }
+    let asked = match asked.and_then(|asked| asked.check(&stdin).map(|()| asked)) {
+        Ok(asked) => asked,
+        Err(said) => {
+            complain(&said);
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     if instructions.say_nothing() {
         return Err(Wrong("nothing to play: set FAKE_CLAUDE_FIXTURE".into()));
     }
-    let mut fixture = fixture(&instructions, VERSION)?;
+    let fixture = fixture(&instructions, VERSION)?;
+    let end = if asked.is_live() {
+        live::run(&instructions, &fixture, asked.replay)?
+    } else {
+        beat(&instructions, fixture, &stdin)?
+    };
+    Ok(ending::end(end))
+}
+
+/// Plays what is to be played, once, and says how to end.
+fn beat(instructions: &Instructions, mut fixture: Fixture, stdin: &[u8]) -> Result<End, Wrong> {
+    if instructions.echo {
+        let asked = String::from_utf8_lossy(stdin);
+        let stderr = std::mem::take(&mut fixture.stderr);
+        fixture = Fixture { stderr, ..Echo::default().turn(&fixture.run.version, asked.trim_end(), None) };
+    }
     faults::before(&instructions.faults, &mut fixture);
-    let end = play(&fixture, &instructions.pace, &mut io::stdout(), &mut io::stderr());
-    let end = end.map_err(|error| Wrong(error.to_string()))?;
+    let end = if instructions.burst.is_some() {
+        live::beat(instructions, &fixture)?
+    } else {
+        let end = play(&fixture, &instructions.pace, &mut io::stdout(), &mut io::stderr());
+        end.map_err(|error| Wrong(error.to_string()))?
+    };
     faults::after(&instructions.faults);
-    Ok(ending::end(instructions.end(end)))
+    Ok(instructions.end(end))
 }
 
 /// The fixture to play; literal text of the instructions takes its place.
 fn fixture(instructions: &Instructions, version: &str) -> Result<Fixture, Wrong> {
     let mut fixture = match &instructions.fixture {
         Some(folder) => Fixture::load(folder).map_err(|error| Wrong(error.to_string()))?,
-        None => Fixture {
-            run: Run {
-                format: FORMAT,
-                program: "claude".into(),
-                version: version.into(),
-                argv: Vec::new(),
-                cwd: "/workspace".into(),
-                env: std::collections::BTreeMap::new(),
-                end: End::Code(0),
-                duration_ms: 0,
-            },
-            stdin: Vec::new(),
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-            times: Vec::new(),
-        },
+        None => echo::blank(version),
     };
     if let Some(text) = &instructions.stdout {
         fixture.stdout = text.clone().into_bytes();

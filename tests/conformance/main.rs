@@ -6,6 +6,7 @@
 
 mod clients;
 mod compare;
+mod conversation;
 mod real;
 mod run;
 mod scenario;

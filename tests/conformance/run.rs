@@ -3,7 +3,7 @@
 //! Both run with an environment, a home and a workspace of their own, and without any network but loopback.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, sink};
+use std::io::{BufRead, BufReader, pipe, sink};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use murmur::replay::{Doors, Fixture, RecordPlan, Stdin, ask_version, record_through};
 use tempfile::TempDir;
 
+use crate::conversation::Conversation;
 use crate::scenario::Scenario;
 
 const MODEL: &str = env!("CARGO_BIN_EXE_fake-model");
@@ -69,10 +70,14 @@ impl Place {
             cwd: self.workspace.clone(),
             env,
             only_env: true,
-            stdin: Stdin::Bytes(scenario.prompt()),
+            stdin: match scenario.messages {
+                Some(_) => Stdin::Inherit,
+                None => Stdin::Bytes(scenario.prompt()),
+            },
         };
-        let stdin = std::io::stdin();
-        let doors = Doors { stdin: stdin.as_fd(), stdout: &mut sink(), stderr: &mut sink() };
+        let (stdin, to) = pipe()?;
+        let mut host = Conversation::begin(scenario.messages.as_deref().unwrap_or_default(), to);
+        let doors = Doors { stdin: stdin.as_fd(), stdout: &mut host, stderr: &mut sink() };
         let recorded = record_through(&plan, doors).with_context(|| scenario.name.clone())?;
         Ok(recorded.fixture)
     }

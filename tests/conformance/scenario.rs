@@ -22,6 +22,8 @@ pub(crate) struct Scenario {
     _about: String,
     model: Value,
     prompt: Option<String>,
+    /// Said to a live agent one after the other, each when the last one is answered.
+    pub(crate) messages: Option<Vec<Value>>,
     #[serde(default)]
     argv: Vec<String>,
     #[serde(default)]

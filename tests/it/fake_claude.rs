@@ -1,6 +1,10 @@
-//! fake-claude: what it plays, what it refuses, what it logs. Its faults are in `fake_claude/faults.rs`.
+//! fake-claude: what it plays, what it refuses, what it logs. Its faults, and how it lives on, are in `fake_claude/`.
 
+mod burst;
 mod faults;
+mod live;
+mod live_control;
+mod live_faults;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};

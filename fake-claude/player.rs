@@ -1,0 +1,131 @@
+//! Plays a turn while it listens: line by line, at the pace that is asked for, with a burst before the result.
+//!
+//! In come a turn and the inbox of a live agent, or a closed one; out go the lines, and whether they were
+//! interrupted. A plain beat is played by `murmur::replay`, which this keeps the paces of.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+use murmur::replay::{Fixture, Pace, lines};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+
+use crate::burst::Burst;
+use crate::instructions::{Instructions, Wrong};
+use crate::live::inbox::{Halt, Inbox};
+use crate::turns;
+
+/// How the lines come, for the whole run.
+#[derive(Debug)]
+pub(crate) struct Player {
+    burst: Option<Burst>,
+    recorded: bool,
+    gate: Option<File>,
+}
+
+/// Writes and flushes.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Wrong> {
+    let mut stdout = io::stdout();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    written.map_err(|error| Wrong(format!("cannot write stdout: {error}")))
+}
+
+impl Player {
+    pub(crate) fn open(instructions: &Instructions) -> Result<Self, Wrong> {
+        let gate = match &instructions.pace {
+            // Without waiting for whoever holds its other end.
+            Pace::Gate(path) => {
+                rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+                    .map(|file| Some(File::from(file)))
+                    .map_err(|error| Wrong(format!("cannot read the gate: {}: {error}", path.display())))?
+            }
+            _ => None,
+        };
+        Ok(Self { burst: instructions.burst, recorded: instructions.pace == Pace::Recorded, gate })
+    }
+
+    /// Whether the turn was played to its end.
+    pub(crate) fn play(&mut self, turn: &Fixture, inbox: &mut Inbox) -> Result<bool, Halt> {
+        let burst_at = self.burst.map(|_| turns::before_result(turn));
+        let mut before = 0;
+        for (number, (line, at)) in lines(&turn.stdout).zip(&turn.times).enumerate() {
+            if burst_at == Some(number) && !self.burst(inbox)? {
+                return Ok(false);
+            }
+            self.wait(Duration::from_millis(at.saturating_sub(before)), inbox)?;
+            before = *at;
+            if inbox.is_interrupted() {
+                // The real one says that the turn begins, even so.
+                if number == 0 && turns::is_init(line) {
+                    print(line)?;
+                }
+                return Ok(false);
+            }
+            print(line)?;
+        }
+        if burst_at.is_some_and(|at| at >= turn.times.len()) {
+            return self.burst(inbox);
+        }
+        Ok(true)
+    }
+
+    fn burst(&self, inbox: &mut Inbox) -> Result<bool, Halt> {
+        let Some(burst) = self.burst else { return Ok(true) };
+        burst.each(|piece| {
+            inbox.pump()?;
+            if inbox.is_interrupted() {
+                return Ok(false);
+            }
+            print(piece)?;
+            Ok(true)
+        })
+    }
+
+    /// Waits until the next line is due or the turn is interrupted.
+    fn wait(&mut self, gap: Duration, inbox: &mut Inbox) -> Result<(), Halt> {
+        let start = Instant::now();
+        inbox.pump()?;
+        while !inbox.is_interrupted() {
+            let left = if self.recorded { gap.saturating_sub(start.elapsed()) } else { Duration::ZERO };
+            if self.gate.is_none() && left.is_zero() {
+                break;
+            }
+            let (gate, heard) = {
+                let stdin = inbox.stdin();
+                let mut fds: Vec<PollFd<'_>> =
+                    [self.gate.as_ref().map(|gate| PollFd::new(gate, PollFlags::IN)), stdin]
+                        .into_iter()
+                        .flatten()
+                        .collect();
+                let patience = Timespec::try_from(left).ok().filter(|_| self.gate.is_none());
+                match poll(&mut fds, patience.as_ref()) {
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(Wrong(format!("cannot wait for a line: {error}")).into()),
+                }
+                let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
+                let gated = self.gate.is_some();
+                (gated && ready(0), ready(usize::from(gated)))
+            };
+            if heard {
+                inbox.pump()?;
+            } else if gate && self.released()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one byte from the gate; its end opens it for good.
+    fn released(&mut self) -> Result<bool, Wrong> {
+        let Some(gate) = &mut self.gate else { return Ok(true) };
+        match gate.read(&mut [0]) {
+            Ok(0) => self.gate = None,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+            Err(error) => return Err(Wrong(format!("cannot read the gate: {error}"))),
+        }
+        Ok(true)
+    }
+}

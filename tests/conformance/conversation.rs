@@ -1,0 +1,56 @@
+//! The host of a live agent: says the next message when the answer to the last one has come.
+//!
+//! In come messages and, as a writer, what the agent prints; out go the messages, one line each, through a pipe
+//! that is closed after the last answer.
+
+use std::collections::VecDeque;
+use std::io::{self, PipeWriter, Write};
+
+use serde_json::{Value, json};
+
+/// What is left to be said, and where.
+pub(crate) struct Conversation {
+    messages: VecDeque<Value>,
+    to: Option<PipeWriter>,
+    line: Vec<u8>,
+}
+
+impl Conversation {
+    /// Says the first message.
+    pub(crate) fn begin(messages: &[Value], to: PipeWriter) -> Self {
+        let mut begun = Self { messages: messages.iter().cloned().collect(), to: Some(to), line: Vec::new() };
+        begun.say_next();
+        begun
+    }
+
+    fn say_next(&mut self) {
+        let Some(content) = self.messages.pop_front() else {
+            self.to = None;
+            return;
+        };
+        let line = json!({"type": "user", "message": {"role": "user", "content": content}});
+        // An agent that ended early shows in the recording.
+        if let Some(to) = &mut self.to {
+            drop(to.write_all(format!("{line}\n").as_bytes()));
+        }
+    }
+}
+
+impl Write for Conversation {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in murmur::replay::lines(bytes) {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let line: Value = serde_json::from_slice(&std::mem::take(&mut self.line)).unwrap_or_default();
+                if line["type"] == "result" {
+                    self.say_next();
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
