@@ -11,6 +11,8 @@ mod derun;
 #[cfg(unix)]
 mod host;
 #[cfg(unix)]
+mod host_args;
+#[cfg(unix)]
 mod init;
 #[cfg(unix)]
 mod log;
@@ -79,6 +81,10 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
     let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
     if name == "claude" {
         Ok(Ok(demo::replay()))
+    } else if name == "murmur-host" {
+        // The same as `murmur host serve`.
+        let words = ["murmur", "host", "serve"].map(OsString::from);
+        Args::try_parse_from(words.into_iter().chain(args.into_iter().skip(1))).map(dispatch)
     } else if name == "derun" {
         Derun::try_parse_from(args).map(dispatch_derun)
     } else {
@@ -122,6 +128,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Schema => schema::run(),
         Command::Demo => demo::run(),
         Command::Host(args) => host::run(&args, &place),
+        Command::Attach(args) => host::attach(&args, &place),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use super::derun::{Mcp, Run, Sessions, Show};
+pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -48,8 +49,8 @@ pub(super) enum Command {
     Schema,
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
     Demo,
-    #[command(hide = true)]
     Host(Host),
+    Attach(HostAttach),
 }
 
 /// Write a HEARTBEAT.md and register the workspace; overwrites nothing
@@ -240,16 +241,4 @@ pub(super) struct Record {
     /// The command to record
     #[arg(last = true, required_unless_present = "beat")]
     pub(super) command: Vec<std::ffi::OsString>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Host {
-    #[command(subcommand)]
-    pub(super) command: HostCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum HostCommand {
-    /// Run the one beat whose job comes on stdin.
-    Beat,
 }

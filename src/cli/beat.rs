@@ -84,7 +84,7 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
 }
 
 /// Our own PATH, or the login shell's where ours has no agent: cron and services start without the user's.
-async fn path(place: &Place) -> OsString {
+pub(super) async fn path(place: &Place) -> OsString {
     let own = place.path();
     match find::find(find::CLAUDE, &own) {
         Ok(_) => own,

@@ -112,6 +112,7 @@ fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
     command.arg("--data-dir").arg(data).args(["start", "--foreground"]);
     // `true` as a login shell says nothing, so that the PATH is the one given here.
     command.env("PATH", path).env("HOME", home).env("SHELL", "true");
+    command.env("DERUN_STATE_ROOT", home.join("captures"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().context("cannot start the daemon")
 }

@@ -1,57 +1,60 @@
-//! `murmur host beat`: a beat's own process, started by the daemon. A job on stdin, one word on stdout when over.
+//! `murmur host`: agents that go on, whoever else ends: started, listed, followed, spoken to, stopped.
+//!
+//! All of it speaks with the hosts themselves, so that it works with and without a daemon.
+
+mod attach;
+mod list;
+mod send;
+mod serve;
+mod show;
+mod spawn;
+
+pub(super) use attach::run as attach;
 
 use super::args::{Host, HostCommand};
-use super::captures;
 use super::place::Place;
-use super::verbose;
-use crate::agent::event::Event;
-use crate::beat::{self, BeatError, Job};
-use crate::daemon::launch::Said;
-use crate::journal::unfinished::Kept;
-use crate::sys::{clock, process};
-use anyhow::Context;
-use std::io::{self, Write};
+use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::id::AgentId;
+use crate::host::protocol::HOST_PROTOCOL_VERSION;
+use crate::rpc::client::Client;
+use crate::sys::paths::DataDir;
+use anyhow::{Context, bail};
 use std::process::ExitCode;
-use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
-    match args.command {
-        HostCommand::Beat => run_beat(place),
+    match &args.command {
+        HostCommand::List { all, json } => list::list(*all, *json, place),
+        HostCommand::Status { agent, json } => list::status(agent, *json, place),
+        HostCommand::Discover { json } => list::discover(*json, place),
+        HostCommand::Spawn(args) => spawn::run(args, place),
+        HostCommand::Attach(args) => attach::run(args, place),
+        HostCommand::Send(args) => send::send(args, place),
+        HostCommand::Stop(args) => send::stop(args, place),
+        HostCommand::Serve(args) => serve::run(args, place),
     }
 }
 
-/// Says in murmur.log, which is this process's stderr, that the agent is of a version murmur was not tried with.
-fn note_version(event: &Event<'_>) {
-    if let Some(note) = verbose::unknown_version(event) {
-        let _full = writeln!(io::stderr(), "{} warning: {note}", clock::rfc3339(clock::now()));
-    }
+/// The host of `agent`, whatever its condition.
+async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
+    let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
+    seen.with_context(|| format!("no host of agent {agent}; see: murmur host list --all"))
 }
 
-fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
-    // A session of our own: a terminal that closes and a Ctrl-C are the daemon's business, not the agent's.
-    let _leads_already = process::lead_session();
-    process::call_ourselves(c"murmur-host");
-    process::adopt_orphans().context("cannot become the parent of orphans")?;
-    let dir = place.data_dir()?;
-    let said = super::runtime()?.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let job = io::read_to_string(io::stdin())?;
-        let job: Job = serde_json::from_str(&job).context("cannot read the job on stdin")?;
-        let stop = async {
-            terminate.recv().await;
-        };
-        anyhow::Ok(match beat::run(&job, &dir, captures::root().ok(), stop, note_version).await {
-            Ok(report) => match report.unwritten {
-                None => Said::Journalled,
-                Some((_, Kept::InRecord)) => Said::Waiting,
-                Some((_, Kept::Nowhere)) => Said::Homeless { line: report.entry.line()? },
-            },
-            Err(BeatError::Busy { .. }) => Said::Busy,
-            Err(error) => Said::Homeless { line: job.failed(clock::now(), error.to_string()).line()? },
-        })
-    })?;
-    let mut stdout = io::stdout().lock();
-    serde_json::to_writer(&mut stdout, &said)?;
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+/// A connection to the host of `agent`, which is up.
+async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
+    match find(dir, agent).await?.condition {
+        Condition::Up(_) => {}
+        Condition::Incompatible(pong) => bail!(
+            "the host of {agent} speaks version {} of the protocol, and this murmur {HOST_PROTOCOL_VERSION}; use the \
+             murmur that started it, version {}",
+            pong.protocol_version,
+            pong.version
+        ),
+        Condition::Silent => bail!("the host of {agent} does not answer; see: murmur host list"),
+        Condition::Ended(_) => bail!("agent {agent} has ended; see: murmur host status {agent}"),
+        Condition::Dead => bail!("the host of {agent} was killed; clean up with: murmur host discover"),
+    }
+    Client::connect(&dir.hosts(), &agent.socket(), PATIENCE)
+        .await
+        .with_context(|| format!("cannot reach the host of {agent}"))
 }

@@ -36,7 +36,7 @@ pub fn start(data_dir: &Path) -> io::Result<Child> {
     // The running executable itself, even if its file has been replaced since.
     let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
     let mut command = std::process::Command::new(program);
-    command.arg0("murmur-host").arg("--data-dir").arg(data_dir).args(["host", "beat"]);
+    command.arg0("murmur-host").arg("--data-dir").arg(data_dir).arg("--beat");
     let mut command = Command::from(command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }

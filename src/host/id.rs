@@ -65,6 +65,14 @@ impl fmt::Display for AgentId {
     }
 }
 
+impl std::str::FromStr for AgentId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        Self::parse(text)
+    }
+}
+
 impl TryFrom<String> for AgentId {
     type Error = IdError;
 

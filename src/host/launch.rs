@@ -98,11 +98,10 @@ fn said(stderr: &str) -> String {
 }
 
 impl Launch {
-    /// The arguments of `murmur` for it.
+    /// The arguments of `murmur-host` for it.
     #[must_use]
     pub fn args(&self, data_dir: &Path) -> Vec<OsString> {
-        let mut args: Vec<OsString> =
-            vec!["--data-dir".into(), data_dir.into(), "host".into(), "serve".into()];
+        let mut args: Vec<OsString> = vec!["--data-dir".into(), data_dir.into()];
         let mut option = |name: &str, value: OsString| args.extend([format!("--{name}").into(), value]);
         option("agent-id", self.agent_id.as_str().into());
         option("project", self.project.clone().into());

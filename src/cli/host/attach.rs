@@ -1,0 +1,206 @@
+//! `murmur attach`: what an agent did and does, event by event, across lost connections, daemons that come and go, and
+//! the end of the agent itself.
+
+use super::super::args::HostAttach;
+use super::super::place::Place;
+use super::super::style::Style;
+use super::super::{captures, runtime};
+use super::show;
+use crate::capture::id::SessionId;
+use crate::host::discover::{self, Condition, PATIENCE};
+use crate::host::id::AgentId;
+use crate::host::past::{Kept, Replay};
+use crate::host::record::Record;
+use crate::journal::read::{Backward, Entries};
+use crate::rpc::client::{AskError, Client};
+use crate::rpc::envelope::{Event, LAGGED, Line};
+use crate::rpc::feed::Past;
+use crate::sys::identity::Identity;
+use crate::sys::paths::DataDir;
+use anyhow::{Context, bail};
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+/// How long a host may take to say that it is attached to.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How long a host that lives and does not answer is left alone.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How much of the past is derived at once, in bytes.
+const PAGE: usize = 256 << 10;
+
+pub(in super::super) fn run(args: &HostAttach, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.data_dir()?;
+    let mut out = io::stdout().lock();
+    let mut follower = Follower {
+        dir: &dir,
+        agent: &args.agent,
+        next: args.from,
+        capture: None,
+        printer: Printer { json: args.json, style: Style::of_stdout() },
+        out: &mut out,
+    };
+    runtime()?.block_on(follower.follow())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Printer {
+    json: bool,
+    style: Style,
+}
+
+struct Follower<'a, W> {
+    dir: &'a DataDir,
+    agent: &'a AgentId,
+    /// The event to be shown next; `None` until the host has said which is.
+    next: Option<u64>,
+    /// The session that has the events, once it is known.
+    capture: Option<String>,
+    printer: Printer,
+    out: &'a mut W,
+}
+
+/// How following a connection came to its end.
+enum Left {
+    /// The agent has ended, and all is shown.
+    Ended,
+    /// Not ours to end.
+    Lost,
+}
+
+impl<W: Write> Follower<'_, W> {
+    async fn follow(&mut self) -> anyhow::Result<()> {
+        let mut was_there = false;
+        loop {
+            let seen = discover::find(&self.dir.hosts(), self.agent, PATIENCE).await;
+            match seen.map(|seen| (seen.condition, seen.record)) {
+                Some((Condition::Up(status), _)) => {
+                    was_there = true;
+                    self.capture = status.capture.clone();
+                    if let Left::Ended = self.attached().await? {
+                        return Ok(());
+                    }
+                }
+                Some((Condition::Incompatible(_), _)) => {
+                    super::connect(self.dir, self.agent).await?;
+                }
+                Some((Condition::Silent, record)) => wait(record.as_ref()).await,
+                Some((Condition::Ended(ended), _)) => return self.replay(ended.capture),
+                Some((Condition::Dead, _)) => {
+                    let capture = self.capture.take();
+                    if capture.is_some() || self.next.is_some() {
+                        self.replay(capture)?;
+                    }
+                    bail!("the host of {} was killed; clean up with: murmur host discover", self.agent)
+                }
+                // A beat's host leaves no record; its line in the journal names the session.
+                None => {
+                    let capture = self.capture.take().or(journalled(self.dir, self.agent)?);
+                    if capture.is_none() && !was_there {
+                        bail!("no host of agent {}; see: murmur host list --all", self.agent);
+                    }
+                    return self.replay(capture);
+                }
+            }
+        }
+    }
+
+    /// Shows what comes from the host, until the agent or the connection ends.
+    async fn attached(&mut self) -> anyhow::Result<Left> {
+        let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
+        let Ok(mut client) = connected else { return Ok(Left::Lost) };
+        match client.attach(self.next, ANSWER).await {
+            Ok(attached) => self.next = attached.get("from").and_then(serde_json::Value::as_u64),
+            Err(error @ AskError::Refused(_)) => {
+                return Err(error).with_context(|| format!("cannot attach to {}", self.agent));
+            }
+            Err(_) => return Ok(Left::Lost),
+        }
+        loop {
+            let Ok(line) = client.next_bytes().await else { return Ok(Left::Lost) };
+            let Ok(Line::Event(event)) = serde_json::from_slice::<Line>(line) else { continue };
+            if event.event_type == LAGGED {
+                return Ok(Left::Lost);
+            }
+            self.show(&event, line)?;
+            if is_last(&event) {
+                return Ok(Left::Ended);
+            }
+        }
+    }
+
+    fn show(&mut self, event: &Event, line: &[u8]) -> anyhow::Result<()> {
+        // A gap ends where the next event begins.
+        let to = event.payload.get("to").and_then(serde_json::Value::as_u64);
+        let is_gap = event.event_type == crate::rpc::envelope::GAP;
+        self.next = Some(to.filter(|_| is_gap).unwrap_or(event.offset + 1));
+        if self.printer.json {
+            self.out.write_all(line)?;
+            self.out.write_all(b"\n")?;
+        } else {
+            show::event(self.out, self.printer.style, event)?;
+        }
+        Ok(self.out.flush()?)
+    }
+
+    /// Shows the rest from the session, which nobody writes any more.
+    fn replay(&mut self, capture: Option<String>) -> anyhow::Result<()> {
+        let agent = self.agent;
+        let capture =
+            capture.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
+        let Some(next) = self.next else {
+            bail!("agent {agent} has ended; see what it did with: murmur attach {agent} --from 0")
+        };
+        let kept = Kept {
+            root: captures::root()?,
+            session: SessionId::parse(&capture)?,
+            agent_id: agent.to_string(),
+            limit: Arc::new(AtomicU64::new(u64::MAX)),
+            is_over: true,
+        };
+        let opened = Replay::open(kept, next);
+        let mut replay = opened.with_context(|| format!("cannot read session {capture} of {agent}"))?;
+        loop {
+            let mut page = Vec::new();
+            let (from, to) = replay.fill(&mut page, PAGE)?;
+            if from == to {
+                return Ok(());
+            }
+            for line in page.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                self.show(&serde_json::from_slice(line)?, line)?;
+            }
+        }
+    }
+}
+
+/// Waits until a host that does not answer has ended, or for a while.
+async fn wait(record: Option<&Record>) {
+    let ending = record.and_then(|record| Identity::watch(&record.host));
+    let ended = async {
+        match &ending {
+            Some(ending) => _ = ending.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    let _either = tokio::time::timeout(PAUSE, ended).await;
+}
+
+fn is_last(event: &Event) -> bool {
+    event.event_type == "state" && event.payload.get("state").is_some_and(|state| state == "exited")
+}
+
+/// The session of the beat whose agent this was.
+fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<String>> {
+    let needle = format!("\"agent\":\"{agent}\"");
+    let mut entries = Entries::new(Backward::open(&dir.journal())?.holding(&needle), None);
+    while let Some((entry, _)) = entries.next_entry(|_| true)? {
+        if entry.agent == agent.as_str() {
+            return Ok(entry.capture);
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,161 @@
+//! `murmur host list`, `status`, `discover`: which hosts there are, and how they are.
+
+use super::super::place::Place;
+use super::super::runtime;
+use super::super::style::plain_line;
+use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::id::AgentId;
+use crate::host::protocol::{Pong, Status};
+use crate::sys::clock;
+use crate::sys::process::Exit;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.data_dir()?;
+    let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
+    seen.retain(|seen| all || seen.is_alive());
+    let mut out = io::stdout().lock();
+    if json {
+        let agents: Vec<Value> = seen.iter().map(object).collect();
+        writeln!(out, "{}", json!({ "agents": agents }))?;
+    } else if seen.is_empty() {
+        writeln!(out, "no agents; start one with: murmur host spawn")?;
+    } else {
+        table(&mut out, &seen)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(out: &mut impl Write, seen: &[Seen]) -> io::Result<()> {
+    let head = ["AGENT_ID", "PROJECT", "ROLE", "STATE"].map(str::to_owned);
+    let rows: Vec<[String; 4]> = std::iter::once(head).chain(seen.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let [agent, project, role] = [0, 1, 2].map(width);
+    for [id, of, what, state] in &rows {
+        writeln!(out, "{id:agent$}  {of:project$}  {what:role$}  {state}")?;
+    }
+    Ok(())
+}
+
+fn row(seen: &Seen) -> [String; 4] {
+    let card = seen.record.as_ref().map(|record| &record.card);
+    let [project, role] = [card.map(|card| &card.project), card.map(|card| &card.role)]
+        .map(|text| text.map_or_else(|| "?".to_owned(), |text| plain_line(text)));
+    [seen.agent_id.to_string(), project, role, word(&seen.condition).to_owned()]
+}
+
+fn word(condition: &Condition) -> &'static str {
+    match condition {
+        Condition::Up(status) => status.state.word(),
+        Condition::Incompatible(_) => "incompatible",
+        Condition::Silent => "unresponsive",
+        Condition::Ended(_) => "exited",
+        Condition::Dead => "dead",
+    }
+}
+
+/// What `--json` says of a host: its status, or as much as is known.
+fn object(seen: &Seen) -> Value {
+    let mut object = match &seen.condition {
+        Condition::Up(status) => return json!(status),
+        Condition::Ended(ended) => json!({ "state": "exited", "result": ended }),
+        Condition::Incompatible(Pong { protocol_version, version, .. }) => {
+            json!({ "state": "incompatible", "protocol_version": protocol_version, "version": version })
+        }
+        other => json!({ "state": word(other) }),
+    };
+    let card = seen.record.as_ref().map(|record| json!(record.card)).unwrap_or_default();
+    if let (Value::Object(object), Value::Object(card)) = (&mut object, card) {
+        object.extend(card);
+    }
+    object["agent_id"] = json!(seen.agent_id);
+    object["pid"] = json!(seen.record.as_ref().map(|record| record.host.pid));
+    object
+}
+
+pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.data_dir()?;
+    let seen = runtime()?.block_on(super::find(&dir, agent))?;
+    let mut out = io::stdout().lock();
+    if json {
+        writeln!(out, "{}", object(&seen))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(out, "Agent ID: {agent}")?;
+    let card = seen.record.as_ref().map(|record| &record.card);
+    if let Some(card) = card {
+        writeln!(out, "Project: {}\nRole: {}", plain_line(&card.project), plain_line(&card.role))?;
+    }
+    writeln!(out, "State: {}", word(&seen.condition))?;
+    if let Some(issue) = card.and_then(|card| card.issue.as_deref()) {
+        writeln!(out, "Issue: #{}", plain_line(issue))?;
+    }
+    match &seen.condition {
+        Condition::Up(status) => live(&mut out, status)?,
+        Condition::Incompatible(pong) => writeln!(
+            out,
+            "Protocol: {} (murmur {}), left alone",
+            plain_line(&pong.protocol_version),
+            plain_line(&pong.version)
+        )?,
+        Condition::Ended(ended) => {
+            match (ended.exit, &ended.error) {
+                (Some(Exit::Code(code)), _) => writeln!(out, "Exit: code {code}")?,
+                (Some(Exit::Signal(signal)), _) => writeln!(out, "Exit: signal {signal}")?,
+                (None, Some(error)) => writeln!(out, "Error: {}", plain_line(error))?,
+                (None, None) => {}
+            }
+            writeln!(out, "Ended: {}", plain_line(&ended.ended_at))?;
+            if let Some(capture) = &ended.capture {
+                writeln!(out, "Capture: {}", plain_line(capture))?;
+            }
+        }
+        Condition::Silent | Condition::Dead => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
+    writeln!(out, "Stream Offset: {}", status.stream_offset)?;
+    writeln!(out, "Attached Clients: {}", status.attached_clients)?;
+    writeln!(out, "Worktree: {}", plain_line(&status.card.worktree.display().to_string()))?;
+    if let Some(pid) = status.agent_pid {
+        writeln!(out, "PID: {pid} (host {})", status.pid)?;
+    }
+    let lines = [
+        ("Beat", &status.card.beat),
+        ("Session", &status.session_id),
+        ("Capture", &status.capture),
+        ("Lost", &status.lost),
+    ];
+    for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?))) {
+        writeln!(out, "{name}: {}", plain_line(text))?;
+    }
+    Ok(())
+}
+
+pub(super) fn discover(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.data_dir()?;
+    let cleaned = discover::clean(&dir.hosts(), clock::now())?;
+    let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
+    let alive: Vec<&Seen> = seen.iter().filter(|seen| seen.is_alive()).collect();
+    let mut out = io::stdout().lock();
+    if json {
+        let agents: Vec<Value> = alive.into_iter().map(object).collect();
+        let cleaned = json!({ "dead": cleaned.buried, "sockets": cleaned.sockets });
+        writeln!(out, "{}", json!({ "agents": agents, "cleaned": cleaned }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    writeln!(out, "Discovered {}", count(alive.len(), "running host"))?;
+    for agent in &cleaned.buried {
+        writeln!(out, "Cleaned up after {agent}, whose host was killed")?;
+    }
+    let stale = cleaned.sockets.saturating_sub(cleaned.buried.len());
+    if stale > 0 {
+        writeln!(out, "Removed {}", count(stale, "stale socket"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

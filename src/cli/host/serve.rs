@@ -1,0 +1,188 @@
+//! `murmur host serve`, `murmur-host`: is the host of one agent, until that has ended.
+
+use super::super::args::HostServe;
+use super::super::place::Place;
+use super::super::{captures, runtime, verbose};
+use crate::agent::event::Event;
+use crate::agent::find;
+use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE, Invocation, live_args};
+use crate::beat::{self, BeatError, Job};
+use crate::daemon::launch::Said as BeatSaid;
+use crate::host::hosting::Hosting;
+use crate::host::launch::Said;
+use crate::host::protocol::Card;
+use crate::host::record::Ended;
+use crate::host::run::{self as host, Spec};
+use crate::host::state::Kind;
+use crate::journal::unfinished::Kept;
+use crate::sys::paths::DataDir;
+use crate::sys::{clock, memory, process};
+use anyhow::{Context, bail};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
+    // A session of our own: a terminal that closes and a Ctrl-C are not the agent's business.
+    let _leads_already = process::lead_session();
+    process::call_ourselves(c"murmur-host");
+    process::adopt_orphans().context("cannot become the parent of orphans")?;
+    if args.beat {
+        return run_beat(place);
+    }
+    let served = serve(args, place);
+    if let (true, Err(error)) = (args.announce, &served) {
+        let (what, hint) = super::super::described(error);
+        let error = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
+        let _gone = say(&Said::Error(error));
+    }
+    served
+}
+
+/// The signals that are not to end a host, and the one that is.
+struct Signals {
+    terminate: Signal,
+    _hang_up: Signal,
+    _interrupt: Signal,
+}
+
+impl Signals {
+    fn take() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            _hang_up: signal(SignalKind::hangup())?,
+            _interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+}
+
+fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.prepared_data_dir()?;
+    dir.require_private()?;
+    let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
+    let started = clock::now();
+    let spec = spec(args, place, &dir, message, clock::rfc3339(started))?;
+    runtime()?.block_on(async {
+        let mut signals = Signals::take()?;
+        let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
+        let stop = async {
+            signals.terminate.recv().await;
+        };
+        let listener = hosting.listener();
+        let announce = || {
+            if args.announce {
+                let _gone = say(&Said::Ready { pid: std::process::id() });
+                let _closed = process::close_stdout();
+            }
+            // From here on it mostly waits.
+            memory::release_file_pages();
+        };
+        let ran = host::run(&spec, listener, stop, announce, |event, _| note_version(event)).await;
+        let (error, exit, capture) = match &ran {
+            Ok(run) => (None, Some(run.exit), run.capture.clone()),
+            Err(error) => (Some(error.to_string()), None, None),
+        };
+        let ended_at = clock::rfc3339(clock::now());
+        let closed = hosting.close(Ended { ended_at, exit, error, capture });
+        let run = ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
+        if let Some(lost) = &run.lost {
+            writeln!(io::stderr(), "{} not all output is kept: {lost}", clock::rfc3339(clock::now()))?;
+        }
+        if run.survivors > 0 {
+            bail!("{} of the agent's processes could not be ended", run.survivors);
+        }
+        closed.context("cannot write the record")?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// What is to be run.
+fn spec(
+    args: &HostServe,
+    place: &Place,
+    dir: &DataDir,
+    message: String,
+    started_at: String,
+) -> anyhow::Result<Spec> {
+    let worktree = place.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
+    let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
+    let project = args.project.clone().context("--project is missing")?;
+    if args.backend != find::CLAUDE {
+        bail!("unknown backend {:?}; known is {}", args.backend, find::CLAUDE);
+    }
+    let path = place.path();
+    let program = find::find(find::CLAUDE, &path)?;
+    let card = Card {
+        agent_id: agent_id.clone(),
+        kind: Kind::Live,
+        project: project.clone(),
+        role: args.role.clone(),
+        backend: args.backend.clone(),
+        worktree: worktree.clone(),
+        issue: args.issue.clone(),
+        beat: None,
+        started_at,
+    };
+    let invocation = Invocation {
+        program,
+        args: live_args(Some(&[]), args.model.as_deref(), &args.args),
+        env: vec![
+            (AGENT_VARIABLE, agent_id.as_str().into()),
+            (DIR_VARIABLE, dir.root().into()),
+            ("MURMUR_PROJECT", project.into()),
+            ("PATH", path),
+        ],
+        cwd: worktree,
+        stdin: message.into_bytes(),
+    };
+    Ok(Spec { card, invocation, limit: None, captures: captures() })
+}
+
+fn captures() -> Option<PathBuf> {
+    captures::root().ok()
+}
+
+/// Says in the host's log that the agent is of a version murmur was not tried with.
+fn note_version(event: &Event<'_>) {
+    if let Some(note) = verbose::unknown_version(event) {
+        let _full = writeln!(io::stderr(), "{} warning: {note}", clock::rfc3339(clock::now()));
+    }
+}
+
+/// Runs the beat whose job comes on stdin; one word on stdout when it is over.
+fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.data_dir()?;
+    let said = runtime()?.block_on(async {
+        let mut signals = Signals::take()?;
+        let job = io::read_to_string(io::stdin())?;
+        let job: Job = serde_json::from_str(&job).context("cannot read the job on stdin")?;
+        let stop = async {
+            signals.terminate.recv().await;
+        };
+        anyhow::Ok(match beat::run(&job, &dir, captures(), stop, note_version).await {
+            Ok(report) => {
+                if let Some(error) = report.unreachable {
+                    writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()))?;
+                }
+                match report.unwritten {
+                    None => BeatSaid::Journalled,
+                    Some((_, Kept::InRecord)) => BeatSaid::Waiting,
+                    Some((_, Kept::Nowhere)) => BeatSaid::Homeless { line: report.entry.line()? },
+                }
+            }
+            Err(BeatError::Busy { .. }) => BeatSaid::Busy,
+            Err(error) => BeatSaid::Homeless { line: job.failed(clock::now(), error.to_string()).line()? },
+        })
+    })?;
+    say(&said)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(said: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    Ok(stdout.flush()?)
+}

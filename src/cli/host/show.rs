@@ -1,0 +1,98 @@
+//! One event, for people.
+
+use super::super::style::{Style, plain_line, plain_text};
+use crate::rpc::envelope::Event;
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// The most characters of a tool's input or answer that are shown.
+const SHORT: usize = 120;
+
+/// Writes it, in a line or, where the agent said something, as that.
+pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Result<()> {
+    let payload = &event.payload;
+    let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
+    let number = |key: &str| payload.get(key).and_then(Value::as_u64);
+    let indent = if text("parent").is_empty() { "" } else { "  " };
+    let mut tagged = |tag: &str, rest: String| {
+        let line = format!("{indent}{} {rest}", style.dim(format_args!("[{tag}]")));
+        writeln!(out, "{}", line.trim_end())
+    };
+    match &*event.event_type {
+        "chat" if text("role") == "user" => tagged("user", plain_text(text("text"))),
+        "chat" => writeln!(out, "{indent}{}", plain_text(text("text"))),
+        "tool_use" => {
+            let input = payload.get("input").map(Value::to_string).unwrap_or_default();
+            tagged("tool", format!("{}({})", plain_line(text("name")), short(&input)))
+        }
+        "tool_result" => {
+            let tag = if payload.get("is_error") == Some(&Value::Bool(true)) { "failed" } else { "answer" };
+            tagged(tag, short(text("output")))
+        }
+        "result" => {
+            let is_error = payload.get("is_error") == Some(&Value::Bool(true));
+            let mut facts: Vec<String> =
+                is_error.then(|| format!("error: {}", short(text("text")))).into_iter().collect();
+            facts.extend(number("num_turns").map(|turns| format!("turns {turns}")));
+            facts.extend(payload.get("cost_usd").and_then(Value::as_f64).map(|cost| format!("${cost:.4}")));
+            facts.extend(number("duration_ms").map(|ms| format!("{ms} ms")));
+            tagged("turn over", facts.join(", "))
+        }
+        "state" => tagged("state", state(payload)),
+        "session" => {
+            tagged("session", format!("{} {}", plain_line(text("model")), plain_line(text("session_id"))))
+        }
+        "stderr" => tagged("stderr", plain_line(text("text"))),
+        "retry" => tagged(
+            "retry",
+            format!(
+                "{} of {} in {} ms",
+                number("attempt").unwrap_or(0),
+                number("of").unwrap_or(0),
+                number("delay_ms").unwrap_or(0)
+            ),
+        ),
+        "gap" => tagged(
+            "gap",
+            format!("events {} to {} are gone", event.offset, number("to").unwrap_or(0).saturating_sub(1)),
+        ),
+        "lost" => tagged("lost", format!("from here on nothing is kept: {}", plain_line(text("reason")))),
+        "problem" => tagged("problem", plain_line(text("text"))),
+        "oversized" => {
+            tagged("note", format!("a line of {} bytes was passed over", number("bytes").unwrap_or(0)))
+        }
+        "garbled" => tagged("note", "a line that is no JSON was passed over".to_owned()),
+        other => tagged(other, short(&payload.to_string())),
+    }
+}
+
+fn state(payload: &Value) -> String {
+    let word = payload.get("state").and_then(Value::as_str).unwrap_or("?");
+    let number = |key: &str| payload.get(key).and_then(Value::as_u64);
+    let more = match word {
+        "running" => {
+            let queued = number("queued").filter(|queued| *queued > 0);
+            let queued = queued.map(|queued| format!(", {queued} queued")).unwrap_or_default();
+            format!(" (turn {}{queued})", number("turn").unwrap_or(0))
+        }
+        "idle" => format!(" ({} turns)", number("turns").unwrap_or(0)),
+        "exited" => match payload.get("exit") {
+            Some(exit) => exit
+                .get("code")
+                .map(|code| format!(" (code {code})"))
+                .or_else(|| exit.get("signal").map(|signal| format!(" (signal {signal})")))
+                .unwrap_or_default(),
+            None => String::new(),
+        },
+        _ => String::new(),
+    };
+    format!("{}{more}", plain_line(word))
+}
+
+fn short(text: &str) -> String {
+    let line = plain_line(text);
+    match line.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
