@@ -130,7 +130,13 @@ pub async fn run(
     match prepared {
         Ok(spec) => {
             let listener = hosting.as_mut().ok().and_then(Hosting::listener);
-            match host::run(&spec, listener, stop, || {}, &mut observe).await {
+            // Without it, only who asks after a crash does not find the session.
+            let note = |capture: Option<String>| {
+                if let (Ok(hosting), Some(capture)) = (&mut hosting, capture) {
+                    let _unnoted = hosting.note_capture(capture);
+                }
+            };
+            match host::run(&spec, listener, stop, note, &mut observe).await {
                 Ok(run) => fill_in(&mut entry, run),
                 Err(error) => {
                     entry.set_outcome(Outcome::Error(cannot_start(&spec.invocation.program, &error)));

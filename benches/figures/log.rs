@@ -85,6 +85,8 @@ fn write_journal(home: &Home) -> anyhow::Result<()> {
             exit: Some(Exit::Code(0)),
             timed_out: false,
             denials: Vec::new(),
+            capture: None,
+            capture_lost: None,
         };
         if number % ERROR_EVERY == ERROR_EVERY / 2 {
             entry.set_outcome(Outcome::Error("API Error: 429 rate limited; try again later".to_owned()));

@@ -175,9 +175,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
                     dead.remove()?;
                 } else {
                     let error = Some("its host was killed".to_owned());
-                    let capture = None;
-                    record
-                        .close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error, capture })?;
+                    record.close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error })?;
                 }
                 cleaned.buried.push(agent_id);
             }

@@ -80,6 +80,14 @@ impl Hosting {
         self.listener.take()
     }
 
+    /// Writes down where the agent's output is kept.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn note_capture(&mut self, capture: String) -> io::Result<()> {
+        self.record.note_capture(&self.held, capture)
+    }
+
     /// Writes down what came of the agent, for whoever looks later.
     ///
     /// # Errors

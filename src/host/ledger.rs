@@ -61,7 +61,7 @@ impl Entries {
     ///
     /// # Errors
     /// What the system says.
-    pub fn next(&mut self) -> io::Result<Option<Entry>> {
+    pub fn next_entry(&mut self) -> io::Result<Option<Entry>> {
         loop {
             while let Some(end) = memchr::memchr(b'\n', &self.block[self.used..]) {
                 let line = &self.block[self.used..self.used + end];

@@ -72,7 +72,7 @@ impl Replay {
         let mut entries = Entries::new(session.beside(ledger::FILE)?);
         let begin = Entry { offset: 0, at: 0, begins: Begins::default(), flushed: false, own: None };
         let mut ahead = VecDeque::from([begin]);
-        while let Some(entry) = entries.next()? {
+        while let Some(entry) = entries.next_entry()? {
             // What is flushed can only be reached from before.
             if entry.offset <= from && !entry.flushed {
                 ahead.clear();
@@ -155,10 +155,10 @@ impl Past for Replay {
         let first = self.next.max(self.wanted);
         while out.len() < enough && self.next < self.kept.limit.load(Ordering::Relaxed) {
             if self.ahead.is_empty() {
-                self.ahead.extend(self.entries.next()?);
+                self.ahead.extend(self.entries.next_entry()?);
             }
-            let at = self.at;
-            match self.ahead.pop_front_if(|entry| entry.at <= at) {
+            let is_reached = self.ahead.front().is_some_and(|entry| entry.at <= self.at);
+            match is_reached.then(|| self.ahead.pop_front()).flatten() {
                 Some(entry) => {
                     if entry.flushed {
                         self.flush(out);

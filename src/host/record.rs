@@ -28,6 +28,9 @@ pub struct Record {
     /// What the agent is.
     #[serde(flatten)]
     pub card: Card,
+    /// The session of the captures that has its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Ended>,
@@ -43,9 +46,6 @@ pub struct Ended {
     /// Why there is no exit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The session of the captures that has its output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
 }
 
 /// Why there is no record.
@@ -80,6 +80,7 @@ impl Record {
             host: Identity::ours(),
             data_dir,
             card,
+            capture: None,
             result: None,
         }
     }
@@ -122,6 +123,15 @@ impl Record {
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok()
+    }
+
+    /// Writes down where the agent's output is kept.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn note_capture(&mut self, held: &Held, capture: String) -> io::Result<()> {
+        self.capture = Some(capture);
+        held.rewrite(&serde_json::to_vec(self)?)
     }
 
     /// Writes down what came of the agent.

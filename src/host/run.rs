@@ -51,7 +51,7 @@ pub struct Spec {
 }
 
 /// Runs `spec`'s agent to its end and serves on `listener` meanwhile. `stop` resolves when it is to be stopped early;
-/// `started` is told when it runs, `sink` everything that it does.
+/// `started` is told when it runs, and where what it writes is kept, `sink` everything that it does.
 ///
 /// # Errors
 /// Only that the process could not be started; everything after that is a [`Run`].
@@ -59,7 +59,7 @@ pub async fn run(
     spec: &Spec,
     listener: Option<UnixListener>,
     stop: impl Future<Output = ()>,
-    started: impl FnOnce(),
+    started: impl FnOnce(Option<String>),
     sink: impl FnMut(&Event<'_>, Duration),
 ) -> io::Result<Run> {
     let begun = Instant::now();
@@ -105,7 +105,7 @@ pub async fn run(
         host.stdin = None;
     }
     host.take(Input::Started);
-    started();
+    started(host.keep.session().map(ToString::to_string));
     let exit = host.work(&mut child, &mut pipes, stop, asked).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;

@@ -89,11 +89,12 @@ impl<W: Write> Follower<'_, W> {
                     super::connect(self.dir, self.agent).await?;
                 }
                 Some((Condition::Silent, record)) => wait(record.as_ref()).await,
-                Some((Condition::Ended(ended), _)) => return self.replay(ended.capture),
-                Some((Condition::Dead, _)) => {
-                    let capture = self.capture.take();
-                    if capture.is_some() || self.next.is_some() {
-                        self.replay(capture)?;
+                Some((Condition::Ended(_), record)) => {
+                    return self.replay(record.and_then(|record| record.capture));
+                }
+                Some((Condition::Dead, record)) => {
+                    if self.next.is_some() {
+                        self.replay(record.and_then(|record| record.capture))?;
                     }
                     bail!("the host of {} was killed; clean up with: murmur host discover", self.agent)
                 }

@@ -71,6 +71,7 @@ fn object(seen: &Seen) -> Value {
         object.extend(card);
     }
     object["agent_id"] = json!(seen.agent_id);
+    object["capture"] = json!(seen.record.as_ref().and_then(|record| record.capture.as_ref()));
     object["pid"] = json!(seen.record.as_ref().map(|record| record.host.pid));
     object
 }
@@ -108,11 +109,12 @@ pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Resu
                 (None, None) => {}
             }
             writeln!(out, "Ended: {}", plain_line(&ended.ended_at))?;
-            if let Some(capture) = &ended.capture {
-                writeln!(out, "Capture: {}", plain_line(capture))?;
-            }
         }
         Condition::Silent | Condition::Dead => {}
+    }
+    let capture = seen.record.as_ref().and_then(|record| record.capture.as_deref());
+    if let Some(capture) = capture {
+        writeln!(out, "Capture: {}", plain_line(capture))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -124,12 +126,7 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     if let Some(pid) = status.agent_pid {
         writeln!(out, "PID: {pid} (host {})", status.pid)?;
     }
-    let lines = [
-        ("Beat", &status.card.beat),
-        ("Session", &status.session_id),
-        ("Capture", &status.capture),
-        ("Lost", &status.lost),
-    ];
+    let lines = [("Beat", &status.card.beat), ("Session", &status.session_id), ("Lost", &status.lost)];
     for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?))) {
         writeln!(out, "{name}: {}", plain_line(text))?;
     }

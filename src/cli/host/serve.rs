@@ -70,7 +70,10 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
             signals.terminate.recv().await;
         };
         let listener = hosting.listener();
-        let announce = || {
+        let announce = |capture: Option<String>| {
+            if let Some(capture) = capture {
+                let _unnoted = hosting.note_capture(capture);
+            }
             if args.announce {
                 let _gone = say(&Said::Ready { pid: std::process::id() });
                 let _closed = process::close_stdout();
@@ -79,12 +82,12 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
             memory::release_file_pages();
         };
         let ran = host::run(&spec, listener, stop, announce, |event, _| note_version(event)).await;
-        let (error, exit, capture) = match &ran {
-            Ok(run) => (None, Some(run.exit), run.capture.clone()),
-            Err(error) => (Some(error.to_string()), None, None),
+        let (error, exit) = match &ran {
+            Ok(run) => (None, Some(run.exit)),
+            Err(error) => (Some(error.to_string()), None),
         };
         let ended_at = clock::rfc3339(clock::now());
-        let closed = hosting.close(Ended { ended_at, exit, error, capture });
+        let closed = hosting.close(Ended { ended_at, exit, error });
         let run = ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
         if let Some(lost) = &run.lost {
             writeln!(io::stderr(), "{} not all output is kept: {lost}", clock::rfc3339(clock::now()))?;
