@@ -1,0 +1,152 @@
+//! A host that is killed: what is left of its agent is ended, what it did can still be seen, its id used again.
+
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+use murmur::host::discover;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{ID, Live, is_idle_after};
+use crate::env::{Env, is_agent, kill, wait_for_end};
+
+/// An agent after a turn, with a child elsewhere; that child, and what a client saw so far.
+fn begun(env: &Env) -> (Live<'_>, i64, Vec<Value>) {
+    env.site(&json!({ "faults": ["setsid-child"] }));
+    let agent = Live::of(env, env.spawning(ID, &["--json", "--project", "site", "--role", "coding", "one"]));
+    let seen = agent.follow(0).until(|event| is_idle_after(event, 1));
+    let child = env.wait_for_agents(1)[0]["children"][0].as_i64().unwrap();
+    (agent, child, seen)
+}
+
+/// Kills the host, and waits until the agent is dead too.
+fn kill_host(agent: &Live<'_>) {
+    let agent_pid = agent.agent_pid();
+    kill(agent.pid, Signal::KILL);
+    agent.wait_for_end();
+    wait_for_end(agent_pid);
+}
+
+#[test]
+fn discover_ends_what_is_left_and_the_past_can_be_told() {
+    let env = Env::new();
+    let (agent, child, seen) = begun(&env);
+    kill_host(&agent);
+    assert!(is_agent(child), "it is in a session of its own");
+    assert_snapshot!(env.run(["host", "list"]), @"
+    no agents; start one with: murmur host spawn
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "list", "--all"]), @"
+    AGENT_ID  PROJECT  ROLE    STATE
+    site-1    site     coding  dead
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "two"]), @"
+    | error: the host of site-1 was killed
+    | hint: clean up with: murmur host discover
+    [exit 1]
+    ");
+    let before = env.murmur(["attach", ID, "--from", "0", "--json"]).output();
+    assert!(!before.status.success());
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 0 running hosts
+    Cleaned up after site-1, whose host was killed
+    [exit 0]
+    ");
+    wait_for_end(child);
+    assert_eq!(env.alive(), Vec::<i64>::new());
+    assert_eq!(env.names(&env.hosts()), "site-1.json\nsite-1.log");
+    let result = &env.record(ID)["result"];
+    assert_eq!((&result["exit"], &result["error"]), (&Value::Null, &json!("its host was killed")));
+    assert_snapshot!(env.run(["host", "status", ID]), @"
+    Agent ID: site-1
+    Project: site
+    Role: coding
+    State: exited
+    Error: its host was killed
+    Ended: [TIME]
+    Capture: 01M7ZGP2HFN2ZJD8Y3NABEKRZJ
+    [exit 0]
+    ");
+    let told = env.told_again(ID);
+    assert_eq!(told.as_bytes(), before.stdout);
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(told == seen, "{told:#?}");
+    assert_snapshot!(env.run(["host", "discover", "--json"]), @r#"
+    {"agents":[],"cleaned":{"dead":[],"sockets":0}}
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn the_daemon_cleans_up_when_it_starts() {
+    let env = Env::new();
+    let (agent, child, _) = begun(&env);
+    kill_host(&agent);
+    let daemon = env.daemon();
+    env.wait(&env.hosts(), || (env.names(&env.hosts()) == "site-1.json\nsite-1.log").then_some(()));
+    wait_for_end(child);
+    daemon.stop();
+}
+
+#[test]
+fn a_new_agent_of_the_same_id_cleans_up_by_itself() {
+    let env = Env::new();
+    let (agent, child, _) = begun(&env);
+    kill_host(&agent);
+    let again = Live::of(&env, env.spawning(ID, &["--json", "three"]));
+    wait_for_end(child);
+    let events = again.follow(0).until(|event| is_idle_after(event, 1));
+    assert_eq!(events[2]["payload"]["text"], "three");
+    assert_eq!(again.stop()["exit"], json!({ "code": 0 }));
+    let third = Live::of(&env, env.spawning(ID, &["--json"]));
+    assert_eq!(third.status()["state"], "idle");
+}
+
+#[test]
+fn what_ended_is_forgotten_after_a_day() {
+    let env = Env::new();
+    let agent = env.live(&json!({}));
+    agent.stop();
+    agent.wait_for_end();
+    let ended: Timestamp = env.record(ID)["result"]["ended_at"].as_str().unwrap().parse().unwrap();
+    for (hours, left) in [(24, "site-1.json\nsite-1.log"), (25, "")] {
+        let cleaned = discover::clean(&env.hosts(), ended + SignedDuration::from_hours(hours)).unwrap();
+        assert_eq!(cleaned, discover::Cleaned::default());
+        assert_eq!(env.names(&env.hosts()), left);
+    }
+    assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"
+    | error: no host of agent site-1
+    | hint: see: murmur host list --all
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_socket_without_a_process_is_removed() {
+    let env = Env::new();
+    env.made_data();
+    let agent = env.live(&json!({}));
+    for name in ["stale.sock", "another.sock"] {
+        drop(std::os::unix::net::UnixListener::bind(env.hosts().join(name)).unwrap());
+    }
+    let _other = std::os::unix::net::UnixListener::bind(env.hosts().join("not an id.sock")).unwrap();
+    std::fs::write(env.hosts().join("broken.json"), "{").unwrap();
+    assert_snapshot!(env.run(["host", "list", "--all"]), @"
+    AGENT_ID  PROJECT  ROLE   STATE
+    another   ?        ?      dead
+    site-1    site     agent  idle
+    stale     ?        ?      dead
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 1 running host
+    Removed 2 stale sockets
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 1 running host
+    [exit 0]
+    ");
+    agent.assert_answers();
+}

@@ -1,0 +1,216 @@
+//! docs/host-protocol.md: every example on it is true.
+
+use std::collections::BTreeSet;
+
+use murmur::host::ledger::Entry;
+use murmur::host::protocol::{HOST_PROTOCOL_VERSION, QUESTIONS};
+use murmur::host::record::Record;
+use murmur::rpc::envelope::{Event, GAP, LAGGED, Request, Response};
+use serde_json::{Map, Value, json};
+
+use super::{ID, Live, is_idle_after};
+use crate::env::Env;
+
+const PAGE: &str = include_str!("../../../docs/host-protocol.md");
+
+/// The objects in the page's examples.
+fn examples() -> Vec<Value> {
+    let blocks = PAGE.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.flat_map(str::lines).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The page's questions, each with its answer.
+fn questions() -> Vec<(Value, Value)> {
+    let lines: Vec<Value> = examples().into_iter().filter(|line| line["msg_type"].is_string()).collect();
+    assert_eq!(lines.len() % 2, 0);
+    lines.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}
+
+fn events() -> Vec<Value> {
+    examples().into_iter().filter(|line| line["event_type"].is_string()).collect()
+}
+
+/// The value with its types in place of its data. What may be `null` has no type.
+fn shape(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), shape(field))).collect(),
+        Value::Array(items) => items.iter().map(shape).collect(),
+        Value::String(_) => json!("string"),
+        Value::Number(_) => json!("number"),
+        Value::Bool(_) => json!("bool"),
+        Value::Null => Value::Null,
+    }
+}
+
+/// That `event` has the keys and types of the page's example of its type.
+pub(super) fn assert_shape_of_example(event: &Value) {
+    let shapes: Vec<Value> =
+        events().iter().filter(|example| example["event_type"] == event["event_type"]).map(shape).collect();
+    assert!(shapes.contains(&shape(event)), "{event} is on the page as {shapes:?}");
+}
+
+/// The words in the first column of the table under `head`.
+fn column(head: &str) -> BTreeSet<String> {
+    let table = PAGE.split(head).nth(1).unwrap().lines().skip(2);
+    let rows = table.take_while(|line| line.starts_with('|'));
+    rows.map(|line| line.split('`').nth(1).unwrap().to_owned()).collect()
+}
+
+/// An agent whose first turn has what the page's examples have.
+fn exemplary(env: &Env) -> Live<'_> {
+    let id = "00000000-0000-4000-8000-000000000001";
+    let said = |message: &str, parent: Value, content: Value| {
+        json!({ "type": "assistant", "parent_tool_use_id": parent,
+            "message": { "id": message, "content": [content] } })
+    };
+    let lines = [
+        json!({ "type": "system", "subtype": "init", "session_id": id, "model": "claude-model",
+            "claude_code_version": "2.1.329" }),
+        json!({ "type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10,
+            "retry_delay_ms": 500, "error_status": 529 }),
+        said("msg_1", Value::Null, json!({ "type": "text", "text": "I look." })),
+        said(
+            "msg_1",
+            Value::Null,
+            json!({ "type": "tool_use", "id": "toolu_1", "name": "Task",
+            "input": { "prompt": "Look" } }),
+        ),
+        said("msg_2", json!("toolu_1"), json!({ "type": "text", "text": "I see." })),
+        json!({ "type": "user", "message": { "content": [
+            { "type": "tool_result", "tool_use_id": "toolu_1", "content": "Mended" }] } }),
+        json!(7),
+        json!({ "type": "result", "subtype": "success", "is_error": false, "result": "Done",
+            "stop_reason": "end_turn", "session_id": id, "total_cost_usd": 0.25, "duration_ms": 1200,
+            "num_turns": 2, "permission_denials": [{ "tool_name": "Bash" }] }),
+    ];
+    let stdout: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    env.site(&json!({ "live": null, "stdout": stdout, "stderr": "a warning\n" }));
+    let options = ["--json", "--project", "site", "--role", "coding", "--issue", "#42", "Mend the build"];
+    let agent = Live::of(env, env.spawning(ID, &options));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    agent
+}
+
+#[test]
+fn every_question_on_the_page_is_answered_as_the_page_says() {
+    let env = Env::new();
+    let agent = exemplary(&env);
+    let asked: BTreeSet<String> =
+        questions().iter().map(|(question, _)| question["msg_type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(asked, QUESTIONS.into_iter().chain(["dance"]).map(str::to_owned).collect());
+    for (question, answer) in questions() {
+        serde_json::from_value::<Request>(question.clone()).unwrap();
+        serde_json::from_value::<Response>(answer.clone()).unwrap();
+        let mut peer = agent.peer();
+        assert!(peer.say(format!("{question}\n")));
+        let real = peer.answer();
+        assert_eq!(shape(&real), shape(&answer), "{question}: {real}");
+        if question["msg_type"] != "attach" {
+            assert_eq!(real["error"], answer["error"]);
+        }
+        assert_eq!((&real["id"], &real["msg_type"]), (&question["id"], &question["msg_type"]));
+    }
+}
+
+#[test]
+fn every_event_on_the_page_is_one_that_a_host_tells() {
+    let env = Env::new();
+    let agent = exemplary(&env);
+    agent.stop();
+    agent.wait_for_end();
+    let told: Vec<Value> =
+        env.told_again(ID).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for example in events() {
+        serde_json::from_value::<Event>(example.clone()).unwrap();
+        let of_its_own = ["oversized", "problem", "lost", GAP, LAGGED];
+        if of_its_own.contains(&example["event_type"].as_str().unwrap()) {
+            continue;
+        }
+        let is_it = |event: &&Value| {
+            event["event_type"] == example["event_type"] && event["payload"] == example["payload"]
+        };
+        let event = told.iter().find(is_it).unwrap_or_else(|| panic!("{example} is not in {told:#?}"));
+        assert_eq!(shape(event), shape(&example));
+    }
+}
+
+#[test]
+fn the_events_that_are_rare_are_as_the_page_says() {
+    use murmur::agent::event::Event as Agent;
+    use murmur::host::event::{Derived, Own};
+    let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
+    assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
+    assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
+    let oversized = Derived::Agent(&Agent::Oversized { bytes: 17_000_000 }).line("a", 0);
+    assert_shape_of_example(&serde_json::from_slice(&oversized).unwrap());
+}
+
+#[test]
+fn the_page_lists_the_types_of_events_and_states_that_the_code_has() {
+    let code = include_str!("../../../src/host/event.rs");
+    let mut types: BTreeSet<String> = [GAP, LAGGED].map(str::to_owned).into();
+    for call in ["write_event(out, \"", "event_line(\""] {
+        types.extend(code.split(call).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+    }
+    assert_eq!(column("| event_type | payload |\n"), types);
+    let shown: BTreeSet<String> =
+        events().iter().map(|event| event["event_type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(shown, types);
+    let states = column("| state | is |\n");
+    let examples =
+        events().into_iter().filter_map(|event| Some(event["payload"]["state"].as_str()?.to_owned()));
+    assert_eq!(states, examples.collect());
+    let headings: Vec<&str> = PAGE.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    assert_eq!(headings[..QUESTIONS.len()], QUESTIONS);
+}
+
+#[test]
+fn the_record_on_the_page_is_one_and_a_real_one_has_its_shape() {
+    let example = examples().into_iter().find(|line| line["format"].is_number()).unwrap();
+    let read = Record::parse(example.to_string().as_bytes()).unwrap();
+    assert_eq!(serde_json::to_value(read).unwrap(), example);
+    assert_eq!(example["protocol_version"], HOST_PROTOCOL_VERSION);
+    let env = Env::new();
+    let agent = exemplary(&env);
+    let unended = without(&example, "result");
+    assert_eq!(shape(&env.record(ID)), shape(&unended));
+    agent.stop();
+    agent.wait_for_end();
+    assert_eq!(shape(&env.record(ID)), shape(&example));
+    assert_eq!(std::fs::metadata(env.hosts().join("site-1.json")).unwrap().len(), 16 << 10);
+    let fields = column("| field | is |\n");
+    for field in example.as_object().unwrap().keys() {
+        assert!(
+            fields.iter().any(|listed| listed == field) || PAGE.contains(&format!("`{field}`")),
+            "{field}"
+        );
+    }
+}
+
+fn without(object: &Value, key: &str) -> Value {
+    let mut fields: Map<String, Value> = object.as_object().unwrap().clone();
+    fields.remove(key);
+    fields.into()
+}
+
+#[test]
+fn the_ledger_on_the_page_is_one_and_a_real_one_has_its_shape() {
+    let examples: Vec<Value> = examples().into_iter().filter(|line| line["begins"].is_object()).collect();
+    for example in &examples {
+        let read: Entry = serde_json::from_value(example.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), *example);
+    }
+    let env = Env::new();
+    env.site(&json!({ "burst": 1100 }));
+    let agent = Live::of(&env, env.spawning(ID, &["--json", "Mend the build"]));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let capture = agent.status()["capture"].as_str().unwrap().to_owned();
+    agent.stop();
+    agent.wait_for_end();
+    let file = env.home().join(".local/state/derun/sessions").join(capture).join("events.jsonl");
+    let text = std::fs::read_to_string(file).unwrap();
+    let shapes: Vec<Value> = text.lines().map(|line| shape(&serde_json::from_str(line).unwrap())).collect();
+    for example in examples {
+        assert!(shapes.contains(&shape(&example)), "{example} in {text}");
+    }
+}

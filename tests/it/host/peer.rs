@@ -1,0 +1,131 @@
+//! A client on a plain socket, which also can misbehave.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// No answer takes as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The client.
+pub(super) struct Peer {
+    lines: BufReader<UnixStream>,
+    /// Events that came while an answer was waited for.
+    early: VecDeque<String>,
+    asked: u64,
+}
+
+impl Peer {
+    pub(super) fn connect(socket: &Path) -> Self {
+        let stream = UnixStream::connect(socket).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self { lines: BufReader::new(stream), early: VecDeque::new(), asked: 0 }
+    }
+
+    /// Writes these bytes; whether they were taken.
+    pub(super) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.lines.get_mut().write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Says nothing more.
+    pub(super) fn fall_silent(&mut self) {
+        self.lines.get_mut().shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// The next line from the socket; empty at its end.
+    pub(super) fn line(&mut self) -> String {
+        let mut line = String::new();
+        match self.lines.read_line(&mut line) {
+            // Who did not listen to all that was said leaves like this.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => String::new(),
+            read => {
+                read.unwrap();
+                line
+            }
+        }
+    }
+
+    /// The next line as JSON, an answer or an event; `None` at the end.
+    pub(super) fn next(&mut self) -> Option<Value> {
+        let line = self.early.pop_front().unwrap_or_else(|| self.line());
+        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// Asks; the whole answer.
+    pub(super) fn ask(&mut self, msg_type: &str, payload: Value) -> Value {
+        self.asked += 1;
+        let id = self.asked.to_string();
+        assert!(self.say(format!("{}\n", json!({ "msg_type": msg_type, "id": id, "payload": payload }))));
+        let answer = self.answer();
+        assert_eq!((&answer["msg_type"], &answer["id"]), (&json!(msg_type), &json!(id)), "{answer}");
+        answer
+    }
+
+    /// The next answer; events before it come later.
+    pub(super) fn answer(&mut self) -> Value {
+        loop {
+            let line = self.line();
+            let read: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+            if read["success"].is_boolean() {
+                return read;
+            }
+            self.early.push_back(line);
+        }
+    }
+
+    /// Asks; what is answered.
+    pub(super) fn result(&mut self, msg_type: &str, payload: Value) -> Value {
+        let answer = self.ask(msg_type, payload);
+        assert_eq!(answer["success"], true, "{answer}");
+        answer["payload"].clone()
+    }
+
+    /// Asks; why not.
+    pub(super) fn refusal(&mut self, msg_type: &str, payload: Value) -> String {
+        let answer = self.ask(msg_type, payload);
+        assert_eq!((&answer["success"], answer.get("payload")), (&json!(false), None), "{answer}");
+        answer["error"].as_str().unwrap().to_owned()
+    }
+
+    /// Follows the events from `from` on.
+    pub(super) fn attach(&mut self, from: impl Into<Value>) -> Value {
+        self.result("attach", json!({ "from": from.into() }))
+    }
+
+    /// The events up to the one for which `is_last`, that included.
+    pub(super) fn until(&mut self, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let event =
+                self.next().unwrap_or_else(|| panic!("the last of these is not it: {:?}", events.last()));
+            let is_it = is_last(&event);
+            events.push(event);
+            if is_it {
+                return events;
+            }
+        }
+    }
+
+    /// The events up to the end of the connection.
+    pub(super) fn rest(&mut self) -> Vec<Value> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// The lines up to the end of the connection, to the byte.
+    pub(super) fn rest_lines(&mut self) -> String {
+        let mut text: String = self.early.drain(..).collect();
+        loop {
+            let line = self.line();
+            if line.is_empty() {
+                return text;
+            }
+            text += &line;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Clients that read slowly or not at all cost nobody else anything, and miss nothing in the end.
+
+use serde_json::{Value, json};
+
+use super::{Peer, assert_seamless, is_idle_after};
+use crate::env::Env;
+
+/// Some 44 MB of events.
+const BURST: &str = "10500:4096";
+
+fn is_lagged(event: &Value) -> bool {
+    event["event_type"] == "lagged"
+}
+
+/// Reads on after a stall, to the end of the first turn: what there was up to `lagged`, then from there.
+fn catch_up(peer: &mut Peer) -> Vec<Value> {
+    let mut events = peer.until(is_lagged);
+    let lagged = events.pop().unwrap();
+    let next = lagged["payload"]["next"].as_u64().unwrap();
+    super::page::assert_shape_of_example(&lagged);
+    assert_eq!(lagged["offset"], next);
+    assert_eq!(events.last().map_or(0, |event| event["offset"].as_u64().unwrap() + 1), next);
+    peer.attach(next);
+    events.extend(peer.until(|event| is_idle_after(event, 1)));
+    events
+}
+
+#[test]
+fn one_that_stalls_is_told_where_it_was_and_misses_nothing() {
+    let env = Env::new();
+    let agent = env.live(&json!({ "burst": BURST }));
+    let (mut stalled, mut reading) = (agent.follow(0), agent.follow(0));
+    // A question that is not read either is answered between the events.
+    assert!(stalled.say("{\"msg_type\":\"ping\",\"id\":\"p\"}\n"));
+    agent.send("one");
+    let all = reading.until(|event| is_idle_after(event, 1));
+    assert_seamless(&all, 0);
+    assert!(all.len() > 10_500);
+    assert_eq!(stalled.answer()["id"], "p");
+    let late = catch_up(&mut stalled);
+    assert_seamless(&late, 0);
+    assert!(late == all, "it saw something else");
+    agent.assert_answers();
+}
+
+#[test]
+fn a_hundred_that_stall_keep_nothing_from_one_that_reads() {
+    let env = Env::new();
+    let agent = env.live(&json!({ "burst": BURST }));
+    let mut stalled: Vec<Peer> = (0..100).map(|_| agent.follow(0)).collect();
+    let mut reading = agent.follow(0);
+    assert_eq!(agent.status()["attached_clients"], 101);
+    agent.send("one");
+    let all = reading.until(|event| is_idle_after(event, 1));
+    assert_seamless(&all, 0);
+    agent.assert_answers();
+    let late = catch_up(stalled.last_mut().unwrap());
+    assert!(late == all, "it saw something else");
+    drop(stalled);
+    agent.stop();
+    let last = reading.rest().pop().unwrap();
+    assert_eq!(last["payload"]["state"], "exited");
+}
+
+#[test]
+fn one_that_stalls_does_not_hold_up_the_end() {
+    let env = Env::new();
+    let agent = env.live(&json!({ "burst": "2000:4096" }));
+    // Less than what makes it lag: it is waited for, and let go.
+    let (_stalled, mut reading) = (agent.follow(0), agent.follow(0));
+    agent.send("one");
+    reading.until(|event| is_idle_after(event, 1));
+    assert_eq!(agent.stop()["state"], "exited");
+    assert_eq!(reading.rest().last().unwrap()["payload"]["state"], "exited");
+    agent.wait_for_end();
+}

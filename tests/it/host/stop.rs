@@ -1,0 +1,124 @@
+//! The end of an agent: asked for, forced, or by itself. Whoever waits for it hears how it came.
+
+use serde_json::{Value, json};
+
+use super::{ID, Live, briefs, is_idle_after, is_state};
+use crate::env::{Env, is_agent};
+
+/// Stops the agent with `payload`; its last two events and how it ended.
+fn stopped(agent: &Live<'_>, payload: Value) -> (Vec<String>, Value) {
+    let mut events = agent.follow(Value::Null);
+    let state = agent.peer().result("stop", payload);
+    assert_eq!(state["state"], "exited");
+    let rest = events.rest();
+    let last = rest.last().unwrap().clone();
+    assert_eq!(last["payload"], state, "the answer is the last event's state");
+    agent.wait_for_end();
+    assert_eq!(agent.env.record(ID)["result"]["exit"], state["exit"]);
+    assert!(!agent.env.hosts().join("site-1.sock").exists());
+    (briefs(&rest), state["exit"].clone())
+}
+
+/// An agent at work on its first turn.
+fn running<'a>(env: &'a Env, faults: &Value) -> (Live<'a>, std::fs::File) {
+    let (pace, mut gate) = env.gate("gate");
+    let agent = env.live(&json!({ "pace": pace, "faults": faults }));
+    let mut events = agent.follow(0);
+    agent.send("one");
+    std::io::Write::write_all(&mut gate, b".").unwrap();
+    events.until(|event| event["event_type"] == "session");
+    (agent, gate)
+}
+
+#[test]
+fn an_idle_one_is_let_go() {
+    let env = Env::new();
+    let agent = env.live(&json!({}));
+    let (events, exit) = stopped(&agent, Value::Null);
+    assert_eq!(events, ["stopping force false grace 5000", "exited {\"code\":0}"]);
+    assert_eq!(exit, json!({ "code": 0 }));
+}
+
+#[test]
+fn one_at_work_is_told_by_sigterm() {
+    let env = Env::new();
+    let (agent, _gate) = running(&env, &json!([]));
+    let (events, exit) = stopped(&agent, json!({ "grace": "1h" }));
+    assert_eq!(events, ["stopping force false grace 3600000", "exited {\"code\":143}"]);
+    assert_eq!(exit, json!({ "code": 143 }));
+}
+
+#[test]
+fn one_that_does_not_listen_is_killed_when_its_grace_is_over() {
+    let env = Env::new();
+    let (agent, _gate) = running(&env, &json!(["ignore-term"]));
+    let (events, exit) = stopped(&agent, json!({ "grace": "50ms" }));
+    assert_eq!(events, ["stopping force false grace 50", "exited {\"signal\":9}"]);
+    assert_eq!(exit, json!({ "signal": 9 }));
+}
+
+#[test]
+fn an_idle_one_that_does_not_go_is_killed_when_its_grace_is_over() {
+    let env = Env::new();
+    let agent = env.live(&json!({ "faults": ["hang", "ignore-term"] }));
+    agent.send("one");
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    assert_eq!(stopped(&agent, json!({ "grace": "0s" })).1, json!({ "signal": 9 }));
+}
+
+#[test]
+fn force_kills_at_once_also_one_that_is_being_stopped() {
+    let env = Env::new();
+    let (agent, _gate) = running(&env, &json!(["ignore-term"]));
+    let mut patient = agent.follow(Value::Null);
+    patient.say("{\"msg_type\":\"stop\",\"id\":\"s\",\"payload\":{\"grace\":\"1h\"}}\n");
+    patient.until(|event| is_state(event, "stopping"));
+    let (events, exit) = stopped(&agent, json!({ "force": true }));
+    assert_eq!(events, ["stopping force true grace 0", "exited {\"signal\":9}"]);
+    assert_eq!(exit, json!({ "signal": 9 }));
+    assert_eq!(patient.answer()["payload"]["exit"], exit, "who waited hears of it as well");
+}
+
+#[test]
+fn what_it_left_elsewhere_is_gone_when_stop_is_answered() {
+    for fault in ["setsid-child", "setsid-child-clean-env"] {
+        let env = Env::new();
+        let agent = env.live(&json!({ "faults": [fault, "hold-output"] }));
+        let log = env.wait_for_agents(1).remove(0);
+        let children = log["children"].as_array().unwrap();
+        assert_eq!(children.len(), 2);
+        assert!(env.agents_alive().len() == 3, "{log}");
+        assert_eq!(agent.stop()["exit"], json!({ "code": 0 }));
+        for pid in children {
+            assert!(!is_agent(pid.as_i64().unwrap()), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn one_that_dies_says_by_what() {
+    for (fault, exit) in [("die:SEGV", json!({ "signal": 11 })), ("exit:42", json!({ "code": 42 }))] {
+        let env = Env::new();
+        let agent = env.live(&json!({ "faults": [fault] }));
+        let mut events = agent.follow(0);
+        agent.send("one");
+        let told = briefs(&events.rest());
+        assert_eq!(told[told.len() - 2..], ["idle 1".to_owned(), format!("exited {exit}")]);
+        agent.wait_for_end();
+        assert_eq!(env.record(ID)["result"]["exit"], exit);
+        assert!(
+            env.told_again(ID).trim_end().ends_with(&format!("{{\"state\":\"exited\",\"exit\":{exit}}}}}"))
+        );
+    }
+}
+
+#[test]
+fn one_that_closes_its_output_is_not_over() {
+    let env = Env::new();
+    let agent = env.live(&json!({ "faults": ["close-stdout"] }));
+    agent.send("one");
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    agent.assert_answers();
+    assert_eq!(agent.send("two")["state"], "running");
+    assert_eq!(stopped(&agent, json!({ "grace": "1h" })).1, json!({ "code": 143 }));
+}

@@ -1,0 +1,204 @@
+//! What the commands say (spec 3, CLI Commands), for people and for programs.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{ID, Live, is_idle_after};
+use crate::env::Env;
+
+/// An agent that is idle after one turn.
+fn idle(env: &Env) -> Live<'_> {
+    env.site(&json!({}));
+    let options = ["--json", "--project", "myproject", "--role", "coding", "--issue", "#42", "one"];
+    let agent = Live::of(env, env.spawning(ID, &options));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    agent
+}
+
+/// Keys, and of what differs from run to run no values.
+fn keys(value: &Value) -> String {
+    let names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    names.join(" ")
+}
+
+#[test]
+fn there_are_none_at_first() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["host", "list"]), @"
+    no agents; start one with: murmur host spawn
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "list", "--json"]), @r#"
+    {"agents":[]}
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 0 running hosts
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "discover", "--json"]), @r#"
+    {"agents":[],"cleaned":{"dead":[],"sockets":0}}
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["host", "status", ID]), @"
+    | error: no host of agent site-1
+    | hint: see: murmur host list --all
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["attach", ID]), @"
+    | error: no host of agent site-1
+    | hint: see: murmur host list --all
+    [exit 1]
+    ");
+}
+
+#[test]
+fn list_status_and_discover_say_how_it_is() {
+    let env = Env::new();
+    let agent = idle(&env);
+    assert_snapshot!(env.run(["host", "list"]), @"
+    AGENT_ID  PROJECT    ROLE    STATE
+    site-1    myproject  coding  idle
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "status", ID]), @"
+    Agent ID: site-1
+    Project: myproject
+    Role: coding
+    State: idle
+    Issue: #42
+    Stream Offset: 7
+    Attached Clients: 0
+    Worktree: [ENV]/site
+    PID: 15601 (host 15598)
+    Session: 00000000-0000-4000-8000-000000000001
+    Capture: 01M7ZGQHXB4KVRYSM5CWDE1FMF
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 1 running host
+    [exit 0]
+    ");
+    let _follower = agent.follow(0);
+    let status = agent.status();
+    assert_eq!(env.murmur(["host", "status", ID, "--json"]).json(), status);
+    assert_eq!(env.murmur(["host", "list", "--json"]).json(), json!({ "agents": [status] }));
+    let cleaned = json!({ "dead": [], "sockets": 0 });
+    let discovered = env.murmur(["host", "discover", "--json"]).json();
+    assert_eq!(discovered, json!({ "agents": [status], "cleaned": cleaned }));
+}
+
+#[test]
+fn send_and_stop_say_what_came_of_it() {
+    let env = Env::new();
+    let (pace, gate) = env.gate("gate");
+    env.site(&json!({ "pace": pace }));
+    assert_snapshot!(env.spawning(ID, &[]).run(), @"
+    agent site-1 is running; follow it with: murmur attach site-1
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "one"]), @"
+    sent to site-1
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "two"]), @"
+    sent to site-1; it waits for the end of the turn that runs
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "three"]), @"
+    sent to site-1; 1 others wait before it
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "four", "--json"]), @r#"
+    {"agent_id":"site-1","queued":3,"state":"running"}
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["host", "list"]), @"
+    AGENT_ID  PROJECT  ROLE   STATE
+    site-1    site     agent  running
+    [exit 0]
+    ");
+    drop(gate);
+    let mut peer = super::Peer::connect(&env.hosts().join("site-1.sock"));
+    peer.attach(0);
+    peer.until(|event| is_idle_after(event, 4));
+    assert_snapshot!(env.run(["host", "stop", ID]), @"
+    agent site-1 has ended
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "stop", ID]), @"
+    | error: agent site-1 has ended
+    | hint: see: murmur host status site-1
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "five"]), @"
+    | error: agent site-1 has ended
+    | hint: see: murmur host status site-1
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["host", "list"]), @"
+    no agents; start one with: murmur host spawn
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "list", "--all"]), @"
+    AGENT_ID  PROJECT  ROLE   STATE
+    site-1    site     agent  exited
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "status", ID]), @"
+    Agent ID: site-1
+    Project: site
+    Role: agent
+    State: exited
+    Exit: code 0
+    Ended: [TIME]
+    Capture: 01M7ZGQJM6YK27D8RHWDZG3X85
+    [exit 0]
+    ");
+    let ended = env.murmur(["host", "status", ID, "--json"]).json();
+    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role started_at state worktree");
+    assert_eq!((&ended["state"], &ended["result"]["exit"]), (&json!("exited"), &json!({ "code": 0 })));
+    assert_snapshot!(env.run(["attach", ID]), @"
+    | error: agent site-1 has ended
+    | hint: see what it did with: murmur attach site-1 --from 0
+    [exit 1]
+    ");
+}
+
+#[test]
+fn attach_shows_a_conversation() {
+    let env = Env::new();
+    let agent = idle(&env);
+    agent.stop();
+    assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"
+    [state] starting
+    [state] running (turn 1)
+    [user] one
+    [session] fake 00000000-0000-4000-8000-000000000001
+    turn 1: one
+    [turn over] turns 1, $0.0000, [MS] ms
+    [state] idle (1 turns)
+    [state] stopping
+    [state] exited (code 0)
+    [exit 0]
+    ");
+}
+
+#[test]
+fn stop_all_ends_every_live_agent() {
+    let env = Env::new();
+    let first = env.live(&json!({}));
+    let second = env.spawning("site-2", &["--json"]).json();
+    assert_eq!(second["agent_id"], "site-2");
+    let output = env.murmur(["host", "stop", "--all", "--json"]).output();
+    assert!(output.status.success());
+    let mut lines: Vec<Value> = output
+        .stdout
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    lines.sort_by_key(|line| line["agent_id"].as_str().unwrap().to_owned());
+    let ended = |id: &str| json!({ "agent_id": id, "exit": { "code": 0 } });
+    assert_eq!(lines, [ended(ID), ended("site-2")]);
+    first.wait_for_end();
+}

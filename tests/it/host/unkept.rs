@@ -1,0 +1,80 @@
+//! Where the agent's output is kept, and what becomes of an agent whose output cannot be.
+
+use serde_json::{Value, json};
+
+use super::{ID, Live, is_idle_after};
+use crate::env::{Env, Run};
+
+/// With a store that is none.
+fn homeless(env: &Env, run: Run) -> Run {
+    std::fs::write(env.root().join("no-store"), "").unwrap();
+    run.set("DERUN_STATE_ROOT", env.root().join("no-store"))
+}
+
+#[test]
+fn an_agent_without_a_store_runs_and_says_what_is_lost() {
+    let env = Env::new();
+    env.site(&json!({ "burst": "1500:10" }));
+    let agent = Live::of(&env, homeless(&env, env.spawning(ID, &["--json"])));
+    let mut live = agent.follow(0);
+    assert_eq!(live.next().unwrap()["event_type"], "lost");
+    agent.send("one");
+    let seen = live.until(|event| is_idle_after(event, 1));
+    let next = seen.last().unwrap()["offset"].as_u64().unwrap() + 1;
+    let late = agent.follow(0).until(|event| is_idle_after(event, 1));
+    super::page::assert_shape_of_example(&late[0]);
+    assert_eq!(
+        late[0],
+        json!({ "event_type": "gap", "agent_id": ID, "offset": 0, "payload": { "from": 0, "to": next - 1000 } })
+    );
+    assert!(late[1..] == seen[seen.len() - 1000..], "what is in memory is told");
+    let status = agent.status();
+    assert_eq!((&status["capture"], status["lost"].is_string()), (&Value::Null, true), "{status}");
+    assert_eq!(agent.stop()["exit"], json!({ "code": 0 }));
+    agent.wait_for_end();
+    insta::assert_snapshot!(homeless(&env, env.murmur(["attach", ID, "--from", "0"])).run(), @"
+    | error: agent site-1 has ended, and its output was not kept
+    [exit 1]
+    ");
+    insta::assert_snapshot!(std::fs::read_to_string(env.hosts().join("site-1.log")).unwrap(), @"[TIME] not all output is kept: cannot use the state folder [ENV]/no-store: Not a directory (os error 20); choose another with DERUN_STATE_ROOT");
+}
+
+#[test]
+fn a_store_that_breaks_ends_the_keeping_and_not_the_agent() {
+    let env = Env::new();
+    let agent = env.live(&json!({ "burst": "1500:10" }));
+    let capture = agent.status()["capture"].as_str().unwrap().to_owned();
+    agent.send("one");
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let store = env.home().join(".local/state/derun/sessions");
+    std::fs::remove_dir_all(store.join(capture)).unwrap();
+    // What is gone is one gap; what is in memory goes on.
+    agent.send("two");
+    let told = agent.follow(0).until(|event| is_idle_after(event, 2));
+    assert_eq!((&told[0]["event_type"], &told[0]["offset"]), (&json!("gap"), &json!(0)));
+    assert_eq!(told[1]["offset"], told[0]["payload"]["to"]);
+    super::assert_seamless(&told[1..], told[1]["offset"].as_u64().unwrap());
+    assert_eq!(agent.stop()["exit"], json!({ "code": 0 }));
+}
+
+#[test]
+fn the_session_of_an_agent_is_one_like_any_other() {
+    let env = Env::new();
+    env.site(&json!({}));
+    let agent = Live::of(&env, env.spawning(ID, &["--json", "one"]));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let capture = agent.status()["capture"].as_str().unwrap().to_owned();
+    assert_eq!(env.record(ID)["capture"], capture);
+    agent.stop();
+    agent.wait_for_end();
+    let shown = env.murmur(["show", &capture]).output();
+    assert!(shown.status.success());
+    let lines = shown.stdout.split_inclusive(|byte| *byte == b'\n');
+    let types: Vec<Value> =
+        lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()["type"].clone()).collect();
+    assert_eq!(types, ["system", "assistant", "result"]);
+    let listed = env.murmur(["sessions", "--json"]).json();
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["session_id"], &session["state"]), (&json!(capture), &json!("exited")));
+    assert_eq!((&session["transport_mode"], &session["exit_code"]), (&json!("pipe"), &json!(0)));
+}
