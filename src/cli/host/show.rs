@@ -75,7 +75,10 @@ fn state(payload: &Value) -> String {
             let queued = queued.map(|queued| format!(", {queued} queued")).unwrap_or_default();
             format!(" (turn {}{queued})", number("turn").unwrap_or(0))
         }
-        "idle" => format!(" ({} turns)", number("turns").unwrap_or(0)),
+        "idle" => match number("turns").unwrap_or(0) {
+            1 => " (1 turn)".to_owned(),
+            turns => format!(" ({turns} turns)"),
+        },
         "exited" => match payload.get("exit") {
             Some(exit) => exit
                 .get("code")
