@@ -31,7 +31,9 @@ pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What differs from run to run, and what stands for it in snapshots.
-const FILTERS: [(&str, &str); 18] = [
+const FILTERS: [(&str, &str); 20] = [
+    (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
+    (r"\bPID: \d+ \(host \d+\)", "PID: [PID] (host [PID])"),
     (r#""capture": ?"[0-9A-HJKMNP-TV-Z]{26}""#, "\"capture\":\"[SESSION]\""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[BEAT]"),
     (r#"("agent": ?"|MURMUR_AGENT_ID=)([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),

@@ -66,11 +66,13 @@ fn all_clients_see_the_same_bytes_and_so_does_who_asks_after_the_end() {
         first.push(early.next().unwrap());
     }
     let mut late = agent.follow(0);
+    let early = std::thread::spawn(move || early.rest_lines());
+    let late = std::thread::spawn(move || late.rest_lines());
     agent.stop();
-    let seen = late.rest_lines();
+    let seen = late.join().unwrap();
     assert_seamless(&first, 0);
     let offset = first.len();
-    assert_eq!(early.rest_lines(), seen.split_inclusive('\n').skip(offset).collect::<String>());
+    assert_eq!(early.join().unwrap(), seen.split_inclusive('\n').skip(offset).collect::<String>());
     assert_eq!(env.told_again(ID), seen);
     assert!(following.wait().unwrap().success());
     assert_eq!(std::fs::read_to_string(env.root().join("shown")).unwrap(), seen);
@@ -126,15 +128,16 @@ proptest! {
             watching.until(|event| event["offset"].as_u64() >= Some(when));
             let next = agent.status()["stream_offset"].as_u64().unwrap();
             let from = (next as f64 * share) as u64;
-            peers.push((from, agent.follow(from)));
+            let mut peer = agent.follow(from);
+            peers.push((from, std::thread::spawn(move || peer.rest_lines())));
         }
         watching.until(|event| is_idle_after(event, 1));
         agent.stop();
         let all = agent.env.told_again(ID);
-        for (from, mut peer) in peers {
+        for (from, peer) in peers {
             let skip = usize::try_from(from).unwrap();
             let expected: String = all.split_inclusive('\n').skip(skip).collect();
-            prop_assert!(peer.rest_lines() == expected, "from {from}");
+            prop_assert!(peer.join().unwrap() == expected, "from {from}");
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn assert_shape_of_example(event: &Value) {
 
 /// The words in the first column of the table under `head`.
 fn column(head: &str) -> BTreeSet<String> {
-    let table = PAGE.split(head).nth(1).unwrap().lines().skip(2);
+    let table = PAGE.split(head).nth(1).unwrap().lines().skip(1);
     let rows = table.take_while(|line| line.starts_with('|'));
     rows.map(|line| line.split('`').nth(1).unwrap().to_owned()).collect()
 }

@@ -70,9 +70,9 @@ fn list_status_and_discover_say_how_it_is() {
     Stream Offset: 7
     Attached Clients: 0
     Worktree: [ENV]/site
-    PID: 15601 (host 15598)
+    PID: [PID] (host [PID])
     Session: 00000000-0000-4000-8000-000000000001
-    Capture: 01M7ZGQHXB4KVRYSM5CWDE1FMF
+    Capture: [SESSION]
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "discover"]), @"
@@ -106,11 +106,15 @@ fn send_and_stop_say_what_came_of_it() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "three"]), @"
-    sent to site-1; 1 others wait before it
+    sent to site-1; another waits before it
     [exit 0]
     ");
-    assert_snapshot!(env.run(["host", "send", ID, "four", "--json"]), @r#"
-    {"agent_id":"site-1","queued":3,"state":"running"}
+    assert_snapshot!(env.run(["host", "send", ID, "four"]), @"
+    sent to site-1; 2 others wait before it
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "send", ID, "five", "--json"]), @r#"
+    {"agent_id":"site-1","queued":4,"state":"running"}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "list"]), @"
@@ -121,7 +125,7 @@ fn send_and_stop_say_what_came_of_it() {
     drop(gate);
     let mut peer = super::Peer::connect(&env.hosts().join("site-1.sock"));
     peer.attach(0);
-    peer.until(|event| is_idle_after(event, 4));
+    peer.until(|event| is_idle_after(event, 5));
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     agent site-1 has ended
     [exit 0]
@@ -131,7 +135,7 @@ fn send_and_stop_say_what_came_of_it() {
     | hint: see: murmur host status site-1
     [exit 1]
     ");
-    assert_snapshot!(env.run(["host", "send", ID, "five"]), @"
+    assert_snapshot!(env.run(["host", "send", ID, "six"]), @"
     | error: agent site-1 has ended
     | hint: see: murmur host status site-1
     [exit 1]
@@ -152,7 +156,7 @@ fn send_and_stop_say_what_came_of_it() {
     State: exited
     Exit: code 0
     Ended: [TIME]
-    Capture: 01M7ZGQJM6YK27D8RHWDZG3X85
+    Capture: [SESSION]
     [exit 0]
     ");
     let ended = env.murmur(["host", "status", ID, "--json"]).json();
@@ -177,7 +181,7 @@ fn attach_shows_a_conversation() {
     [session] fake 00000000-0000-4000-8000-000000000001
     turn 1: one
     [turn over] turns 1, $0.0000, [MS] ms
-    [state] idle (1 turns)
+    [state] idle (1 turn)
     [state] stopping
     [state] exited (code 0)
     [exit 0]

@@ -48,8 +48,10 @@ fn a_store_that_breaks_ends_the_keeping_and_not_the_agent() {
     agent.follow(0).until(|event| is_idle_after(event, 1));
     let store = env.home().join(".local/state/derun/sessions");
     std::fs::remove_dir_all(store.join(capture)).unwrap();
-    // What is gone is one gap; what is in memory goes on.
+    let mut live = agent.follow(Value::Null);
     agent.send("two");
+    live.until(|event| is_idle_after(event, 2));
+    // What is gone is one gap; what is in memory is told.
     let told = agent.follow(0).until(|event| is_idle_after(event, 2));
     assert_eq!((&told[0]["event_type"], &told[0]["offset"]), (&json!("gap"), &json!(0)));
     assert_eq!(told[1]["offset"], told[0]["payload"]["to"]);
