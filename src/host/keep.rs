@@ -109,9 +109,7 @@ impl Keep {
     /// Takes what the agent wrote; `observe` sees every event of the agent itself.
     pub fn bytes(&mut self, channel: Channel, bytes: &[u8], mut observe: impl FnMut(&Event<'_>)) {
         self.recorder.keep(channel, bytes);
-        if let Some(lost) = self.recorder.lost().filter(|_| self.lost.is_none()) {
-            self.lose(lost.reason);
-        }
+        let lost = self.recorder.lost().filter(|_| self.lost.is_none());
         let at = self.at;
         self.at += bytes.len() as u64;
         let Self { deriver, feed, agent_id, .. } = self;
@@ -122,6 +120,11 @@ impl Keep {
         });
         if next > before {
             self.feed.tell();
+        }
+        if let Some(lost) = lost {
+            // Some of these bytes may be kept: what is derived from them later has the same numbers.
+            self.limit.fetch_min(before, Ordering::Relaxed);
+            self.lose(lost.reason);
         }
         if next - self.marked.0 >= MARK_EVENTS || self.at - self.marked.1 >= MARK_BYTES {
             self.note(next, false, None);
@@ -164,7 +167,7 @@ impl Keep {
 
     /// From here on nothing can be told again that is not in memory.
     fn lose(&mut self, reason: String) {
-        self.limit.store(self.feed.next(), Ordering::Relaxed);
+        self.limit.fetch_min(self.feed.next(), Ordering::Relaxed);
         self.ledger = None;
         self.push(&Own::Lost { reason: reason.clone() });
         self.lost = Some(reason);

@@ -58,6 +58,7 @@ pub struct Replay {
     /// The first one that is wanted.
     wanted: u64,
     is_flushed: bool,
+    lost: Option<String>,
 }
 
 impl Replay {
@@ -82,6 +83,9 @@ impl Replay {
                 break;
             }
         }
+        let last =
+            if kept.is_over { session.status(clock::now()).ok().and_then(|found| found.last) } else { None };
+        let lost = last.and_then(|last| last.lost).map(|lost| lost.reason);
         let (fresh, begins, next) =
             ahead.front().map_or_else(Default::default, |start| (start.at, start.begins, start.offset));
         Ok(Self {
@@ -96,7 +100,14 @@ impl Replay {
             next,
             wanted: from,
             is_flushed: false,
+            lost,
         })
+    }
+
+    /// Why not all of it is there, of an agent that has ended.
+    #[must_use]
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
     }
 
     /// Appends the event of `entry`, whose place is reached, if it has one.
@@ -168,7 +179,8 @@ impl Past for Replay {
                 None => {
                     let limit = self.ahead.front().map(|entry| entry.at);
                     if !self.take_bytes(limit, out)? {
-                        if self.kept.is_over && self.ahead.is_empty() {
+                        // A line that goes on in what is lost is not told by half.
+                        if self.kept.is_over && self.ahead.is_empty() && self.lost.is_none() {
                             self.flush(out);
                         }
                         break;

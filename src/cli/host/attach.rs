@@ -169,7 +169,10 @@ impl<W: Write> Follower<'_, W> {
             let mut page = Vec::new();
             let (from, to) = replay.fill(&mut page, PAGE)?;
             if from == to {
-                return Ok(());
+                match replay.lost() {
+                    Some(reason) => bail!("the rest of what {agent} did was not kept: {reason}"),
+                    None => return Ok(()),
+                }
             }
             for line in page.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 self.show(&serde_json::from_slice(line)?, line)?;
