@@ -158,6 +158,11 @@ pub struct Cleaned {
 pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
     let mut cleaned = Cleaned::default();
     for found in held::all(folder)?.into_iter().filter(|found| !found.is_held) {
+        // Nobody who wants to begin anew finds it locked where there is nothing to do.
+        let ended = Record::parse(&found.text).and_then(|record| record.result);
+        if ended.is_some_and(|result| !is_old(&result, now)) {
+            continue;
+        }
         let Some(dead) = Held::take_over(&found.path)? else { continue };
         let Some(mut record) = dead.read().ok().and_then(|text| Record::parse(&text)) else { continue };
         let agent_id = record.card.agent_id.clone();
