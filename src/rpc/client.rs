@@ -1,7 +1,7 @@
 //! The end that asks.
 
 use super::envelope::{Event, Line, Request, Response};
-use super::frame::{LONGEST_ANSWER, Lines};
+use super::frame::{LONGEST, LONGEST_ANSWER, Lines};
 use crate::sys::socket;
 use serde_json::Value;
 use std::io;
@@ -67,12 +67,20 @@ impl Client {
     /// Asks, without waiting for the answer. Returns the question's id.
     ///
     /// # Errors
-    /// That the other end is gone.
+    /// That the other end is gone, or would not take so long a question.
     pub async fn ask(&mut self, msg_type: &str, payload: Value) -> io::Result<String> {
         self.asked += 1;
         let id = self.asked.to_string();
         let request = Request { msg_type: msg_type.to_owned(), id: id.clone(), payload };
-        self.writing.write_all(&super::envelope::line(&request)).await?;
+        let line = super::envelope::line(&request);
+        if line.len() > LONGEST + 1 {
+            let text = format!(
+                "{} bytes are more than the {LONGEST} of a question; put them into a file and say where it is",
+                line.len()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.writing.write_all(&line).await?;
         Ok(id)
     }
 
