@@ -7,6 +7,7 @@ mod hostile;
 mod killed;
 mod page;
 mod peer;
+mod rivals;
 mod signals;
 mod slow;
 mod stop;

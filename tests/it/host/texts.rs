@@ -206,3 +206,18 @@ fn stop_all_ends_every_live_agent() {
     assert_eq!(lines, [ended(ID), ended("site-2")]);
     first.wait_for_end();
 }
+
+#[test]
+fn a_message_that_is_too_long_is_refused_in_words() {
+    let env = Env::new();
+    let agent = idle(&env);
+    let long = env.root().join("long");
+    std::fs::write(&long, "x".repeat(3 << 20)).unwrap();
+    let stdin = std::fs::File::open(&long).unwrap();
+    assert_snapshot!(env.murmur(["host", "send", ID, "-"]).stdin(stdin).run(), @"
+    | error: cannot send to site-1: 3145779 bytes are more than the 1048576 of a question
+    | hint: put them into a file and say where it is
+    [exit 1]
+    ");
+    agent.assert_answers();
+}

@@ -80,3 +80,30 @@ fn the_session_of_an_agent_is_one_like_any_other() {
     assert_eq!((&session["session_id"], &session["state"]), (&json!(capture), &json!("exited")));
     assert_eq!((&session["transport_mode"], &session["exit_code"]), (&json!("pipe"), &json!(0)));
 }
+
+#[test]
+fn when_the_disk_is_full_in_the_middle_what_was_kept_is_told_again_as_it_was() {
+    let env = Env::new();
+    let site = env.site(&json!({ "burst": "200:1000" }));
+    // No file may be longer than 64 KiB; writing more is an error, as on a full disk.
+    let script = "trap '' XFSZ; ulimit -f 128; exec \"$@\"";
+    let spawn = ["host", "spawn", "--json", "--agent-id", ID, "--worktree", site.to_str().unwrap(), "one"];
+    let shell = ["-c", script, "sh", crate::env::MURMUR].into_iter().chain(spawn);
+    let agent = Live::of(&env, env.program("/bin/sh", shell));
+    let seen = agent.follow(0).until(|event| is_idle_after(event, 1));
+    super::assert_seamless(&seen, 0);
+    let lost = seen.iter().position(|event| event["event_type"] == "lost").unwrap();
+    assert!((10..200).contains(&lost), "{lost}");
+    assert_eq!(agent.status()["lost"], seen[lost]["payload"]["reason"]);
+    assert_eq!(agent.stop()["exit"], json!({ "code": 0 }));
+    agent.wait_for_end();
+    let output = env.murmur(["attach", ID, "--from", "0", "--json"]).output();
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"error: the rest of what site-1 did was not kept: File too large (os error 27)");
+    let told: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(told.len() > 10 && told == seen[..told.len().min(lost)], "{:#?}", told.last());
+}
