@@ -5,6 +5,7 @@ mod conversation;
 mod files;
 mod hostile;
 mod killed;
+mod others;
 mod page;
 mod peer;
 mod rivals;

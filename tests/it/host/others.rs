@@ -1,0 +1,125 @@
+//! Hosts that are not ours to speak with: of another version, or without an answer.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use murmur::host::id::AgentId;
+use murmur::host::protocol::Card;
+use murmur::host::record::Record;
+use murmur::host::state::Kind;
+use murmur::sys::held::Held;
+use serde_json::{Value, json};
+
+use super::ID;
+use crate::env::Env;
+
+/// The record of a host that is this test, which holds it.
+fn held(env: &Env) -> Held {
+    env.made_data();
+    let card = Card {
+        agent_id: AgentId::parse(ID).unwrap(),
+        kind: Kind::Live,
+        project: "site\u{1b}[31m\n".to_owned(),
+        role: "coding".to_owned(),
+        backend: "claude".to_owned(),
+        worktree: "/srv/site".into(),
+        issue: None,
+        beat: None,
+        started_at: "2026-02-03T10:00:00Z".to_owned(),
+    };
+    Record::ours(card, env.data()).claim(&env.hosts(), |_| {}).unwrap()
+}
+
+/// Answers every question on the socket with `payload`.
+fn serve(socket: &Path, payload: Value) {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut lines = BufReader::new(stream.unwrap());
+            let mut line = String::new();
+            while lines.read_line(&mut line).is_ok_and(|read| read > 0) {
+                let asked: Value = serde_json::from_str(&line).unwrap();
+                let answer = json!({ "msg_type": asked["msg_type"], "id": asked["id"], "success": true,
+                    "payload": payload });
+                // One that has heard enough leaves.
+                let _gone = writeln!(lines.get_mut(), "{answer}");
+                line.clear();
+            }
+        }
+    });
+}
+
+#[test]
+fn one_of_another_version_is_listed_and_left_alone() {
+    let env = Env::new();
+    let _held = held(&env);
+    let pong =
+        json!({ "protocol_version": "9.0.0", "version": "9.9.9", "agent_id": ID, "pid": 1, "more": [] });
+    serve(&env.hosts().join("site-1.sock"), pong.clone());
+    serve(&env.hosts().join("unknown.sock"), pong);
+    assert_snapshot!(env.run(["host", "list"]), @"
+    AGENT_ID  PROJECT   ROLE    STATE
+    site-1    site[31m  coding  incompatible
+    unknown   ?         ?       incompatible
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "status", ID]), @"
+    Agent ID: site-1
+    Project: site[31m
+    Role: coding
+    State: incompatible
+    Protocol: 9.0.0 (murmur 9.9.9), left alone
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "status", ID, "--json"]), @r#"
+    {"agent_id":"site-1","backend":"claude","capture":null,"kind":"live","pid":[PID],"project":"site\u001b[31m\n","protocol_version":"9.0.0","role":"coding","started_at":"[TIME]","state":"incompatible","version":"9.9.9","worktree":"/srv/site"}
+    [exit 0]
+    "#);
+    for (command, more) in [("send", Some("hello")), ("stop", None)] {
+        let shown = env.run(["host", command, ID].into_iter().chain(more));
+        assert!(shown.contains("speaks version 9.0.0 of the protocol, and this murmur 0.1.0"), "{shown}");
+    }
+    assert!(env.run(["attach", ID, "--from", "0"]).contains("speaks version 9.0.0"));
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 2 running hosts
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.hosts()), "site-1.json\nsite-1.sock\nunknown.sock");
+}
+
+#[test]
+fn one_that_does_not_answer_is_listed_and_left_alone() {
+    let env = Env::new();
+    let _held = held(&env);
+    let _deaf = UnixListener::bind(env.hosts().join("site-1.sock")).unwrap();
+    let _alone = UnixListener::bind(env.hosts().join("unknown.sock")).unwrap();
+    assert_snapshot!(env.run(["host", "list"]), @"
+    AGENT_ID  PROJECT   ROLE    STATE
+    site-1    site[31m  coding  unresponsive
+    unknown   ?         ?       unresponsive
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["host", "stop", ID]), @"
+    | error: the host of site-1 does not answer
+    | hint: see: murmur host list
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["host", "discover"]), @"
+    Discovered 2 running hosts
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.hosts()), "site-1.json\nsite-1.sock\nunknown.sock");
+}
+
+#[test]
+fn one_that_answers_nonsense_is_no_host_and_no_harm() {
+    let env = Env::new();
+    let _held = held(&env);
+    serve(&env.hosts().join("site-1.sock"), json!({ "protocol_version": 7 }));
+    let shown = env.run(["host", "list"]);
+    assert!(shown.contains("unresponsive"), "{shown}");
+    let refused = env.run(["host", "send", ID, "hello"]);
+    assert!(refused.starts_with("| error: the host of site-1 does not answer"), "{refused}");
+}
