@@ -142,4 +142,22 @@ mod tests {
         assert!(matches!(lines.next().await, Err(LineError::Long(4096))));
         assert!(lines.buffer.capacity() < 4096 + 4 * CHUNK);
     }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_line_that_is_begun_has_only_so_long() {
+        let (mut near, far) = tokio::io::duplex(100);
+        let mut lines = Lines::new(far, 100, Some(Duration::ZERO));
+        near.write_all(b"whole\nhalf").await.unwrap();
+        assert_eq!(lines.next().await.unwrap(), Some(&b"whole"[..]));
+        assert!(matches!(lines.next().await, Err(LineError::Slow(Duration::ZERO))));
+        // Before its first byte there is no hurry.
+        let (mut near, far) = tokio::io::duplex(100);
+        let mut lines = Lines::new(far, 100, Some(Duration::ZERO));
+        let late = async {
+            tokio::task::yield_now().await;
+            near.write_all(b"late\n").await
+        };
+        let (line, _) = tokio::join!(lines.next(), late);
+        assert_eq!(line.unwrap(), Some(&b"late"[..]));
+    }
 }
