@@ -1,6 +1,6 @@
 //! What waits to be written to one client: answers, and the events that it follows. Bounded, whatever it reads.
 
-use super::envelope::{LAGGED, event_line};
+use super::envelope::{Event, LAGGED, event_line};
 use super::feed::{Filled, Reader};
 use std::io;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -117,15 +117,17 @@ impl Output {
         let whole = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
         let (begun, rest) = rest.split_at(if is_between { 0 } else { whole });
         let mut kept = begun.to_vec();
-        let mut missed = 0;
+        let mut missed = None;
         for line in rest.split_inclusive(|byte| *byte == b'\n') {
             if line.starts_with(b"{\"event_type\"") {
-                missed += 1;
+                missed.get_or_insert(line);
             } else {
                 kept.extend_from_slice(line);
             }
         }
-        let next = attached.reader.next() - missed;
+        // Not counted, as a gap is one line and many events.
+        let first = missed.and_then(|line| serde_json::from_slice::<Event>(line).ok());
+        let next = first.map_or_else(|| attached.reader.next(), |event| event.offset);
         let payload = serde_json::json!({ "next": next });
         kept.extend(event_line(LAGGED, attached.reader.agent_id(), next, &payload));
         self.bytes = kept;
@@ -143,7 +145,7 @@ async fn changed(attached: &mut Option<Attached>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feed::Feed;
+    use super::super::feed::{EVENT_BUFFER_SIZE, Feed};
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
@@ -184,5 +186,23 @@ mod tests {
             String::from_utf8(line(1)).unwrap()
         );
         assert_eq!(got, expected);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn who_was_not_told_of_a_gap_begins_again_before_it() {
+        let feed = Feed::new("a".to_owned(), None);
+        let push = |count| {
+            for _ in 0..count {
+                feed.push(event_line("chat", "a", feed.next(), &"x".repeat(10_000)).into());
+            }
+        };
+        push(EVENT_BUFFER_SIZE as u64 + 50);
+        let mut output = Output::default();
+        output.attach(feed.reader(Some(3)));
+        output.fill();
+        push(LAG / 10_000);
+        output.detach_if_lagging();
+        let lagged = event_line(LAGGED, "a", 3, &serde_json::json!({ "next": 3 }));
+        assert_eq!(String::from_utf8_lossy(&output.bytes), String::from_utf8_lossy(&lagged));
     }
 }
