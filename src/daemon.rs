@@ -3,7 +3,9 @@
 //! [`state`] is the decision, pure; [`serve`] is the loop that feeds it and carries out what it says. A beat's
 //! process writes its own journal line, so that the daemon may die at any moment without losing one.
 
+pub mod agents;
 pub mod follow;
+pub mod hosts;
 pub mod instance;
 pub mod launch;
 pub mod places;
