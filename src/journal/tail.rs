@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 /// How much is read at once, in bytes.
 const BLOCK: usize = 16 << 10;
 
-/// How many bytes before the place where one was left have to be the same for a file to count as its copy.
-const SAME: u64 = 4 << 10;
+/// How many bytes before the place where one was left have to be the same for it to be gone on with: those of a line
+/// say when, and of which beat.
+const SAME: u64 = 1 << 10;
 
 /// A reader, and where it is.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ struct Open {
     inode: u64,
     /// Behind the last whole line that was read.
     at: u64,
+    /// What stands before that.
+    last: Vec<u8>,
 }
 
 /// A place in the journal.
@@ -66,6 +69,7 @@ impl Tail {
         let mut open = Open::new(&path)?;
         if let Some(open) = &mut open {
             open.at = start_of_last_line(&open.file, open.file.metadata()?.size())?;
+            open.last = before(&open.file, open.at)?;
         }
         Ok(Self { path, open })
     }
@@ -81,11 +85,7 @@ impl Tail {
     ///
     /// # Errors
     /// What the system says, or `take`. The line counts as read then.
-    pub fn read(
-        &mut self,
-        most: u64,
-        mut take: impl FnMut(&Line<'_>) -> io::Result<()>,
-    ) -> io::Result<bool> {
+    pub fn read(&mut self, most: u64, mut take: impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
         let found = Open::new(&self.path)?;
         // It may have got more after another one took its place and before that was noticed.
         if let Some(open) = &mut self.open
@@ -101,8 +101,11 @@ impl Tail {
                 Ok(false)
             }
             (open, Some(mut found)) => {
-                if let Some(old) = open {
-                    found.at = found.at_after(old)?;
+                if let Some(old) = open
+                    && old.goes_on_in(&found.file)?
+                {
+                    found.at = old.at;
+                    found.last = std::mem::take(&mut old.last);
                 }
                 open.insert(found).read(most, &mut take)
             }
@@ -118,7 +121,7 @@ impl Open {
             Err(error) => return Err(error),
         };
         let found = file.metadata()?;
-        Ok(Some(Self { device: found.dev(), inode: found.ino(), at: 0, file }))
+        Ok(Some(Self { device: found.dev(), inode: found.ino(), at: 0, last: Vec::new(), file }))
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -129,29 +132,28 @@ impl Open {
         Position { inode: self.inode, end: self.at }
     }
 
-    /// Where to go on after `old`, whose place this took.
-    fn at_after(&self, old: &Self) -> io::Result<u64> {
-        let length = old.at.min(SAME);
-        if self.file.metadata()?.size() < old.at {
-            return Ok(0);
-        }
-        let before = |file: &File| {
-            let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-            file.read_exact_at(&mut bytes, old.at - length).map(|()| bytes)
-        };
-        Ok(if before(&self.file)? == before(&old.file)? { old.at } else { 0 })
+    /// Whether `file` is what was read so far, and maybe more.
+    fn goes_on_in(&self, file: &File) -> io::Result<bool> {
+        Ok(file.metadata()?.size() >= self.at && before(file, self.at)? == self.last)
     }
 
-    fn read(
+    fn read(&mut self, most: u64, take: &mut impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
+        // It may have been emptied, and have got as long again since.
+        if !self.goes_on_in(&self.file)? {
+            self.at = 0;
+        }
+        let more = self.read_lines(most, take);
+        self.last = before(&self.file, self.at)?;
+        more
+    }
+
+    fn read_lines(
         &mut self,
         most: u64,
         take: &mut impl FnMut(&Line<'_>) -> io::Result<()>,
     ) -> io::Result<bool> {
         // Not until a read finds nothing: a device that stands in for a journal has no end.
         let size = self.file.metadata()?.size();
-        if size < self.at {
-            self.at = 0;
-        }
         let (first, mut searched) = (self.at, self.at);
         let mut block = vec![0; BLOCK];
         while searched < size {
@@ -173,6 +175,14 @@ impl Open {
         }
         Ok(false)
     }
+}
+
+/// What stands before the byte `at`; less, if the file ends before that.
+fn before(file: &File, at: u64) -> io::Result<Vec<u8>> {
+    let length = at.min(SAME);
+    let mut bytes = Vec::new();
+    Part { file, at: at - length, end: at }.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 impl Line<'_> {
@@ -306,10 +316,13 @@ mod tests {
         File::create(journal.path()).unwrap();
         journal.add("1\n");
         assert_eq!(read(&mut tail), ["1"]);
-        journal.move_away();
-        std::fs::copy(journal.folder.path().join("old"), journal.path()).unwrap();
+        File::create(journal.path()).unwrap();
         journal.add("2\n");
         assert_eq!(read(&mut tail), ["2"]);
+        journal.move_away();
+        std::fs::copy(journal.folder.path().join("old"), journal.path()).unwrap();
+        journal.add("3\n");
+        assert_eq!(read(&mut tail), ["3"]);
     }
 
     #[test]

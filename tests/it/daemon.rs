@@ -3,7 +3,10 @@
 mod crash;
 mod due;
 mod edits;
+mod events;
 mod folder;
+mod restart;
+mod rpc;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
