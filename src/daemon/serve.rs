@@ -5,8 +5,8 @@
 //!
 //! How beats begin and end is in `serve/beating.rs`, what is asked of it in `serve/wishes.rs`, how it ends in
 //! `serve/stopping.rs`. Whatever else runs in processes of
-//! its own and outlives the daemon, as beats do, has its own field of [`Daemon`], its own variant of [`Event`], and a
-//! look around in [`Daemon::begin`].
+//! its own and outlives the daemon, as beats do, has its own field of `Daemon`, its own variant of `Event`, and a
+//! look around in `Daemon::begin`.
 
 mod beating;
 mod stopping;
