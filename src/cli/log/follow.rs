@@ -96,6 +96,7 @@ async fn listen(dir: DataDir, bells: Arc<Bells>) {
             }
             bells.ended.notify_one();
         }
+        // Its socket may be there before anybody listens; its mode is set after that, which is a change as well.
         bells.changed.notified().await;
     }
 }

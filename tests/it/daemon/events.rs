@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::process::{Child, ChildStdout};
 
@@ -217,6 +218,8 @@ fn a_follower_asks_for_events_and_asks_the_next_daemon_again() {
     let mut follow = Follow::new(&env);
     for life in 1..=3 {
         let listener = UnixListener::bind(&path).unwrap();
+        // As the daemon does once it listens: who came before that is told to come again.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut client = Socket::new(listener.accept().unwrap().0);
         let asked = client.hear().unwrap();
         assert_eq!((&asked["msg_type"], &asked["payload"]), (&json!("attach"), &json!({ "from": null })));
