@@ -32,7 +32,7 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     let end = instance::end(&dir)?;
     let Some(pid) = daemon_pid(&dir)? else { bail!("murmur is just being started or stopped; try again") };
     process::signal(pid, Signal::TERM);
-    wait(end, pid)?;
+    wait(end, pid, PATIENCE)?;
     writeln!(io::stdout(), "murmur stopped (PID {pid})")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -51,38 +51,44 @@ pub(super) fn leave(
         if let Err(refusal) = may(&daemon) {
             return Ok(Err(refusal));
         }
-        client::stop(&mut client, Beats::Leave).await?;
-        Ok(Ok((daemon, end)))
+        match client::stop(&mut client, Beats::Leave).await {
+            Err(AskError::Silent(patience)) => Err(AskError::Silent(patience)),
+            // Somebody else may have told it first, and it is about to go: its end says so.
+            stopped => Ok(Ok((daemon, end, stopped))),
+        }
     });
     match asked {
-        Ok(Ok((daemon, end))) => {
-            wait(end, daemon.pid)?;
+        Ok(Ok((daemon, end, Ok(())))) => {
+            wait(end, daemon.pid, PATIENCE)?;
             Ok(Some(daemon))
         }
+        Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
+            Ok(()) => Ok(Some(daemon)),
+            Err(_) => bail!("murmur (PID {}) does not take this: {error}; try: murmur stop", daemon.pid),
+        },
         Ok(Err(refusal)) => Err(refusal),
         Err(_) if !instance::is_running(dir)? => Ok(None),
-        Err(AskError::Refused(refusal)) => bail!("murmur does not take this: {refusal}"),
-        Err(AskError::Gone(error)) => bail!(
-            "murmur cannot be asked: {error}; if it is just being started or stopped, try again, else: murmur stop"
-        ),
-        Err(error) => match daemon_pid(dir)? {
+        Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
             Some(pid) => bail!("murmur (PID {pid}) does not answer: {error}; if it hangs: kill -9 {pid}"),
             None => bail!("murmur is just being started or stopped; try again"),
         },
+        Err(error) => bail!(
+            "murmur cannot be asked: {error}; if it is just being started or stopped, try again, else: murmur stop"
+        ),
     }
 }
 
 /// Waits for the end of the daemon `pid`.
-fn wait(end: End, pid: u32) -> anyhow::Result<()> {
+fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let _late = tell.send(end.wait());
     });
-    match told.recv_timeout(PATIENCE) {
+    match told.recv_timeout(patience) {
         Ok(gone) => Ok(gone?),
         Err(_) => bail!(
             "murmur (PID {pid}) did not end within {} s; if it hangs: kill -9 {pid}",
-            PATIENCE.as_secs()
+            patience.as_secs()
         ),
     }
 }
