@@ -113,7 +113,8 @@ pub async fn run(
     let started = clock::now();
     let mut entry = job.entry(started);
     let (pid, scheduled) = (std::process::id(), job.scheduled);
-    let begun = Begun { pid, entry: entry.clone(), over: false, scheduled, announced: false };
+    let entry_now = entry.clone();
+    let begun = Begun { pid, entry: entry_now, over: false, scheduled, announced: false, before: None };
     let record = if job.announced {
         match Record::take_announced(&dir.beats(), &begun) {
             Ok(None) => return Err(BeatError::Withdrawn),
@@ -291,11 +292,11 @@ impl Job {
         }
     }
 
-    /// What is written down of this beat before there is a process for it.
+    /// What is written down of this beat before there is a process for it. `before` is the heartbeat's last run.
     #[must_use]
-    pub fn announcement(&self, at: Timestamp) -> Begun {
+    pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
         let (pid, entry) = (std::process::id(), self.entry(at));
-        Begun { pid, entry, over: false, scheduled: true, announced: true }
+        Begun { pid, entry, over: false, scheduled: true, announced: true, before }
     }
 
     /// The line of this beat if it could not even begin.

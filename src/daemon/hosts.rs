@@ -49,6 +49,16 @@ pub enum News {
     Ended(Box<Record>),
 }
 
+impl News {
+    /// The host's record, as it was when it began.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        match self {
+            Self::Began(record) | Self::Ended(record) => record,
+        }
+    }
+}
+
 impl Hosts {
     /// Those in `folder`, which is made where it does not exist. None is known yet.
     ///

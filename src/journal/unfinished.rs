@@ -30,6 +30,9 @@ pub struct Begun {
     /// Whether it has only been decided that it is to begin: its process has not taken it over yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announced: bool,
+    /// The heartbeat's last run before this one, as long as it is announced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Timestamp>,
 }
 
 /// The record of a beat that this process runs.
@@ -80,6 +83,7 @@ impl Record {
             over: true,
             scheduled: false,
             announced: false,
+            before: None,
         };
         let kept = serde_json::to_vec(&begun).map_err(io::Error::from).and_then(|text| self.0.rewrite(&text));
         Err((error, if kept.is_ok() { Kept::InRecord } else { Kept::Nowhere }))
@@ -149,6 +153,12 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
     survey.running.sort_by(|one, other| one.entry.beat.cmp(&other.entry.beat));
     survey.dead.sort_by(|(_, one), (_, other)| one.entry.beat.cmp(&other.entry.beat));
     Ok(survey)
+}
+
+/// Sends `signal` to the process that runs the beat of `begun`, if it still does.
+pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
+    let path = folder.join(name(&begun.entry.beat));
+    process::signal_if(begun.pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
 /// Gives every dead beat of `folder` its line in `journal`, exactly once, and returns how many still wait because
@@ -224,7 +234,7 @@ mod tests {
             capture: None,
             capture_lost: None,
         };
-        Begun { pid: 1, entry, over: false, scheduled: true, announced: false }
+        Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None }
     }
 
     #[test]
