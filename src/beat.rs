@@ -59,6 +59,9 @@ pub struct Job {
     pub verbose: bool,
     /// Whether a daemon starts it.
     pub scheduled: bool,
+    /// Whether it stands in `beats/` already, to be taken over from there.
+    #[serde(default)]
+    pub announced: bool,
 }
 
 /// What came of a beat, and where it is written down.
@@ -81,6 +84,9 @@ pub enum BeatError {
         /// The workspace.
         workspace: PathBuf,
     },
+    /// It was announced, and is not any more: another daemon has begun since, and decides anew.
+    #[error("the beat was withdrawn before it began")]
+    Withdrawn,
     /// The lock on the workspace cannot be taken.
     #[error("cannot lock {}: {source}", .path.display())]
     Lock {
@@ -107,8 +113,17 @@ pub async fn run(
     let started = clock::now();
     let mut entry = job.entry(started);
     let (pid, scheduled) = (std::process::id(), job.scheduled);
-    let begun = Begun { pid, entry: entry.clone(), over: false, scheduled };
-    let record = Record::create(&dir.beats(), &begun);
+    let entry_now = entry.clone();
+    let begun = Begun { pid, entry: entry_now, over: false, scheduled, announced: false, before: None };
+    let record = if job.announced {
+        match Record::take_announced(&dir.beats(), &begun) {
+            Ok(None) => return Err(BeatError::Withdrawn),
+            Ok(Some(record)) => Ok(record),
+            Err(error) => Err(error),
+        }
+    } else {
+        Record::create(&dir.beats(), &begun)
+    };
 
     let clock = Instant::now();
     let mut conversation = job.verbose.then(Conversation::default);
@@ -273,7 +288,15 @@ impl Job {
             problem: heartbeat.problem.as_ref().map(ToString::to_string),
             verbose: false,
             scheduled: false,
+            announced: false,
         }
+    }
+
+    /// What is written down of this beat before there is a process for it. `before` is the heartbeat's last run.
+    #[must_use]
+    pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
+        let (pid, entry) = (std::process::id(), self.entry(at));
+        Begun { pid, entry, over: false, scheduled: true, announced: true, before }
     }
 
     /// The line of this beat if it could not even begin.

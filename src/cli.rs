@@ -21,6 +21,8 @@ mod mcp;
 mod place;
 #[cfg(unix)]
 mod record;
+#[cfg(unix)]
+mod restart;
 mod run;
 #[cfg(unix)]
 mod schema;
@@ -117,7 +119,8 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Workspaces(args) => workspaces::run(&args, &place),
         Command::Beat(args) => beat::run(&args, &place),
         Command::Start(args) => start::run(&args, &place),
-        Command::Stop => stop::run(&place),
+        Command::Stop(args) => stop::run(&args, &place),
+        Command::Restart(args) => restart::run(&args, &place),
         Command::Status(args) => status::run(&args, &place),
         Command::Log(args) => log::run(&args, &place),
         Command::Sessions(args) => sessions::run(&args),

@@ -2,14 +2,22 @@
 //!
 //! [`state`] is the decision, pure; [`serve`] is the loop that feeds it and carries out what it says. A beat's
 //! process writes its own journal line, so that the daemon may die at any moment without losing one.
+//!
+//! What is asked on the socket comes to [`service`], and from there to the loop; [`client`] is the other end.
+//! [`events`] is the stream that clients follow.
 
+pub mod agents;
+pub mod beats;
+pub mod client;
+pub mod events;
 pub mod follow;
+pub mod hosts;
 pub mod instance;
 pub mod launch;
 pub mod places;
 pub mod recent;
-pub mod rpc;
 pub mod serve;
+pub mod service;
 pub mod state;
 pub mod status;
 pub mod upkeep;

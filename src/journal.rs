@@ -8,4 +8,5 @@ pub mod entry;
 pub mod last_beat;
 pub mod read;
 pub mod reserve;
+pub mod tail;
 pub mod unfinished;

@@ -36,8 +36,8 @@ pub(super) enum Command {
     Workspaces(Workspaces),
     Beat(Beat),
     Start(Start),
-    /// Stop the daemon: no new beats, running ones get 5 s to end; returns when it is gone
-    Stop,
+    Stop(Stop),
+    Restart(Restart),
     Status(Status),
     Log(Log),
     Sessions(Sessions),
@@ -157,6 +157,22 @@ pub(super) struct Start {
     /// Say on stdout, in one line, that it is up or why not, and then close it.
     #[arg(long, hide = true)]
     pub(super) announce: bool,
+}
+
+/// Stop the daemon: no new beats, running ones get 5 s to end; returns when it is gone
+#[derive(Debug, ClapArgs)]
+pub(super) struct Stop {
+    /// Let the running agents go on; the next daemon waits for them
+    #[arg(long)]
+    pub(super) leave_agents: bool,
+}
+
+/// Replace the daemon by a new one, of this murmur; running agents go on
+#[derive(Debug, ClapArgs)]
+pub(super) struct Restart {
+    /// Look for edits this often as well [default: as the old one does]
+    #[arg(long, value_name = "INTERVAL", value_parser = tick)]
+    pub(super) tick: Option<Duration>,
 }
 
 /// A tick of no length would never end.

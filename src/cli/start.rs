@@ -10,6 +10,7 @@ use crate::sys::{atomic, clock, process, socket};
 use anyhow::{Context, bail};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
@@ -27,7 +28,11 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     if instance::is_running(&dir)? {
         return already_runs(&dir);
     }
-    start_behind(args, &dir)
+    match start_behind(args.tick, &dir)? {
+        Some(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
+        None => return already_runs(&dir),
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn already_runs(dir: &DataDir) -> anyhow::Result<ExitCode> {
@@ -38,13 +43,13 @@ fn already_runs(dir: &DataDir) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts the daemon as a process of its own and returns when it answers, or says why it does not.
-fn start_behind(args: &Start, dir: &DataDir) -> anyhow::Result<ExitCode> {
+/// Starts the daemon as a process of its own and returns its PID when it answers; `None` if another one runs already.
+pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Result<Option<u32>> {
     let log =
         atomic::open_append(&dir.log()).with_context(|| format!("cannot open {}", dir.log().display()))?;
     let mut command = Command::new(std::env::current_exe().context("cannot find murmur itself")?);
     command.arg("--data-dir").arg(dir.root()).args(["start", "--foreground", "--announce"]);
-    if let Some(tick) = args.tick {
+    if let Some(tick) = tick {
         command.arg("--tick").arg(humantime::format_duration(tick).to_string());
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
@@ -54,12 +59,11 @@ fn start_behind(args: &Start, dir: &DataDir) -> anyhow::Result<ExitCode> {
         BufReader::new(stdout).read_line(&mut said)?;
     }
     match said.trim_end().split_once(' ') {
-        Some(("ready", pid)) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
-        Some(("running", _)) => return already_runs(dir),
+        Some(("ready", pid)) => Ok(Some(pid.parse().context("the daemon says no PID")?)),
+        Some(("running", _)) => Ok(None),
         Some(("error", error)) => bail!("{error}"),
         _ => bail!("the daemon ended before it answered; see {}", dir.log().display()),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Is the daemon, until it is told to stop.
@@ -107,6 +111,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         let setup = Setup {
             time_zone: place.time_zone(),
             tick: args.tick,
+            foreground: !args.announce,
             shell: place.shell(),
             path: place.path(),
             dir: dir.clone(),

@@ -7,7 +7,7 @@ use super::style::{Style, plain_line};
 use crate::config::heartbeat::Cache;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
-use crate::daemon::{instance, rpc};
+use crate::daemon::{client, instance};
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
 use crate::sys::clock;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
     let now = clock::now();
     let mut status = match instance::is_running(&dir)? {
-        true => match super::runtime()?.block_on(rpc::ask_status(&dir)) {
+        true => match super::runtime()?.block_on(client::status(&dir)) {
             Ok(status) => status,
             // It may have ended while it was asked.
             Err(_) if !instance::is_running(&dir)? => from_files(&dir, place, now)?,

@@ -1,7 +1,10 @@
 //! `murmur stop`: tells the daemon to end and returns when it is gone.
 
+use super::args::Stop;
 use super::place::Place;
-use crate::daemon::{instance, rpc};
+use crate::daemon::client::{self, Beats, Ping};
+use crate::daemon::instance::{self, End};
+use crate::rpc::client::AskError;
 use crate::sys::paths::DataDir;
 use crate::sys::process::{self, Signal};
 use anyhow::bail;
@@ -13,27 +16,81 @@ use std::time::Duration;
 /// How long it may take: beats have 5 s to end by themselves and 2 s to be ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
     if !instance::is_running(&dir)? {
         writeln!(io::stdout(), "murmur is not running")?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.leave_agents {
+        match leave(&dir, |_| Ok(()))? {
+            Some(daemon) => writeln!(io::stdout(), "murmur stopped (PID {}); its agents go on", daemon.pid)?,
+            None => writeln!(io::stdout(), "murmur is not running")?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let end = instance::end(&dir)?;
     let Some(pid) = daemon_pid(&dir)? else { bail!("murmur is just being started or stopped; try again") };
     process::signal(pid, Signal::TERM);
-    let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || {
-        let _late = tell.send(instance::wait_until_gone(&dir));
-    });
-    match told.recv_timeout(PATIENCE) {
-        Ok(gone) => gone?,
-        Err(_) => bail!(
-            "murmur (PID {pid}) did not end within {} s; if it hangs: kill -9 {pid}",
-            PATIENCE.as_secs()
-        ),
-    }
+    wait(end, pid, PATIENCE)?;
     writeln!(io::stdout(), "murmur stopped (PID {pid})")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has the daemon end and leave its beats, if `may` allows it, and returns what it was when it is gone. `None` if it
+/// went by itself.
+pub(super) fn leave(
+    dir: &DataDir,
+    may: impl FnOnce(&Ping) -> anyhow::Result<()>,
+) -> anyhow::Result<Option<Ping>> {
+    let asked = super::runtime()?.block_on(async {
+        let mut client = client::connect(dir).await?;
+        // Of the daemon that is connected, as it answers after this.
+        let end = instance::end(dir)?;
+        let daemon = client::ping(&mut client).await?;
+        if let Err(refusal) = may(&daemon) {
+            return Ok(Err(refusal));
+        }
+        match client::stop(&mut client, Beats::Leave).await {
+            Err(AskError::Silent(patience)) => Err(AskError::Silent(patience)),
+            // Somebody else may have told it first, and it is about to go: its end says so.
+            stopped => Ok(Ok((daemon, end, stopped))),
+        }
+    });
+    match asked {
+        Ok(Ok((daemon, end, Ok(())))) => {
+            wait(end, daemon.pid, PATIENCE)?;
+            Ok(Some(daemon))
+        }
+        Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
+            Ok(()) => Ok(Some(daemon)),
+            Err(_) => bail!("murmur (PID {}) does not take this: {error}; try: murmur stop", daemon.pid),
+        },
+        Ok(Err(refusal)) => Err(refusal),
+        Err(_) if !instance::is_running(dir)? => Ok(None),
+        Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
+            Some(pid) => bail!("murmur (PID {pid}) does not answer: {error}; if it hangs: kill -9 {pid}"),
+            None => bail!("murmur is just being started or stopped; try again"),
+        },
+        Err(error) => bail!(
+            "murmur cannot be asked: {error}; if it is just being started or stopped, try again, else: murmur stop"
+        ),
+    }
+}
+
+/// Waits for the end of the daemon `pid`.
+fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _late = tell.send(end.wait());
+    });
+    match told.recv_timeout(patience) {
+        Ok(gone) => Ok(gone?),
+        Err(_) => bail!(
+            "murmur (PID {pid}) did not end within {} s; if it hangs: kill -9 {pid}",
+            patience.as_secs()
+        ),
+    }
 }
 
 /// The process that is the daemon now: who has the lock, or, on file systems where the list of locks does not tell
@@ -42,5 +99,5 @@ pub(super) fn daemon_pid(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     if let Some(pid) = instance::pid(dir)? {
         return Ok(Some(pid));
     }
-    Ok(super::runtime()?.block_on(rpc::listener_pid(dir)).ok())
+    Ok(super::runtime()?.block_on(client::listener_pid(dir)))
 }

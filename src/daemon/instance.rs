@@ -78,12 +78,26 @@ fn open(dir: &DataDir) -> io::Result<Option<File>> {
     }
 }
 
-/// Waits until no daemon runs.
+/// The end of the daemon that runs now, and of no later one.
+#[derive(Debug)]
+pub struct End(Option<File>);
+
+/// The end of the daemon that runs now; it has come if none does.
 ///
 /// # Errors
 /// What the system says of the lock.
-pub fn wait_until_gone(dir: &DataDir) -> io::Result<()> {
-    open(dir)?.map_or(Ok(()), |file| file.lock_shared())
+pub fn end(dir: &DataDir) -> io::Result<End> {
+    open(dir).map(End)
+}
+
+impl End {
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// What the system says of the lock.
+    pub fn wait(self) -> io::Result<()> {
+        self.0.map_or(Ok(()), |file| file.lock_shared())
+    }
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -113,7 +127,7 @@ mod tests {
         assert_eq!(pid(&dir).unwrap(), Some(std::process::id()));
         drop(first);
         assert!(!dir.pid().exists());
-        wait_until_gone(&dir).unwrap();
+        end(&dir).unwrap().wait().unwrap();
     }
 
     #[test]

@@ -34,8 +34,8 @@ fn workspace(folder: &Path) -> Vec<Place> {
     places
 }
 
-/// The beats that are not yet in the journal.
+/// What a beat leaves on disk when it begins and when it ends: its record, and its line.
 #[must_use]
-pub fn beats(dir: &DataDir) -> Place {
-    Place::new(&dir.beats(), &[])
+pub fn beats(dir: &DataDir) -> [Place; 2] {
+    [Place::new(&dir.beats(), &[]), Place::new(dir.root(), &["heartbeats.jsonl"])]
 }

@@ -2,33 +2,42 @@
 //!
 //! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or somebody asks. A tick is there
 //! only where the system cannot tell of edits, or where the user wants one.
+//!
+//! How beats begin and end is in `serve/beating.rs`, what is asked of it in `serve/wishes.rs`, how it ends in
+//! `serve/stopping.rs`.
 
+mod beating;
+mod stopping;
+mod wishes;
+
+use super::beats::{Beats, End};
+use super::client::{self, Ping};
+use super::events::Events;
 use super::follow::{Edit, Follow, changed};
-use super::launch::{self, Said};
+use super::hosts::{Happened, Hosts, News};
 use super::places;
 use super::recent;
-use super::rpc::{self, Wish};
-use super::state::{Running, Start, State};
-use super::status::{self, Status};
+use super::service::{Desk, Wish};
+use super::state::{Running, State};
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
-use crate::beat::{self, Job};
+use crate::host::state::Kind;
 use crate::journal::{append, unfinished};
+use crate::rpc;
 use crate::sys::alarm::{Alarm, Woke};
 use crate::sys::paths::DataDir;
 use crate::sys::watch::Watch;
-use crate::sys::{clock, memory, process};
+use crate::sys::{clock, memory};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::UnixListener;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 /// What the daemon is told when it starts.
@@ -40,18 +49,23 @@ pub struct Setup {
     pub time_zone: TimeZone,
     /// Look for edits this often as well.
     pub tick: Option<Duration>,
+    /// Whether somebody else looks after this process. Only told to those who ask.
+    pub foreground: bool,
     /// The user's login shell.
     pub shell: PathBuf,
     /// The PATH the daemon itself was started with.
     pub path: OsString,
 }
 
-/// How long beats may take to end when they are told to: their grace, and what it takes to end what is left of them.
-const ENDING: Duration = Duration::from_secs(8);
 /// How long the login shell may take to say its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
+/// How many wishes wait for the loop. With more, clients wait.
+const WISHES: usize = 1;
+/// How long clients have, when all is over, to take what they are still to get.
+const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Runs until `stop` resolves and every beat has ended. `log` takes lines for people.
+/// Runs until `stop` resolves and every beat has ended, or until a client wants it to stop. `log` takes lines for
+/// people.
 ///
 /// # Errors
 /// What the system says when it denies a timer; everything else is logged and lived with.
@@ -61,33 +75,61 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     log: impl FnMut(&str),
 ) -> io::Result<()> {
-    let (wishes, mut wished) = mpsc::channel::<Wish>(1);
-    let talking = tokio::spawn(rpc::serve(listener, wishes));
+    let (wishes, mut wished) = mpsc::channel(WISHES);
+    let (over, is_over) = watch::channel(false);
     let mut stop = pin!(stop);
-    let (shell, own) = (setup.shell.clone(), setup.path.clone());
-    let mut daemon = Daemon::new(setup, log)?;
+    let (shell, own, started) = (setup.shell.clone(), setup.path.clone(), clock::now());
+    let login_path = Arc::new(OnceLock::new());
+    let desk = Desk::new(about(&setup, started), wishes, setup.dir.clone(), Arc::clone(&login_path));
+    let mut talking = tokio::spawn(rpc::serve::serve(listener, desk, is_over));
+    let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();
     // Before the first question, so that an answer knows the beats that run already.
     daemon.survey();
-    // Beats wait for the PATH; questions do not.
+    // Beats wait for the PATH, those that are asked for too; other questions do not.
+    let mut waiting = Vec::new();
     let path = {
         let mut login = pin!(find::login_path(&shell, &own, LOGIN));
         loop {
             tokio::select! {
                 path = &mut login => break Some(path),
                 () = &mut stop => break None,
-                Some(wish) = wished.recv() => daemon.grant(wish),
+                Some(wish) = wished.recv() => match wish {
+                    wish @ Wish::Beat(..) => waiting.push(wish),
+                    wish => daemon.grant(wish),
+                },
+            }
+            if daemon.stopping.is_some() {
+                break None;
             }
         }
     };
     if let Some(path) = path {
+        let path = login_path.get_or_init(|| path);
         daemon.begin(path.into());
-        daemon.work(stop, &mut wished).await?;
+        for wish in waiting.drain(..) {
+            daemon.grant(wish);
+        }
+        daemon.work(stop.as_mut(), &mut wished).await?;
     }
-    // Beats of an earlier daemon are to end even if this one has not begun.
-    daemon.drain(&mut wished).await;
-    talking.abort();
+    // Beats of an earlier daemon are to end, or to be left, even if this one has not begun.
+    daemon.finish(stop, &mut wished).await;
+    drop((wished, waiting));
+    over.send_replace(true);
+    if timeout(FAREWELL, &mut talking).await.is_err() {
+        talking.abort();
+    }
     Ok(())
+}
+
+fn about(setup: &Setup, started: Timestamp) -> Ping {
+    Ping {
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: clock::rfc3339(started),
+        foreground: setup.foreground,
+        tick: setup.tick.map(|tick| humantime::format_duration(tick).to_string()),
+    }
 }
 
 struct Daemon<L> {
@@ -99,22 +141,18 @@ struct Daemon<L> {
     state: State,
     follow: Follow,
     upkeep: Upkeep,
-    /// Tells that some process began or ended a beat.
+    /// Tells that some process began or ended a beat, or wrote into the journal.
     beats: Option<Watch>,
     alarm: Alarm,
-    ours: HashMap<String, Beat>,
-    ending: JoinSet<(String, Result<Said, String>)>,
+    ours: Beats,
+    hosts: Hosts,
+    events: Events,
+    /// Whether the journal may have lines that are no events yet.
+    unread: bool,
+    /// That it is to stop, and what becomes of the beats.
+    stopping: Option<client::Beats>,
     /// Whether more ran since the last sleep than waiting needs.
     stirred: bool,
-}
-
-/// A beat of ours that runs.
-struct Beat {
-    job: Job,
-    since: Timestamp,
-    /// The heartbeat's last run before this.
-    before: Option<Timestamp>,
-    pid: Option<u32>,
 }
 
 /// What can happen.
@@ -123,23 +161,28 @@ enum Event {
     Edit(Edit),
     Chore(Chore),
     BeatsChanged(io::Result<()>),
-    Ended(String, Result<Said, String>),
+    Ended(End),
+    Hosts(Happened),
+    Unread,
 }
 
 impl<L: FnMut(&str)> Daemon<L> {
-    fn new(setup: Setup, log: L) -> io::Result<Self> {
+    fn new(setup: Setup, started: Timestamp, log: L) -> io::Result<Self> {
         let Setup { dir, time_zone, tick, .. } = setup;
         Ok(Self {
             log,
-            started: clock::now(),
+            started,
             path: None,
             state: State::default(),
             follow: Follow::new(dir.clone(), time_zone, tick),
             upkeep: Upkeep::new(dir.clone()),
-            beats: Watch::new([&places::beats(&dir)]).ok(),
+            beats: Watch::new(places::beats(&dir)).ok(),
             alarm: Alarm::new()?,
-            ours: HashMap::new(),
-            ending: JoinSet::new(),
+            ours: Beats::default(),
+            hosts: Hosts::new(dir.hosts())?,
+            events: Events::new(&dir),
+            unread: false,
+            stopping: None,
             stirred: false,
             dir,
         })
@@ -159,6 +202,8 @@ impl<L: FnMut(&str)> Daemon<L> {
         let recovered = self.upkeep.recover();
         self.say(recovered);
         let now = clock::now();
+        let surveyed = self.hosts.survey();
+        self.tell_of_hosts(surveyed);
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
         let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
         for entry in recent::missed_runs(&self.dir, changed).unwrap_or_default() {
@@ -166,17 +211,18 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.state.ran(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
             }
         }
+        self.withdraw_announced();
         self.survey();
         self.stirred = true;
     }
 
-    /// Starts what is due, and takes what happens, until it is told to stop.
+    /// Starts what is due, and takes what happens, until it is to stop.
     async fn work(
         &mut self,
         mut stop: Pin<&mut impl Future<Output = ()>>,
         wished: &mut mpsc::Receiver<Wish>,
     ) -> io::Result<()> {
-        loop {
+        while self.stopping.is_none() {
             self.start_due();
             self.alarm.set(self.state.wake_at())?;
             if std::mem::take(&mut self.stirred) {
@@ -188,15 +234,19 @@ impl<L: FnMut(&str)> Daemon<L> {
                 event = self.event() => self.take(event?),
             }
         }
+        Ok(())
     }
 
     async fn event(&mut self) -> io::Result<Event> {
         Ok(tokio::select! {
-            Some(Ok((beat, said))) = self.ending.join_next() => Event::Ended(beat, said),
+            end = self.ours.ended() => Event::Ended(end),
             woke = self.alarm.woke() => Event::Alarm(woke?),
             edit = self.follow.edit() => Event::Edit(edit),
             chore = self.upkeep.chore() => Event::Chore(chore),
             changed = changed(&mut self.beats) => Event::BeatsChanged(changed),
+            happened = self.hosts.happened() => Event::Hosts(happened),
+            // Clients take what there is before there is more.
+            () = tokio::task::yield_now(), if self.unread => Event::Unread,
         })
     }
 
@@ -217,16 +267,21 @@ impl<L: FnMut(&str)> Daemon<L> {
             Event::Edit(Edit::Tick) => {
                 self.state.clock_set(clock::now());
                 self.reload();
-                self.survey();
+                self.look();
             }
             Event::Chore(Chore::Flush) => self.flush(),
             Event::Chore(Chore::Retry) => {
                 let retried = self.upkeep.retry();
                 self.say(retried);
             }
-            Event::BeatsChanged(Ok(())) => self.survey(),
+            Event::BeatsChanged(Ok(())) => self.look(),
             Event::BeatsChanged(Err(_)) => self.beats = None,
-            Event::Ended(beat, said) => self.ended(&beat, said),
+            Event::Ended(end) => self.ended(end),
+            Event::Hosts(happened) => {
+                let news = self.hosts.take(happened);
+                self.tell_of_hosts(news);
+            }
+            Event::Unread => self.tell(),
         }
     }
 
@@ -236,61 +291,36 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
-    fn start_due(&mut self) {
-        let now = clock::now();
-        for start in self.state.start_due(now, || beat::new_id(now)) {
-            self.start(start);
-        }
+    /// Looks at all that a beat leaves on disk when it begins and when it ends.
+    fn look(&mut self) {
+        // In this order, so that a beat is not told to have begun after its end.
+        self.survey();
+        self.tell();
     }
 
-    fn start(&mut self, start: Start) {
-        let Start { running, heartbeat, before } = start;
-        self.upkeep.remember(running.workspace.clone(), running.name.clone(), running.since);
-        let path = self.path.clone().unwrap_or_default();
-        let job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat.clone(), path) };
-        match launch::start(self.dir.root()) {
-            Ok(child) => {
-                let beat = Beat { job: job.clone(), since: running.since, before, pid: child.id() };
-                self.ours.insert(running.beat.clone(), beat);
-                self.ending.spawn(async move { (running.beat, launch::attend(child, job).await) });
-            }
-            Err(error) => {
-                // There is no process that could write this beat's line.
-                self.state.ended(&running.beat);
-                let error = format!("cannot start a process for the beat: {error}");
-                if let Ok(line) = job.failed(running.since, error).line() {
-                    let kept = self.upkeep.keep(line);
-                    self.say(kept);
-                }
-            }
-        }
+    /// Makes events of the journal's new lines. A journal that cannot be read is complained of by those who need it.
+    fn tell(&mut self) {
+        self.unread = self.events.ended(|beat| self.ours.hold(beat)).unwrap_or(false);
     }
 
-    /// A beat of ours is over, one way or another.
-    fn ended(&mut self, beat: &str, said: Result<Said, String>) {
-        let Some(Beat { job, since, before, .. }) = self.ours.remove(beat) else { return };
-        let result = match said {
-            Ok(Said::Busy) => {
-                if let Some(running) = self.state.found_busy(beat, before, clock::now()) {
-                    self.upkeep.forget(running.workspace, running.name);
-                }
-                self.survey();
-                return;
+    /// Makes events of hosts that came and went.
+    fn tell_of_hosts(&mut self, news: io::Result<Vec<News>>) {
+        match news {
+            // Beats have events of their own.
+            Ok(mut news) => {
+                news.retain(|news| news.record().card.kind == Kind::Live);
+                news.iter().for_each(|news| self.events.host(&self.dir.hosts(), news));
             }
-            Ok(Said::Journalled) => Ok(()),
-            Ok(Said::Homeless { line }) => self.upkeep.keep(line),
-            Ok(Said::Waiting) => self.upkeep.recover(),
-            Err(error) => self.upkeep.recover_or_write(&job.failed(since, error)),
-        };
-        self.state.ended(beat);
-        self.say(result);
+            Err(error) => (self.log)(&format!("cannot look after {}: {error}", self.dir.hosts().display())),
+        }
     }
 
     /// Looks who else runs a beat, and whether somebody died over one.
     fn survey(&mut self) {
         let Ok(survey) = unfinished::survey(&self.dir.beats()) else { return };
+        self.events.begun(&survey);
         let now = clock::now();
-        let others = survey.running.iter().filter(|begun| !self.ours.contains_key(&begun.entry.beat));
+        let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
         let others: Vec<Running> = others.filter_map(Running::by_others).collect();
         for other in &others {
             self.state.ran(&other.workspace, other.name.as_deref(), other.since, now);
@@ -324,68 +354,5 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn agent_problem(&self) -> Option<String> {
         let path = self.path.as_ref()?;
         find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.to_string())
-    }
-
-    fn grant(&self, wish: Wish) {
-        let now = clock::now();
-        let mut problems = self.follow.problems().to_vec();
-        problems.extend(self.agent_problem());
-        problems.extend(self.upkeep.problem().map(str::to_owned));
-        let _gone = wish.send(Status {
-            daemon: Some(status::Daemon {
-                pid: std::process::id(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                started_at: clock::rfc3339(self.started),
-                uptime_seconds: now.duration_since(self.started).as_secs(),
-                edits: self.follow.means().to_owned(),
-            }),
-            problems,
-            waiting_lines: self.upkeep.waiting_lines(),
-            heartbeats: status::heartbeats(&self.state, now),
-        });
-    }
-
-    /// No more beats; those that daemons have started are told to end, and have their grace.
-    async fn drain(&mut self, wished: &mut mpsc::Receiver<Wish>) {
-        self.state.stop();
-        let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
-        let adopted = survey.running.iter().filter(|begun| begun.scheduled);
-        for pid in self.ours.values().filter_map(|beat| beat.pid).chain(adopted.map(|begun| begun.pid)) {
-            process::signal(pid, process::Signal::TERM);
-        }
-        if timeout(ENDING, self.until_ours_are_over(wished)).await.is_err() {
-            // Those do not do what they were told, for example because they are stopped: their agents die with them.
-            for pid in self.ours.values().filter_map(|beat| beat.pid) {
-                process::signal(pid, process::Signal::KILL);
-            }
-            self.until_ours_are_over(wished).await;
-        }
-        let _some_go_on = timeout(ENDING, self.until_adopted_are_over()).await;
-        self.flush();
-        let retried = self.upkeep.retry();
-        self.say(retried);
-    }
-
-    async fn until_ours_are_over(&mut self, wished: &mut mpsc::Receiver<Wish>) {
-        while !self.ours.is_empty() {
-            tokio::select! {
-                Some(ended) = self.ending.join_next() => match ended {
-                    Ok((beat, said)) => self.ended(&beat, said),
-                    Err(_) => return,
-                },
-                Some(wish) = wished.recv() => self.grant(wish),
-                else => return,
-            }
-        }
-    }
-
-    /// Waits for the beats of daemons before this one.
-    async fn until_adopted_are_over(&mut self) {
-        let adopted = |survey: unfinished::Survey| survey.running.iter().any(|begun| begun.scheduled);
-        while unfinished::survey(&self.dir.beats()).is_ok_and(adopted) {
-            if changed(&mut self.beats).await.is_err() {
-                return;
-            }
-        }
     }
 }

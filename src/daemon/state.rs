@@ -76,6 +76,42 @@ pub struct Start {
     pub before: Option<Timestamp>,
 }
 
+/// Why a beat that is asked for cannot start.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotNow {
+    /// There is no such workspace.
+    #[error("{} is not registered; run: murmur workspaces add {}", .workspace.display(), .workspace.display())]
+    Unknown {
+        /// What was asked for.
+        workspace: PathBuf,
+    },
+    /// There is no such heartbeat in it.
+    #[error("no such heartbeat in {}; its names are: {names}", .workspace.display())]
+    Unnamed {
+        /// The workspace.
+        workspace: PathBuf,
+        /// Those that there are; `null` is HEARTBEAT.md itself.
+        names: String,
+    },
+    /// Another beat runs there.
+    #[error("a beat of {} is running already; wait for its end, see: murmur status", .workspace.display())]
+    Busy {
+        /// The workspace.
+        workspace: PathBuf,
+    },
+    /// There is no room for another.
+    #[error(
+        "{running} beats are running, as many as may; wait for an end, or raise maxConcurrent in config.json"
+    )]
+    Full {
+        /// How many run.
+        running: usize,
+    },
+    /// There are to be no more.
+    #[error("the daemon is stopping; ask the next one, see: murmur status")]
+    Stopping,
+}
+
 /// How long a heartbeat waits that found its workspace taken although nobody was known to be there.
 const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
@@ -133,22 +169,59 @@ impl State {
         while self.running.len() < self.max_concurrent
             && let Some(index) = self.longest_due(now)
         {
-            let entry = &mut self.entries[index];
-            let before = entry.last_run.replace(now);
-            entry.anchor = Some(now);
-            entry.not_before = None;
-            entry.count_from(now);
-            let running = Running {
-                beat: id(),
-                workspace: entry.heartbeat.workspace.to_path_buf(),
-                name: entry.heartbeat.name.as_deref().map(str::to_owned),
-                since: now,
-                ours: true,
-            };
-            self.running.push(running.clone());
-            started.push(Start { running, heartbeat: entry.heartbeat.clone(), before });
+            started.push(self.start(index, now, id()));
         }
         started
+    }
+
+    /// Starts a heartbeat that somebody wants to run now, due or not. It counts as a run.
+    ///
+    /// # Errors
+    /// [`NotNow`].
+    pub fn start_now(
+        &mut self,
+        workspace: &Path,
+        name: Option<&str>,
+        now: Timestamp,
+        id: String,
+    ) -> Result<Start, NotNow> {
+        if self.stopping {
+            return Err(NotNow::Stopping);
+        }
+        let Some(index) = self.entries.iter().position(|entry| entry.is(workspace, name)) else {
+            let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
+            let names: Vec<&str> =
+                here.clone().map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null")).collect();
+            let workspace = workspace.to_path_buf();
+            return Err(match names.is_empty() {
+                true => NotNow::Unknown { workspace },
+                false => NotNow::Unnamed { workspace, names: names.join(", ") },
+            });
+        };
+        if self.is_taken(&self.entries[index]) {
+            return Err(NotNow::Busy { workspace: workspace.to_path_buf() });
+        }
+        if self.running.len() >= self.max_concurrent {
+            return Err(NotNow::Full { running: self.running.len() });
+        }
+        Ok(self.start(index, now, id))
+    }
+
+    fn start(&mut self, index: usize, now: Timestamp, beat: String) -> Start {
+        let entry = &mut self.entries[index];
+        let before = entry.last_run.replace(now);
+        entry.anchor = Some(now);
+        entry.not_before = None;
+        entry.count_from(now);
+        let running = Running {
+            beat,
+            workspace: entry.heartbeat.workspace.to_path_buf(),
+            name: entry.heartbeat.name.as_deref().map(str::to_owned),
+            since: now,
+            ours: true,
+        };
+        self.running.push(running.clone());
+        Start { running, heartbeat: entry.heartbeat.clone(), before }
     }
 
     /// A beat of ours is over.
@@ -169,6 +242,22 @@ impl State {
             entry.not_before = now.checked_add(BUSY_PAUSE).ok();
         }
         Some(running)
+    }
+
+    /// A beat that a daemon before this one announced never began: its heartbeat's last run is `before`, and it is due
+    /// as it was.
+    pub fn withdrawn(
+        &mut self,
+        workspace: &Path,
+        name: Option<&str>,
+        before: Option<Timestamp>,
+        now: Timestamp,
+    ) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.is(workspace, name)) {
+            entry.last_run = before;
+            entry.anchor = before;
+            entry.count_from(now);
+        }
     }
 
     /// The beats of others that run now.

@@ -9,7 +9,8 @@ use crate::rpc::client::{AskError, Client};
 use crate::sys::held::{self, Found, Held};
 use crate::sys::{clock, socket};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -48,7 +49,42 @@ pub enum Condition {
     Dead,
 }
 
+impl Condition {
+    /// The word for it; of one that answers, its agent's.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Up(status) => status.state.word(),
+            Self::Incompatible(_) => "incompatible",
+            Self::Silent => "unresponsive",
+            Self::Ended(_) => "exited",
+            Self::Dead => "dead",
+        }
+    }
+}
+
 impl Seen {
+    /// What programs are told of it: its status, or as much as is known.
+    #[must_use]
+    pub fn object(&self) -> Value {
+        let mut object = match &self.condition {
+            Condition::Up(status) => return json!(status),
+            Condition::Ended(ended) => json!({ "state": "exited", "result": ended }),
+            Condition::Incompatible(Pong { protocol_version, version, .. }) => {
+                json!({ "state": "incompatible", "protocol_version": protocol_version, "version": version })
+            }
+            other => json!({ "state": other.word() }),
+        };
+        let card = self.record.as_ref().map(|record| json!(record.card)).unwrap_or_default();
+        if let (Value::Object(object), Value::Object(card)) = (&mut object, card) {
+            object.extend(card);
+        }
+        object["agent_id"] = json!(self.agent_id);
+        object["capture"] = json!(self.record.as_ref().and_then(|record| record.capture.as_ref()));
+        object["pid"] = json!(self.record.as_ref().map(|record| record.host.pid));
+        object
+    }
+
     /// Whether its process lives.
     #[must_use]
     pub fn is_alive(&self) -> bool {
@@ -142,9 +178,10 @@ fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
 }
 
 /// What [`clean`] did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Cleaned {
     /// Agents whose hosts were found dead, and what was left of which is ended.
+    #[serde(rename = "dead")]
     pub buried: Vec<AgentId>,
     /// How many sockets that nobody listens on were removed.
     pub sockets: usize,

@@ -1,8 +1,10 @@
 //! Starting a live agent's host: a process of its own that outlives whoever starts it (spec 3, Spawn Flow).
 
-use super::id::AgentId;
+use super::id::{AgentId, IdError};
+use crate::agent::find::CLAUDE;
+use crate::sys::{paths, random};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -44,6 +46,91 @@ pub struct Launch {
     /// More arguments to the agent's program.
     #[serde(default)]
     pub args: Vec<String>,
+}
+
+/// What is to be hosted, as far as somebody said; the rest has defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    /// The agent; by default the project, and eight random digits.
+    #[serde(default)]
+    pub agent_id: Option<AgentId>,
+    /// What it belongs to; by default the folder's name.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// What it is for; by default [`ROLE`].
+    #[serde(default)]
+    pub role: Option<String>,
+    /// The folder it works in.
+    pub worktree: PathBuf,
+    /// What it works on, as `42` or `#42`.
+    #[serde(default)]
+    pub issue: Option<String>,
+    /// The model; by default the user's.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The first message to it.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// More arguments to the agent's program.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
+
+/// What an agent is for where nobody says it.
+pub const ROLE: &str = "agent";
+
+impl Wanted {
+    /// All of it.
+    ///
+    /// # Errors
+    /// That the folder is none, or that there is no randomness for an id.
+    pub fn launch(self) -> Result<Launch, WantedError> {
+        let failed = |source| WantedError::Worktree { path: self.worktree.clone(), source };
+        let worktree = self.worktree.canonicalize().map_err(failed)?;
+        if !worktree.is_dir() {
+            return Err(failed(io::ErrorKind::NotADirectory.into()));
+        }
+        let folder = worktree.file_name().unwrap_or_default().to_string_lossy();
+        let project = self.project.unwrap_or_else(|| paths::readable(&folder));
+        let agent_id = match self.agent_id {
+            Some(agent_id) => agent_id,
+            None => {
+                let tail = u32::from_le_bytes(random::bytes().map_err(WantedError::Random)?);
+                AgentId::parse(&format!("{}-{tail:08x}", paths::readable(&project)))?
+            }
+        };
+        Ok(Launch {
+            agent_id,
+            project,
+            role: self.role.unwrap_or_else(|| ROLE.to_owned()),
+            backend: CLAUDE.to_owned(),
+            worktree,
+            issue: self.issue.map(|issue| issue.trim_start_matches('#').to_owned()),
+            model: self.model,
+            message: self.message,
+            args: self.args,
+        })
+    }
+}
+
+/// What is wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum WantedError {
+    /// There is no such folder.
+    #[error("cannot work in {}: {source}", .path.display())]
+    Worktree {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The id cannot be made.
+    #[error("cannot make an id: {0}")]
+    Random(#[source] io::Error),
+    /// The id is none.
+    #[error(transparent)]
+    Id(#[from] IdError),
 }
 
 /// What a host says on stdout, once: that it is up, or why not.
@@ -125,7 +212,7 @@ impl Launch {
     ///
     /// # Errors
     /// [`LaunchError`].
-    pub async fn start(&self, data_dir: &Path, path: &OsString) -> Result<u32, LaunchError> {
+    pub async fn start(&self, data_dir: &Path, path: &OsStr) -> Result<u32, LaunchError> {
         let agent = &self.agent_id;
         let failed = |source| LaunchError::Start { agent: agent.clone(), source };
         let folder = data_dir.join("hosts");

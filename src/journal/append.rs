@@ -64,7 +64,8 @@ fn open_repaired(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn start_of_last_line(file: &File, length: u64) -> io::Result<u64> {
+/// Where the last line of the first `length` bytes starts, which is `length` where they end in a newline.
+pub(super) fn start_of_last_line(file: &File, length: u64) -> io::Result<u64> {
     let mut end = length;
     let mut block = vec![0; 64 << 10];
     while end > 0 {

@@ -27,6 +27,12 @@ pub struct Begun {
     /// Whether a daemon started it, and whoever stops that daemon's successor means it too.
     #[serde(default)]
     pub scheduled: bool,
+    /// Whether it has only been decided that it is to begin: its process has not taken it over yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub announced: bool,
+    /// The heartbeat's last run before this one, as long as it is announced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Timestamp>,
 }
 
 /// The record of a beat that this process runs.
@@ -49,6 +55,17 @@ impl Record {
         held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
+    /// Takes over the record of a beat that was announced. `None` if it was withdrawn meanwhile: it must not begin.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take_announced(folder: &Path, begun: &Begun) -> io::Result<Option<Self>> {
+        let Some(held) = Held::take_over(&folder.join(name(&begun.entry.beat)))? else { return Ok(None) };
+        held.rewrite(&serde_json::to_vec(begun)?)?;
+        held.sync()?;
+        Ok(Some(Self(held)))
+    }
+
     /// Moves the beat to the journal: appends `entry` there and removes the record. Where the journal has no room
     /// the line is kept in the record, without its turns, and goes to the journal when [`recover`] finds it.
     ///
@@ -65,6 +82,8 @@ impl Record {
             entry: Entry { turns: None, ..entry.clone() },
             over: true,
             scheduled: false,
+            announced: false,
+            before: None,
         };
         let kept = serde_json::to_vec(&begun).map_err(io::Error::from).and_then(|text| self.0.rewrite(&text));
         Err((error, if kept.is_ok() { Kept::InRecord } else { Kept::Nowhere }))
@@ -80,6 +99,31 @@ pub enum Kept {
     Nowhere,
 }
 
+/// Writes down that a beat is about to begin, before there is a process for it. That takes it over; or the next daemon
+/// withdraws it, and starts the heartbeat anew.
+///
+/// # Errors
+/// What the system says, for example that the disk is full.
+pub fn announce(folder: &Path, begun: &Begun) -> io::Result<()> {
+    let text = serde_json::to_vec(&Begun { announced: true, ..begun.clone() })?;
+    // After a power failure it has not begun either.
+    let held = Held::create(folder, &name(&begun.entry.beat), &text, Lasting::No)?;
+    held.map(drop).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
+}
+
+/// Withdraws a beat that was announced; `false` if its process has taken it over, or it is gone.
+///
+/// # Errors
+/// What the system says.
+pub fn withdraw(folder: &Path, beat: &str) -> io::Result<bool> {
+    let Some(held) = Held::take_over(&folder.join(name(beat)))? else { return Ok(false) };
+    let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.announced);
+    if is_announced {
+        held.remove()?;
+    }
+    Ok(is_announced)
+}
+
 /// What `beats/` holds.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -87,6 +131,8 @@ pub struct Survey {
     pub running: Vec<Begun>,
     /// Beats whose process died, or whose line waits for room.
     pub dead: Vec<(PathBuf, Begun)>,
+    /// Beats that were announced, and have no process yet.
+    pub announced: Vec<Begun>,
 }
 
 /// Looks through `folder`. Records that cannot be read are passed over: they are being written or removed.
@@ -97,6 +143,8 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
     let mut survey = Survey::default();
     for found in held::all(folder)? {
         match serde_json::from_slice::<Begun>(&found.text) {
+            // Also while it is just being taken over.
+            Ok(begun) if begun.announced => survey.announced.push(begun),
             Ok(begun) if found.is_held => survey.running.push(begun),
             Ok(begun) => survey.dead.push((found.path, begun)),
             Err(_) => {}
@@ -105,6 +153,12 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
     survey.running.sort_by(|one, other| one.entry.beat.cmp(&other.entry.beat));
     survey.dead.sort_by(|(_, one), (_, other)| one.entry.beat.cmp(&other.entry.beat));
     Ok(survey)
+}
+
+/// Sends `signal` to the process that runs the beat of `begun`, if it still does.
+pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
+    let path = folder.join(name(&begun.entry.beat));
+    process::signal_if(begun.pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
 /// Gives every dead beat of `folder` its line in `journal`, exactly once, and returns how many still wait because
@@ -180,7 +234,25 @@ mod tests {
             capture: None,
             capture_lost: None,
         };
-        Begun { pid: 1, entry, over: false, scheduled: true }
+        Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None }
+    }
+
+    #[test]
+    fn an_announced_beat_begins_once_or_is_withdrawn() {
+        let folder = tempfile::tempdir().unwrap();
+        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
+        announce(&beats, &begun("one")).unwrap();
+        announce(&beats, &begun("two")).unwrap();
+        assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        let record = Record::take_announced(&beats, &begun("one")).unwrap().unwrap();
+        assert!(!withdraw(&beats, "one").unwrap());
+        assert!(withdraw(&beats, "two").unwrap());
+        assert!(Record::take_announced(&beats, &begun("two")).unwrap().is_none());
+        let seen = survey(&beats).unwrap();
+        assert_eq!((seen.running.len(), seen.dead.len(), seen.announced.len()), (1, 0, 0));
+        record.finish(&journal, &begun("one").entry).unwrap();
+        assert!(!withdraw(&beats, "one").unwrap());
+        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
     }
 
     #[test]

@@ -147,11 +147,14 @@ impl Client {
         }
     }
 
-    /// The connection, for somebody else to speak on. Only when nothing is on its way.
+    /// Asks for somebody else, who hears the answer, under the question's own `id`, and speaks on the connection from
+    /// then on. To be called before anything was asked.
     ///
     /// # Errors
-    /// Never, as both halves are of one connection.
-    pub fn into_stream(self) -> io::Result<UnixStream> {
+    /// That the other end is gone.
+    pub async fn hand_over(mut self, msg_type: &str, id: &str, payload: Value) -> io::Result<UnixStream> {
+        let request = Request { msg_type: msg_type.to_owned(), id: id.to_owned(), payload };
+        self.writing.write_all(&super::envelope::line(&request)).await?;
         self.lines.into_parts().0.reunite(self.writing).map_err(io::Error::other)
     }
 }

@@ -79,6 +79,14 @@ impl Held {
         self.file.write_all_at(&padded(text.to_vec())?, 0)
     }
 
+    /// Brings it to the disk.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
     /// What is in it.
     ///
     /// # Errors

@@ -79,6 +79,21 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
+/// Sends `signal` to the process that has the number `pid` now if `is_it` says, while it is held, that it is the one that
+/// is meant: so no other that gets its number is hit.
+pub fn signal_if(pid: u32, signal: Signal, is_it: impl FnOnce() -> bool) {
+    #[cfg(target_os = "linux")]
+    if let Some(process) = hold(pid)
+        && is_it()
+    {
+        let _gone = rustix::process::pidfd_send_signal(process, signal);
+    }
+    #[cfg(not(target_os = "linux"))]
+    if is_it() {
+        self::signal(pid, signal);
+    }
+}
+
 /// Sends `signal` to the process group that `leader` leads.
 pub fn signal_group(leader: u32, signal: Signal) {
     if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {

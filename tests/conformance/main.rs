@@ -7,6 +7,7 @@
 mod clients;
 mod compare;
 mod conversation;
+mod live;
 mod real;
 mod run;
 mod scenario;
@@ -20,6 +21,9 @@ use murmur::replay::Fixture;
 
 use compare::compare;
 use scenario::Scenario;
+
+/// Checks that are no scenarios: MCP clients that were not written here, and the real CLI as a live agent.
+const OTHERS: [&str; 3] = ["mcp-inspector", "mcp-claude", "host-live"];
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -40,40 +44,41 @@ fn main() -> ExitCode {
 }
 
 fn conform(record: bool, names: &[String]) -> Result<bool> {
-    // The MCP clients are named like scenarios, and are checked with them where none is named.
+    // What is no scenario is named like one, and is checked with them where none is named.
     let named = |name: &str| !record && (names.is_empty() || names.iter().any(|wanted| wanted == name));
-    let (with_inspector, with_claude) = (named("mcp-inspector"), named("mcp-claude"));
-    let only_clients = !names.is_empty() && names.iter().all(|name| name.starts_with("mcp-"));
-    let names: Vec<String> = names.iter().filter(|name| !name.starts_with("mcp-")).cloned().collect();
-    let mut clients_agree = true;
-    if with_inspector {
-        clients_agree &= match clients::inspector() {
-            Ok(None) => told("mcp-inspector", "agrees", true),
-            Ok(Some(why)) => told("mcp-inspector", &format!("skipped: {why}"), true),
-            Err(error) => told("mcp-inspector", &format!("{error:#}"), false),
+    let is_other = |name: &String| OTHERS.contains(&name.as_str());
+    let mut agree = true;
+    if named(OTHERS[0]) {
+        agree &= match clients::inspector() {
+            Ok(Some(why)) => told(OTHERS[0], &format!("skipped: {why}"), true),
+            Ok(None) => tell(OTHERS[0], Ok(())),
+            Err(error) => tell(OTHERS[0], Err(error)),
         };
     }
     let claude = match real::find() {
         Ok(claude) => claude,
         Err(why) => {
             say(&format!("conformance: skipped: {why}"));
-            return Ok(clients_agree);
+            return Ok(agree);
         }
     };
-    if with_claude {
-        clients_agree &= match clients::claude(&claude) {
-            Ok(()) => told("mcp-claude", "agrees", true),
-            Err(error) => told("mcp-claude", &format!("{error:#}"), false),
-        };
+    let with_claude: [fn(&Path) -> Result<()>; 2] = [clients::claude, live::across_a_killed_daemon];
+    for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
+        agree &= tell(name, check(&claude));
     }
-    if only_clients {
-        return Ok(clients_agree);
+    let scenarios: Vec<String> = names.iter().filter(|name| !is_other(name)).cloned().collect();
+    if scenarios.is_empty() && !names.is_empty() {
+        return Ok(agree);
     }
+    Ok(scenarios_agree(record, &claude, &scenarios)? && agree)
+}
+
+fn scenarios_agree(record: bool, claude: &Path, names: &[String]) -> Result<bool> {
     let fixtures = Path::new(FIXTURES);
-    let scenarios = Scenario::all(fixtures, &names)?;
+    let scenarios = Scenario::all(fixtures, names)?;
     if record {
         for scenario in &scenarios {
-            let fixture = run::real(&claude, scenario, fixtures)?;
+            let fixture = run::real(claude, scenario, fixtures)?;
             say(&format!(
                 "recorded {}: {:?}, {} bytes",
                 scenario.name,
@@ -86,12 +91,19 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
     let mut agree = 0;
     for scenario in &scenarios {
         let folder = tempfile::tempdir()?;
-        let real = run::real(&claude, scenario, &folder.path().join("real"))?;
+        let real = run::real(claude, scenario, &folder.path().join("real"))?;
         let fake = run::fake(&fixtures.join(&scenario.name), scenario, &folder.path().join("fake"))?;
         agree += usize::from(agrees(&scenario.name, &real, &fake));
     }
     say(&format!("conformance: {agree} of {} scenarios agree", scenarios.len()));
-    Ok(clients_agree && agree == scenarios.len())
+    Ok(agree == scenarios.len())
+}
+
+fn tell(name: &str, checked: Result<()>) -> bool {
+    match checked {
+        Ok(()) => told(name, "agrees", true),
+        Err(error) => told(name, &format!("{error:#}"), false),
+    }
 }
 
 fn told(name: &str, what: &str, agrees: bool) -> bool {

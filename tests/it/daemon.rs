@@ -3,7 +3,10 @@
 mod crash;
 mod due;
 mod edits;
+mod events;
 mod folder;
+mod restart;
+mod rpc;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -33,6 +36,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     assert_eq!(env.run(["start", "--foreground"]), env.run(["start"]));
     assert_snapshot!(env.names(&env.data()), @"
     beats
+    hosts
     journal.reserve
     murmur.log
     murmur.pid
@@ -44,6 +48,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     ");
     assert_snapshot!(env.names(&env.data()), @"
     beats
+    hosts
     journal.reserve
     murmur.log
     ");
@@ -85,7 +90,10 @@ fn sigterm_and_sigint_end_it_with_exit_code_0_and_no_file_left() {
         daemon.signal(signal);
         let (status, said) = daemon.ended();
         assert!(status.success(), "{status} {said:#?}");
-        insta::allow_duplicates! { assert_snapshot!(env.names(&env.data()), @"beats"); }
+        insta::allow_duplicates! { assert_snapshot!(env.names(&env.data()), @"
+        beats
+        hosts
+        "); }
     }
 }
 

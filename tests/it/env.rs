@@ -8,6 +8,7 @@ mod daemon;
 mod files;
 mod reap;
 mod run;
+mod socket;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -20,9 +21,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) use daemon::Daemon;
-pub(crate) use files::{fixture, result};
+pub(crate) use files::{Workspace, fixture, result};
 pub(crate) use reap::{is_agent, kill, wait_for_end};
 pub(crate) use run::{Run, show};
+pub(crate) use socket::Socket;
 
 pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
 pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");

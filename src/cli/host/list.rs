@@ -5,7 +5,7 @@ use super::super::runtime;
 use super::super::style::plain_line;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
-use crate::host::protocol::{Pong, Status};
+use crate::host::protocol::Status;
 use crate::sys::clock;
 use crate::sys::process::Exit;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitC
     seen.retain(|seen| all || seen.is_alive());
     let mut out = io::stdout().lock();
     if json {
-        let agents: Vec<Value> = seen.iter().map(object).collect();
+        let agents: Vec<Value> = seen.iter().map(Seen::object).collect();
         writeln!(out, "{}", json!({ "agents": agents }))?;
     } else if seen.is_empty() {
         writeln!(out, "no agents; start one with: murmur host spawn")?;
@@ -43,37 +43,7 @@ fn row(seen: &Seen) -> [String; 4] {
     let card = seen.record.as_ref().map(|record| &record.card);
     let [project, role] = [card.map(|card| &card.project), card.map(|card| &card.role)]
         .map(|text| text.map_or_else(|| "?".to_owned(), |text| plain_line(text)));
-    [seen.agent_id.to_string(), project, role, word(&seen.condition).to_owned()]
-}
-
-fn word(condition: &Condition) -> &'static str {
-    match condition {
-        Condition::Up(status) => status.state.word(),
-        Condition::Incompatible(_) => "incompatible",
-        Condition::Silent => "unresponsive",
-        Condition::Ended(_) => "exited",
-        Condition::Dead => "dead",
-    }
-}
-
-/// What `--json` says of a host: its status, or as much as is known.
-fn object(seen: &Seen) -> Value {
-    let mut object = match &seen.condition {
-        Condition::Up(status) => return json!(status),
-        Condition::Ended(ended) => json!({ "state": "exited", "result": ended }),
-        Condition::Incompatible(Pong { protocol_version, version, .. }) => {
-            json!({ "state": "incompatible", "protocol_version": protocol_version, "version": version })
-        }
-        other => json!({ "state": word(other) }),
-    };
-    let card = seen.record.as_ref().map(|record| json!(record.card)).unwrap_or_default();
-    if let (Value::Object(object), Value::Object(card)) = (&mut object, card) {
-        object.extend(card);
-    }
-    object["agent_id"] = json!(seen.agent_id);
-    object["capture"] = json!(seen.record.as_ref().and_then(|record| record.capture.as_ref()));
-    object["pid"] = json!(seen.record.as_ref().map(|record| record.host.pid));
-    object
+    [seen.agent_id.to_string(), project, role, seen.condition.word().to_owned()]
 }
 
 pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
@@ -81,7 +51,7 @@ pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Resu
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = io::stdout().lock();
     if json {
-        writeln!(out, "{}", object(&seen))?;
+        writeln!(out, "{}", seen.object())?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(out, "Agent ID: {agent}")?;
@@ -89,7 +59,7 @@ pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Resu
     if let Some(card) = card {
         writeln!(out, "Project: {}\nRole: {}", plain_line(&card.project), plain_line(&card.role))?;
     }
-    writeln!(out, "State: {}", word(&seen.condition))?;
+    writeln!(out, "State: {}", seen.condition.word())?;
     if let Some(issue) = card.and_then(|card| card.issue.as_deref()) {
         writeln!(out, "Issue: #{}", plain_line(issue))?;
     }
@@ -140,8 +110,7 @@ pub(super) fn discover(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let alive: Vec<&Seen> = seen.iter().filter(|seen| seen.is_alive()).collect();
     let mut out = io::stdout().lock();
     if json {
-        let agents: Vec<Value> = alive.into_iter().map(object).collect();
-        let cleaned = json!({ "dead": cleaned.buried, "sockets": cleaned.sockets });
+        let agents: Vec<Value> = alive.into_iter().map(Seen::object).collect();
         writeln!(out, "{}", json!({ "agents": agents, "cleaned": cleaned }))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -174,7 +174,7 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
                     Some((_, Kept::Nowhere)) => BeatSaid::Homeless { line: report.entry.line()? },
                 }
             }
-            Err(BeatError::Busy { .. }) => BeatSaid::Busy,
+            Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatSaid::Busy,
             Err(error) => BeatSaid::Homeless { line: job.failed(clock::now(), error.to_string()).line()? },
         })
     })?;

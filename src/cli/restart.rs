@@ -1,0 +1,40 @@
+//! `murmur restart`: the daemon is replaced by a new one; what it has started goes on, and the new one waits for it.
+
+use super::args::Restart;
+use super::place::Place;
+use super::start::start_behind;
+use super::stop::{daemon_pid, leave};
+use crate::daemon::instance;
+use anyhow::bail;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.prepared_data_dir()?;
+    dir.require_private()?;
+    let old = match instance::is_running(&dir)? {
+        true => leave(&dir, |daemon| {
+            if daemon.foreground {
+                let pid = daemon.pid;
+                bail!(
+                    "murmur (PID {pid}) runs in the foreground; have whoever started it start it again, and its \
+                     agents go on: murmur stop --leave-agents"
+                );
+            }
+            Ok(())
+        })?,
+        false => None,
+    };
+    let kept = old.as_ref().and_then(|old| humantime::parse_duration(old.tick.as_deref()?).ok());
+    // Somebody else may have started one meanwhile, as with two restarts at once.
+    let new = match start_behind(args.tick.or(kept), &dir)? {
+        Some(pid) => Some(pid),
+        None => daemon_pid(&dir)?,
+    };
+    let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
+    match old {
+        Some(old) => writeln!(io::stdout(), "murmur was restarted (PID {} -> {new})", old.pid)?,
+        None => writeln!(io::stdout(), "murmur was not running; it is now (PID {new})")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,124 @@
+//! `host.*` on the daemon's socket: the same as on the hosts' own, for who knows only the daemon
+//! (docs/daemon-protocol.md).
+
+use crate::host::discover::{self, PATIENCE};
+use crate::host::id::AgentId;
+use crate::host::launch::Wanted;
+use crate::host::protocol::{Attach, Send, Stop};
+use crate::rpc::client::{AskError, Client};
+use crate::rpc::envelope::{Request, unknown};
+use crate::rpc::serve::Answer;
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::time::Duration;
+
+/// What all of them begin with.
+pub const PREFIX: &str = "host.";
+
+/// The questions there are.
+pub const QUESTIONS: [&str; 7] =
+    ["host.list", "host.status", "host.discover", "host.spawn", "host.attach", "host.send", "host.stop"];
+
+/// How long a host may take to take a message.
+const TAKING: Duration = Duration::from_secs(5);
+
+/// How much longer than its grace an agent's end may take.
+const ENDING: Duration = Duration::from_secs(15);
+
+/// A question about one agent, and what goes with it to its host.
+#[derive(Debug, Deserialize)]
+struct About<T> {
+    agent_id: AgentId,
+    #[serde(flatten)]
+    rest: T,
+}
+
+/// Answers `request`. Agents are found and run with `path`.
+///
+/// # Errors
+/// Why there is no answer.
+pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> Result<Answer, String> {
+    let payload = &request.payload;
+    let folder = dir.hosts();
+    Ok(Answer::Payload(match &*request.msg_type {
+        "host.list" => {
+            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| error.to_string())?;
+            json!({ "agents": seen.iter().filter(|seen| seen.is_alive()).map(discover::Seen::object).collect::<Vec<_>>() })
+        }
+        "host.status" => {
+            let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
+                return Err(NOTHING.to_owned());
+            };
+            let seen = discover::find(&folder, &agent_id, PATIENCE).await;
+            seen.ok_or_else(|| no_host(&agent_id))?.object()
+        }
+        "host.discover" => {
+            let (tell, told) = tokio::sync::oneshot::channel();
+            let cleaning = folder.clone();
+            // What is left of one that died may take 2 s to end.
+            std::thread::spawn(move || tell.send(discover::clean(&cleaning, clock::now())).is_ok());
+            let cleaned =
+                told.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| error.to_string())?;
+            let agents: Vec<Value> =
+                seen.iter().filter(|seen| seen.is_alive()).map(discover::Seen::object).collect();
+            json!({ "agents": agents, "cleaned": cleaned })
+        }
+        "host.spawn" => {
+            let wanted: Wanted = read(payload)?;
+            let path = path.ok_or("the daemon is just starting; try again")?;
+            let launch = wanted.launch().map_err(|error| error.to_string())?;
+            let pid = launch.start(dir.root(), path).await.map_err(|error| error.to_string())?;
+            json!({ "agent_id": launch.agent_id, "pid": pid })
+        }
+        "host.attach" => {
+            let About { agent_id, rest } = read::<About<Attach>>(payload)?;
+            let client = Client::connect(&folder, &agent_id.socket(), PATIENCE).await;
+            let client = client.map_err(|error| format!("cannot reach the host of {agent_id}: {error}"))?;
+            // The host answers the client itself.
+            let asked = client.hand_over("attach", &request.id, json!(rest)).await;
+            return asked.map(Answer::HandOver).map_err(|error| error.to_string());
+        }
+        "host.send" => {
+            let About { agent_id, rest } = read::<About<Send>>(payload)?;
+            ask(dir, &agent_id, "send", json!(rest), TAKING).await?
+        }
+        "host.stop" => {
+            let About { agent_id, rest } = read::<About<Stop>>(payload)?;
+            let patience = rest.patience()? + ENDING;
+            ask(dir, &agent_id, "stop", json!(rest), patience).await?
+        }
+        other => return Err(unknown(other, &QUESTIONS)),
+    }))
+}
+
+const NOTHING: &str = "not a payload for this: an agent_id is missing";
+
+async fn ask(
+    dir: &DataDir,
+    agent: &AgentId,
+    msg_type: &str,
+    payload: Value,
+    patience: Duration,
+) -> Result<Value, String> {
+    let asked = async {
+        let mut client = Client::connect(&dir.hosts(), &agent.socket(), PATIENCE).await?;
+        client.answer(msg_type, payload, patience).await
+    };
+    asked.await.map_err(|error: AskError| match error {
+        AskError::Gone(_) => no_host(agent),
+        other => other.to_string(),
+    })
+}
+
+fn no_host(agent: &AgentId) -> String {
+    format!("no host of agent {agent}; see: murmur host list --all")
+}
+
+fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, String> {
+    T::deserialize(payload).map_err(|error| format!("not a payload for this: {error}"))
+}

@@ -1,0 +1,97 @@
+//! How beats begin, due or asked for, and what is done when one is over.
+
+use super::Daemon;
+use crate::beat::{self, Job};
+use crate::daemon::beats::{Beat, End};
+use crate::daemon::launch::{self, Said};
+use crate::daemon::service::Begins;
+use crate::daemon::state::Start;
+use crate::journal::unfinished;
+use crate::sys::clock;
+
+impl<L: FnMut(&str)> Daemon<L> {
+    pub(super) fn start_due(&mut self) {
+        let now = clock::now();
+        for start in self.state.start_due(now, || beat::new_id(now)) {
+            // One that could not be started has its line in the journal.
+            let _begins = self.start(start, false);
+        }
+    }
+
+    /// Starts a beat's process. Whether somebody asked for the beat matters only if it does not begin.
+    pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, String> {
+        let Start { running, heartbeat, before } = start;
+        self.upkeep.remember(running.workspace, running.name, running.since);
+        let path = self.path.clone().unwrap_or_default();
+        let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path) };
+        // Before there is a process, so that no other daemon starts it again; without room for it, it runs all the same.
+        let announcement = job.announcement(running.since, before);
+        job.announced = unfinished::announce(&self.dir.beats(), &announcement).is_ok();
+        let begins = Begins { beat: job.beat.clone(), agent: job.agent.clone() };
+        match launch::start(self.dir.root()) {
+            Ok(child) => {
+                self.ours.add(child, Beat { pid: None, job, since: running.since, before, asked });
+                Ok(begins)
+            }
+            Err(error) => {
+                // There is no process that could write this beat's line.
+                self.withdraw(&begins.beat);
+                self.state.ended(&begins.beat);
+                let error = format!("cannot start a process for the beat: {error}");
+                if let Ok(line) = job.failed(running.since, error.clone()).line() {
+                    let kept = self.upkeep.keep(line);
+                    self.say(kept);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// A beat of ours is over, one way or another.
+    pub(super) fn ended(&mut self, (beat, said): End) {
+        // Its line is there, and is known to be ours only now.
+        self.tell();
+        let Some(Beat { job, since, before, asked, .. }) = self.ours.take(&beat) else { return };
+        let result = match said {
+            Ok(Said::Busy) => {
+                self.withdraw(&beat);
+                if let Some(running) = self.state.found_busy(&beat, before, clock::now()) {
+                    self.upkeep.forget(running.workspace, running.name);
+                }
+                if asked {
+                    self.events.not_begun(&beat, &job.agent, "another beat has the workspace");
+                }
+                self.survey();
+                return;
+            }
+            Ok(Said::Journalled) => Ok(()),
+            Ok(Said::Homeless { line }) => self.upkeep.keep(line),
+            Ok(Said::Waiting) => self.upkeep.recover(),
+            Err(error) => {
+                self.withdraw(&beat);
+                self.upkeep.recover_or_write(&job.failed(since, error))
+            }
+        };
+        self.state.ended(&beat);
+        self.say(result);
+    }
+
+    /// Takes back what was announced, if nobody took it over.
+    fn withdraw(&mut self, beat: &str) {
+        if let Err(error) = unfinished::withdraw(&self.dir.beats(), beat) {
+            (self.log)(&format!("cannot withdraw beat {beat}: {error}"));
+        }
+    }
+
+    /// Beats that a daemon before this one announced and that no process has taken over yet do not begin: their
+    /// heartbeats are due as they were.
+    pub(super) fn withdraw_announced(&mut self) {
+        let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
+        for begun in survey.announced {
+            if let Ok(true) = unfinished::withdraw(&self.dir.beats(), &begun.entry.beat) {
+                let (workspace, name) = (&begun.entry.workspace, begun.entry.heartbeat.as_deref());
+                self.state.withdrawn(workspace.as_ref(), name, begun.before, clock::now());
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How the daemon ends: with its beats, or without them. Questions are answered until it has.
+
+use super::Daemon;
+use crate::daemon::client::Beats;
+use crate::daemon::follow::changed;
+use crate::daemon::service::Wish;
+use crate::journal::unfinished;
+use crate::sys::process::Signal;
+use std::collections::HashSet;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// How long beats may take to end when they are told to: their grace, and what it takes to end what is left of them.
+const ENDING: Duration = Duration::from_secs(8);
+
+/// How long a beat that is left may take to begin.
+const BEGINNING: Duration = Duration::from_secs(8);
+
+impl<L: FnMut(&str)> Daemon<L> {
+    /// No more beats, and what becomes of those that run. `stop` ends them after all.
+    pub(super) async fn finish(
+        &mut self,
+        stop: Pin<&mut impl Future<Output = ()>>,
+        wished: &mut mpsc::Receiver<Wish>,
+    ) {
+        self.state.stop();
+        if self.stopping == Some(Beats::Leave) {
+            tokio::select! {
+                () = self.until_ours_can_be_left(wished) => {}
+                () = stop => self.stopping = Some(Beats::End),
+            }
+        } else {
+            self.stopping = Some(Beats::End);
+        }
+        if self.stopping == Some(Beats::End) {
+            self.end_beats(wished).await;
+        }
+        self.flush();
+        let retried = self.upkeep.retry();
+        self.say(retried);
+        // Who follows learns of all that came until now.
+        self.look();
+        while self.unread {
+            tokio::task::yield_now().await;
+            self.tell();
+        }
+        self.events.end();
+    }
+
+    /// Waits until every beat of ours has its job, which its record says: from then on it needs no daemon.
+    async fn until_ours_can_be_left(&mut self, wished: &mut mpsc::Receiver<Wish>) {
+        let waiting = async {
+            while !self.have_begun() && self.stopping == Some(Beats::Leave) {
+                tokio::select! {
+                    end = self.ours.ended() => self.ended(end),
+                    // Without a watch the ends have to do, and the time.
+                    changed = changed(&mut self.beats) => if changed.is_err() { self.beats = None },
+                    Some(wish) = wished.recv() => self.grant(wish),
+                }
+            }
+        };
+        let _some_have_not = timeout(BEGINNING, waiting).await;
+    }
+
+    fn have_begun(&self) -> bool {
+        let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
+        let begun: HashSet<&str> = survey.running.iter().map(|begun| begun.entry.beat.as_str()).collect();
+        self.ours.ids().all(|beat| begun.contains(beat))
+    }
+
+    /// The beats that daemons have started are told to end, and have their grace.
+    async fn end_beats(&mut self, wished: &mut mpsc::Receiver<Wish>) {
+        let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
+        self.ours.signal(Signal::TERM);
+        let adopted = survey.running.iter().filter(|begun| begun.scheduled);
+        for begun in adopted.filter(|begun| !self.ours.hold(&begun.entry.beat)) {
+            unfinished::signal(&self.dir.beats(), begun, Signal::TERM);
+        }
+        if timeout(ENDING, self.until_ours_are_over(wished)).await.is_err() {
+            // Those do not do what they were told, for example because they are stopped: their agents die with them.
+            self.ours.signal(Signal::KILL);
+            self.until_ours_are_over(wished).await;
+        }
+        let _some_go_on = timeout(ENDING, self.until_adopted_are_over(wished)).await;
+    }
+
+    async fn until_ours_are_over(&mut self, wished: &mut mpsc::Receiver<Wish>) {
+        while !self.ours.is_empty() {
+            tokio::select! {
+                end = self.ours.ended() => self.ended(end),
+                Some(wish) = wished.recv() => self.grant(wish),
+            }
+        }
+    }
+
+    /// Waits for the beats of daemons before this one.
+    async fn until_adopted_are_over(&mut self, wished: &mut mpsc::Receiver<Wish>) {
+        let adopted = |survey: unfinished::Survey| survey.running.iter().any(|begun| begun.scheduled);
+        while unfinished::survey(&self.dir.beats()).is_ok_and(adopted) {
+            tokio::select! {
+                changed = changed(&mut self.beats) => if changed.is_err() { return },
+                Some(wish) = wished.recv() => self.grant(wish),
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What clients wish, granted between two events, when everything that is due has been started.
+
+use super::Daemon;
+use crate::beat;
+use crate::daemon::client::Beats;
+use crate::daemon::service::{Begins, Which, Wish};
+use crate::daemon::state::{NotNow, Start};
+use crate::daemon::status::{self, Status};
+use crate::sys::clock;
+use std::path::Path;
+
+impl<L: FnMut(&str)> Daemon<L> {
+    pub(super) fn grant(&mut self, wish: Wish) {
+        // Who asked may be gone: then nobody hears the answer.
+        match wish {
+            Wish::Status(to) => drop(to.send(self.status())),
+            Wish::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
+            Wish::Beat(which, to) => drop(to.send(self.beat_now(&which))),
+            Wish::Stop(beats, to) => drop(to.send(self.stop(beats))),
+        }
+    }
+
+    fn status(&self) -> Status {
+        let now = clock::now();
+        let mut problems = self.follow.problems().to_vec();
+        problems.extend(self.agent_problem());
+        problems.extend(self.upkeep.problem().map(str::to_owned));
+        Status {
+            daemon: Some(status::Daemon {
+                pid: std::process::id(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                started_at: clock::rfc3339(self.started),
+                uptime_seconds: now.duration_since(self.started).as_secs(),
+                edits: self.follow.means().to_owned(),
+            }),
+            problems,
+            waiting_lines: self.upkeep.waiting_lines(),
+            heartbeats: status::heartbeats(&self.state, now),
+        }
+    }
+
+    /// Starts a beat that is asked for.
+    fn beat_now(&mut self, which: &Which) -> Result<Begins, String> {
+        if !which.workspace.is_absolute() {
+            let workspace = which.workspace.display();
+            return Err(format!("{workspace} is not an absolute path; say the whole path of the workspace"));
+        }
+        // A beat by hand may have begun a moment ago, and the workspace may have been registered a moment ago.
+        self.look();
+        let start = match self.start_now(which) {
+            Err(NotNow::Unknown { .. } | NotNow::Unnamed { .. }) => {
+                self.reload();
+                self.start_now(which)
+            }
+            decided => decided,
+        };
+        self.start(start.map_err(|not_now| not_now.to_string())?, true)
+    }
+
+    fn start_now(&mut self, which: &Which) -> Result<Start, NotNow> {
+        let now = clock::now();
+        let mut start =
+            |workspace: &Path| self.state.start_now(workspace, which.name.as_deref(), now, beat::new_id(now));
+        match (start(&which.workspace), which.workspace.canonicalize()) {
+            // config.json may have it by its real path.
+            (Err(NotNow::Unknown { .. }), Ok(real)) if real != which.workspace => start(&real),
+            (decided, _) => decided,
+        }
+    }
+
+    /// It is to stop. Beats that have been told to end cannot be left any more.
+    fn stop(&mut self, beats: Beats) -> Result<(), String> {
+        if (self.stopping, beats) == (Some(Beats::End), Beats::Leave) {
+            return Err("the daemon is stopping already, and its beats have been told to end".to_owned());
+        }
+        self.stopping = Some(beats);
+        Ok(())
+    }
+}

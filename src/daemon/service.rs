@@ -1,0 +1,142 @@
+//! What can be asked on the daemon's socket. `ping` is answered here, and `host.*` by [`agents`]; everything else
+//! becomes a [`Wish`] for the loop, which alone knows, and brings its answer.
+
+use super::agents;
+use super::client::{Attached, Beats, Ping};
+use super::status::Status;
+use crate::rpc::envelope::{Request, unknown};
+use crate::rpc::feed::Reader;
+use crate::rpc::serve::{Answer, Service};
+use crate::sys::paths::DataDir;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::{mpsc, oneshot};
+
+/// What is known here.
+pub const KNOWN: [&str; 7] = ["ping", "status", "beat", "attach", "detach", "stop", "host.*"];
+
+/// Something for the loop to do or to tell, and where its answer goes. An answer that nobody waits for any more is
+/// dropped.
+#[derive(Debug)]
+pub enum Wish {
+    /// How everything is.
+    Status(oneshot::Sender<Status>),
+    /// The events, from a number on.
+    Attach(Option<u64>, To<(Attached, Reader)>),
+    /// A beat, now.
+    Beat(Which, To<Begins>),
+    /// The end. Answered when the loop has taken it, and has yet to stop.
+    Stop(Beats, To<()>),
+}
+
+/// Where an answer goes, or why there is none and what to do.
+pub type To<T> = oneshot::Sender<Result<T, String>>;
+
+/// Which heartbeat is meant.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Which {
+    /// The workspace, absolute.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+/// The beat that begins.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Begins {
+    /// Its id.
+    pub beat: String,
+    /// Its agent's id.
+    pub agent: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct From {
+    #[serde(default)]
+    from: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Stop {
+    beats: Beats,
+}
+
+/// Takes the questions of one client.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    about: Arc<Ping>,
+    wishes: mpsc::Sender<Wish>,
+    dir: DataDir,
+    /// The PATH that agents are found and run with, once it is known.
+    path: Arc<OnceLock<OsString>>,
+}
+
+impl Desk {
+    /// Says `about` to a ping, and hands wishes to `wishes`. A client whose wish finds no room there waits.
+    #[must_use]
+    pub fn new(about: Ping, wishes: mpsc::Sender<Wish>, dir: DataDir, path: Arc<OnceLock<OsString>>) -> Self {
+        Self { about: Arc::new(about), wishes, dir, path }
+    }
+
+    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, String> {
+        let (to, answer) = oneshot::channel();
+        let stopping = || "the daemon is stopping; ask the next one, see: murmur status".to_owned();
+        self.wishes.send(wish(to)).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Answer, String> {
+        match request.msg_type.as_str() {
+            "ping" => payload(&*self.about),
+            "status" => payload(&self.wish(Wish::Status).await?),
+            "beat" => {
+                let which = read(request)?;
+                payload(&self.wish(|to| Wish::Beat(which, to)).await??)
+            }
+            "attach" => {
+                let From { from } = if request.payload.is_null() { From::default() } else { read(request)? };
+                let (attached, reader) = self.wish(|to| Wish::Attach(from, to)).await??;
+                Ok(Answer::Attach(value(&attached)?, reader))
+            }
+            "detach" => Ok(Answer::Detach(json!({}))),
+            "stop" => {
+                let Stop { beats } = read(request)?;
+                self.wish(|to| Wish::Stop(beats, to)).await??;
+                payload(&json!({ "pid": self.about.pid, "beats": beats }))
+            }
+            other if other.starts_with(agents::PREFIX) => {
+                agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await
+            }
+            other => Err(unknown(other, &KNOWN)),
+        }
+    }
+}
+
+impl Service for Desk {
+    async fn answer(&self, request: &Request) -> Answer {
+        self.ask(request).await.unwrap_or_else(Answer::Refusal)
+    }
+}
+
+fn read<T: DeserializeOwned>(request: &Request) -> Result<T, String> {
+    let read = T::deserialize(&request.payload);
+    read.map_err(|error| {
+        format!(
+            "{:?} with such a payload is not known: {error}; see docs/daemon-protocol.md",
+            request.msg_type
+        )
+    })
+}
+
+fn payload(payload: &impl Serialize) -> Result<Answer, String> {
+    value(payload).map(Answer::Payload)
+}
+
+fn value(payload: &impl Serialize) -> Result<Value, String> {
+    serde_json::to_value(payload).map_err(|error| error.to_string())
+}

@@ -1,0 +1,353 @@
+//! Reading the journal forward as it grows: every whole line comes once, and in order.
+//!
+//! A user may move the journal away, empty it, or have a program write it anew. What came last into the one that was
+//! moved away is read before the new one is begun; one that is the old one's copy is gone on with where the old one
+//! was left. Who tells that there is something to read is not known here.
+
+use super::append::start_of_last_line;
+use super::entry::Entry;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// How much is read at once, in bytes.
+const BLOCK: usize = 16 << 10;
+
+/// How many bytes before the place where one was left have to be the same for it to be gone on with: those of a line
+/// say when, and of which beat.
+const SAME: u64 = 1 << 10;
+
+/// A reader, and where it is.
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// Held, so that no other file can get its number, and what came last into it can be read.
+    file: File,
+    device: u64,
+    inode: u64,
+    /// Behind the last whole line that was read.
+    at: u64,
+    /// What stands before that.
+    last: Vec<u8>,
+}
+
+/// A place in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The file's number; 0 where there is none.
+    pub inode: u64,
+    /// Behind a line, in bytes.
+    pub end: u64,
+}
+
+/// A line of the journal.
+#[derive(Debug)]
+pub struct Line<'a> {
+    file: &'a File,
+    start: u64,
+    position: Position,
+}
+
+impl Tail {
+    /// Reads the journal at `path` from its beginning on.
+    #[must_use]
+    pub fn from_start(path: PathBuf) -> Self {
+        Self { path, open: None }
+    }
+
+    /// Reads what comes behind the last whole line that the journal at `path` has now.
+    ///
+    /// # Errors
+    /// What the system says of reading. One that does not exist is empty.
+    pub fn from_end(path: PathBuf) -> io::Result<Self> {
+        let mut open = Open::new(&path)?;
+        if let Some(open) = &mut open {
+            open.at = start_of_last_line(&open.file, open.file.metadata()?.size())?;
+            open.last = before(&open.file, open.at)?;
+        }
+        Ok(Self { path, open })
+    }
+
+    /// Behind the last line that was read.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.open.as_ref().map(Open::position).unwrap_or_default()
+    }
+
+    /// Hands every whole line that was not read yet to `take`, some `most` bytes of them, and says whether there may
+    /// be more.
+    ///
+    /// # Errors
+    /// What the system says, or `take`. The line counts as read then.
+    pub fn read(&mut self, most: u64, mut take: impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
+        let found = Open::new(&self.path)?;
+        // It may have got more after another one took its place and before that was noticed.
+        if let Some(open) = &mut self.open
+            && open.read(most, &mut take)?
+        {
+            return Ok(true);
+        }
+        match (&mut self.open, found) {
+            (Some(open), Some(found)) if open.is(&found) => Ok(false),
+            // A file that is gone is let go of, as its bytes take room for as long as it is open.
+            (open, None) => {
+                *open = None;
+                Ok(false)
+            }
+            (open, Some(mut found)) => {
+                if let Some(old) = open
+                    && old.goes_on_in(&found.file)?
+                {
+                    found.at = old.at;
+                    found.last = std::mem::take(&mut old.last);
+                }
+                open.insert(found).read(most, &mut take)
+            }
+        }
+    }
+}
+
+impl Open {
+    fn new(path: &Path) -> io::Result<Option<Self>> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let found = file.metadata()?;
+        Ok(Some(Self { device: found.dev(), inode: found.ino(), at: 0, last: Vec::new(), file }))
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    fn position(&self) -> Position {
+        Position { inode: self.inode, end: self.at }
+    }
+
+    /// Whether `file` is what was read so far, and maybe more.
+    fn goes_on_in(&self, file: &File) -> io::Result<bool> {
+        Ok(file.metadata()?.size() >= self.at && before(file, self.at)? == self.last)
+    }
+
+    fn read(&mut self, most: u64, take: &mut impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
+        // It may have been emptied, and have got as long again since.
+        if !self.goes_on_in(&self.file)? {
+            self.at = 0;
+        }
+        let more = self.read_lines(most, take);
+        self.last = before(&self.file, self.at)?;
+        more
+    }
+
+    fn read_lines(
+        &mut self,
+        most: u64,
+        take: &mut impl FnMut(&Line<'_>) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        // Not until a read finds nothing: a device that stands in for a journal has no end.
+        let size = self.file.metadata()?.size();
+        let (first, mut searched) = (self.at, self.at);
+        let mut block = vec![0; BLOCK];
+        while searched < size {
+            let wanted = usize::try_from(size - searched).unwrap_or(BLOCK).min(BLOCK);
+            let count = match self.file.read_at(&mut block[..wanted], searched) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            for newline in memchr::memchr_iter(b'\n', &block[..count]) {
+                let start = std::mem::replace(&mut self.at, searched + newline as u64 + 1);
+                take(&Line { file: &self.file, start, position: self.position() })?;
+                if self.at - first >= most {
+                    return Ok(true);
+                }
+            }
+            searched += count as u64;
+        }
+        Ok(false)
+    }
+}
+
+/// What stands before the byte `at`; less, if the file ends before that.
+fn before(file: &File, at: u64) -> io::Result<Vec<u8>> {
+    let length = at.min(SAME);
+    let mut bytes = Vec::new();
+    Part { file, at: at - length, end: at }.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl Line<'_> {
+    /// Behind its newline.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// The line as it is, without its newline.
+    ///
+    /// # Errors
+    /// What the system says of reading.
+    pub fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.reader().read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// What it says, if it is a journal's line. Its turns, of which there may be very many, are passed over and never
+    /// in memory.
+    #[must_use]
+    pub fn entry(&self) -> Option<Entry> {
+        serde_json::from_reader(BufReader::new(self.reader())).ok()
+    }
+
+    fn reader(&self) -> Part<'_> {
+        Part { file: self.file, at: self.start, end: self.position.end - 1 }
+    }
+}
+
+struct Part<'a> {
+    file: &'a File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.file.read_at(&mut buffer[..rest], self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    struct Journal {
+        folder: tempfile::TempDir,
+    }
+
+    impl Journal {
+        fn new(text: &str) -> Self {
+            let journal = Self { folder: tempfile::tempdir().unwrap() };
+            journal.add(text);
+            journal
+        }
+
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("journal")
+        }
+
+        fn add(&self, text: &str) {
+            let file = File::options().append(true).create(true).open(self.path());
+            file.unwrap().write_all(text.as_bytes()).unwrap();
+        }
+
+        fn move_away(&self) {
+            std::fs::rename(self.path(), self.folder.path().join("old")).unwrap();
+        }
+    }
+
+    fn read(tail: &mut Tail) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut take = |line: &Line<'_>| {
+            lines.push(String::from_utf8(line.bytes()?).unwrap());
+            Ok(())
+        };
+        while tail.read(1, &mut take).unwrap() {}
+        lines
+    }
+
+    #[test]
+    fn every_whole_line_comes_once() {
+        let journal = Journal::new("old\nto");
+        let mut tail = Tail::from_end(journal.path()).unwrap();
+        assert_eq!(tail.position().end, 4);
+        assert!(read(&mut tail).is_empty());
+        journal.add("rn\n\nnext\nhal");
+        assert_eq!(read(&mut tail), ["torn", "", "next"]);
+        journal.add("f\n");
+        assert_eq!(read(&mut tail), ["half"]);
+        assert!(read(&mut tail).is_empty());
+        assert_eq!(read(&mut Tail::from_start(journal.path())).len(), 5);
+    }
+
+    #[test]
+    fn a_journal_that_is_not_there_yet_is_read_from_its_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal { folder };
+        let mut tail = Tail::from_end(journal.path()).unwrap();
+        assert!(read(&mut tail).is_empty());
+        journal.add("one\n");
+        assert_eq!(read(&mut tail), ["one"]);
+    }
+
+    #[test]
+    fn one_that_was_moved_away_is_read_to_its_end_and_the_new_one_from_its_start() {
+        let journal = Journal::new("one\n");
+        let mut tail = Tail::from_end(journal.path()).unwrap();
+        journal.add("two\n");
+        journal.move_away();
+        journal.add("a much longer first line\n");
+        assert_eq!(read(&mut tail), ["two", "a much longer first line"]);
+        journal.add("three\n");
+        journal.move_away();
+        assert_eq!(read(&mut tail), ["three"]);
+        assert_eq!(tail.position(), Position::default());
+        journal.add("four\n");
+        assert_eq!(read(&mut tail), ["four"]);
+    }
+
+    #[test]
+    fn one_that_was_emptied_starts_anew_and_a_copy_goes_on() {
+        let journal = Journal::new("one\ntwo\n");
+        let mut tail = Tail::from_end(journal.path()).unwrap();
+        File::create(journal.path()).unwrap();
+        journal.add("1\n");
+        assert_eq!(read(&mut tail), ["1"]);
+        File::create(journal.path()).unwrap();
+        journal.add("2\n");
+        assert_eq!(read(&mut tail), ["2"]);
+        journal.move_away();
+        std::fs::copy(journal.folder.path().join("old"), journal.path()).unwrap();
+        journal.add("3\n");
+        assert_eq!(read(&mut tail), ["3"]);
+    }
+
+    #[test]
+    fn what_is_no_journal_has_no_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal { folder };
+        std::os::unix::fs::symlink("/dev/zero", journal.path()).unwrap();
+        assert!(read(&mut Tail::from_end(journal.path()).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn an_entry_is_read_without_its_turns() {
+        let turns = format!(r#"[{{"role":"assistant","text":"{}"}}]"#, "x".repeat(3 * BLOCK));
+        let line = format!(
+            r#"{{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":1,"turns":{turns},"beat":"b"}}"#
+        );
+        let journal = Journal::new(&format!("{line}\nnot ours\n"));
+        let mut found = Vec::new();
+        let mut tail = Tail::from_start(journal.path());
+        let more = tail.read(u64::MAX, |line| {
+            found.push((line.entry().map(|entry| entry.beat), line.position().end));
+            Ok(())
+        });
+        assert!(!more.unwrap());
+        let end = line.len() as u64 + 1;
+        assert_eq!(found, [(Some("b".to_owned()), end), (None, end + 9)]);
+    }
+}

@@ -1,0 +1,192 @@
+//! The daemon goes, or is replaced; what it has started goes on.
+
+use std::io::Write;
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::rpc::register_idle;
+use super::waits_at;
+use crate::env::{Env, kill, wait_for_end};
+
+fn ping(env: &Env) -> Value {
+    env.ask("ping", &Value::Null)
+}
+
+#[test]
+fn a_restart_replaces_the_daemon_and_its_beats_go_on() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let (pace, mut gate) = env.gate("gate");
+    site.plays(&waits_at(&pace));
+    env.register(&[&site]);
+    env.run(["start", "--tick", "90s"]);
+    let agent = env.wait_for_agents(1).remove(0);
+    let old = ping(&env);
+    assert_eq!((&old["foreground"], &old["tick"]), (&json!(false), &json!("1m 30s")));
+    let shown = env.run(["restart"]);
+    let new = ping(&env);
+    assert_eq!(shown, format!("murmur was restarted (PID {} -> {})\n[exit 0]", old["pid"], new["pid"]));
+    assert_ne!((&old["pid"], &old["started_at"]), (&new["pid"], &new["started_at"]));
+    assert_eq!(new["tick"], "1m 30s");
+    assert!(env.config().contains("lastRun"), "{}", env.config());
+    assert_eq!(env.agents_alive(), [agent["pid"].as_i64().unwrap()]);
+    env.run(["restart", "--tick", "2m"]);
+    assert_eq!(ping(&env)["tick"], "2m");
+    gate.write_all(b".").unwrap();
+    env.wait_for_journal(1);
+    env.wait_for_no_beats();
+    assert!(env.run(["stop"]).ends_with("[exit 0]"));
+    let lines = env.journal();
+    assert_eq!(
+        (lines.len(), &lines[0]["outcome"], &lines[0]["agent"]),
+        (1, &json!("ok"), &agent["env"]["MURMUR_AGENT_ID"])
+    );
+    assert_eq!(env.agents().len(), 1);
+    let log = std::fs::read_to_string(env.data().join("murmur.log")).unwrap();
+    assert_snapshot!(log, @"
+    [TIME] murmur 0.1.0 started (PID [PID])
+    [TIME] murmur stopped
+    [TIME] murmur 0.1.0 started (PID [PID])
+    [TIME] murmur stopped
+    [TIME] murmur 0.1.0 started (PID [PID])
+    [TIME] murmur stopped
+    ");
+}
+
+#[test]
+fn where_none_runs_one_is_started() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["restart"]), @"
+    murmur was not running; it is now (PID [PID])
+    [exit 0]
+    ");
+    assert!(env.run(["status"]).starts_with("murmur 0.1.0 is running"));
+    assert!(env.run(["stop"]).ends_with("[exit 0]"));
+}
+
+#[test]
+fn a_daemon_in_the_foreground_is_for_others_to_restart() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    assert_snapshot!(env.run(["restart"]), @"
+    | error: murmur (PID [PID]) runs in the foreground
+    | hint: have whoever started it start it again, and its agents go on: murmur stop --leave-agents
+    [exit 1]
+    ");
+    assert_eq!(ping(&env)["pid"], daemon.pid());
+    daemon.stop();
+}
+
+#[test]
+fn a_daemon_that_hangs_is_named_and_left_alone() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    kill(daemon.pid(), Signal::STOP);
+    let runs = [&["restart"][..], &["stop", "--leave-agents"]].map(|args| env.murmur(args).start());
+    for run in runs {
+        let shown = crate::env::show(&run.wait_with_output().unwrap());
+        let expected = shown.replace(&daemon.pid().to_string(), "[PID]");
+        insta::allow_duplicates! { assert_snapshot!(expected, @"
+        | error: murmur (PID [PID]) does not answer: no answer within 5s
+        | hint: if it hangs: kill -9 [PID]
+        [exit 1]
+        "); }
+    }
+    // It was asked nothing but a ping: it goes on.
+    kill(daemon.pid(), Signal::CONT);
+    assert_eq!(ping(&env)["pid"], daemon.pid());
+    daemon.stop();
+}
+
+#[test]
+fn many_restarts_at_once_leave_one_daemon() {
+    let env = Env::new();
+    env.run(["start"]);
+    let restarts: Vec<_> = (0..6).map(|_| env.murmur(["restart"]).start()).collect();
+    for restart in restarts {
+        let shown = crate::env::show(&restart.wait_with_output().unwrap());
+        assert!(shown.ends_with("[exit 0]") || shown.contains("try again"), "{shown}");
+    }
+    let pid = ping(&env)["pid"].clone();
+    assert_eq!(env.run(["stop"]), format!("murmur stopped (PID {pid})\n[exit 0]"));
+    assert!(env.run(["status"]).starts_with("murmur is not running"));
+}
+
+#[test]
+fn agents_that_are_left_are_waited_for_by_the_next_daemon() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let (pace, mut gate) = env.gate("gate");
+    site.plays(&waits_at(&pace));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_agents(1);
+    assert_snapshot!(env.run(["stop", "--leave-agents"]), @"
+    murmur stopped (PID [PID]); its agents go on
+    [exit 0]
+    ");
+    wait_for_end(daemon.pid());
+    assert_eq!(env.agents_alive().len(), 1);
+    assert!(["murmur.pid", "murmur.sock"].iter().all(|name| !env.data().join(name).exists()));
+    assert!(env.config().contains("lastRun"), "{}", env.config());
+    assert_snapshot!(env.run(["stop", "--leave-agents"]), @"
+    murmur is not running
+    [exit 0]
+    ");
+    let daemon = env.daemon();
+    let busy = env.connect().refusal("beat", &json!({ "workspace": site.0 }));
+    assert!(busy.contains("is running already"), "{busy}");
+    gate.write_all(b".").unwrap();
+    env.wait_for_journal(1);
+    env.wait_for_no_beats();
+    daemon.stop();
+    assert_eq!((env.journal().len(), env.agents().len()), (1, 1));
+}
+
+#[test]
+fn a_beat_that_is_just_being_started_is_not_lost() {
+    let env = Env::new();
+    let workspaces = ["a", "b", "c", "d"].map(|name| env.workspace(name, "Do it."));
+    register_idle(&env, 4, &workspaces.each_ref());
+    let daemon = env.daemon();
+    let mut client = env.connect();
+    let begins =
+        workspaces.each_ref().map(|workspace| client.ask("beat", &json!({ "workspace": workspace.0 })));
+    client.ask("stop", &json!({ "beats": "leave" }));
+    wait_for_end(daemon.pid());
+    env.wait_for_journal(4);
+    env.wait_for_no_beats();
+    let mut lines: Vec<_> = env.journal().iter().map(|line| line["beat"].clone().to_string()).collect();
+    lines.sort();
+    let mut begun = begins.map(|begins| begins["beat"].to_string());
+    begun.sort();
+    assert_eq!((lines, env.agents().len()), (begun.to_vec(), 4));
+    assert!(env.journal().iter().all(|line| line["outcome"] == "ok"));
+}
+
+#[test]
+fn a_daemon_that_has_not_begun_can_be_replaced() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    register_idle(&env, 1, &[&site]);
+    // The login shell never answers, so that beats wait for it.
+    let (_, mut gate) = env.gate("gate");
+    std::fs::write(env.home().join(".profile"), format!("read line <{}/gate\n", env.root().display()))
+        .unwrap();
+    env.run(["start"]);
+    let mut waits = env.connect();
+    waits.say(format!("{}\n", json!({ "msg_type": "beat", "id": "1", "payload": { "workspace": site.0 } })));
+    let shown = env.run(["restart"]);
+    assert!(shown.starts_with("murmur was restarted"), "{shown}");
+    assert!(waits.hear().unwrap()["error"].as_str().unwrap().contains("is stopping"));
+    // One that is asked of the new one begins when the shell has answered.
+    waits = env.connect();
+    waits.say(format!("{}\n", json!({ "msg_type": "beat", "id": "2", "payload": { "workspace": site.0 } })));
+    assert_eq!(ping(&env)["foreground"], false);
+    gate.write_all(b"\n\n\n").unwrap();
+    assert_eq!(waits.hear().unwrap()["success"], true);
+    env.wait_for_journal(1);
+    assert!(env.run(["stop"]).ends_with("[exit 0]"));
+}

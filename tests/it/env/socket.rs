@@ -1,0 +1,83 @@
+//! The daemon's socket, as a client without manners sees it: bytes in, lines out.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+use serde_json::{Value, json};
+
+use super::{DEADLINE, Env};
+
+/// A connection.
+pub(crate) struct Socket {
+    stream: UnixStream,
+    lines: BufReader<UnixStream>,
+}
+
+impl Env {
+    /// Connects to the daemon.
+    pub(crate) fn connect(&self) -> Socket {
+        Socket::new(UnixStream::connect(self.data().join("murmur.sock")).unwrap())
+    }
+
+    /// Asks on a connection of its own, and returns the payload.
+    pub(crate) fn ask(&self, msg_type: &str, payload: &Value) -> Value {
+        self.connect().ask(msg_type, payload)
+    }
+}
+
+impl Socket {
+    pub(crate) fn new(stream: UnixStream) -> Self {
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap());
+        Self { stream, lines }
+    }
+
+    /// Writes as much as the other side takes.
+    pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) {
+        let _it_may_have_heard_enough = self.stream.write_all(bytes.as_ref());
+    }
+
+    /// The next line; `None` at the end.
+    pub(crate) fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        match self.lines.read_line(&mut line) {
+            // What it did not read of ours makes an end an error.
+            Ok(0) => None,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
+            Ok(_) => Some(serde_json::from_str(&line).unwrap()),
+            Err(error) => panic!("no line: {error}"),
+        }
+    }
+
+    /// Asks and returns the answer, passing over events.
+    pub(crate) fn answer(&mut self, msg_type: &str, payload: &Value) -> Value {
+        self.say(format!("{}\n", json!({ "msg_type": msg_type, "id": "x", "payload": payload })));
+        loop {
+            let line = self.hear().unwrap();
+            if line.get("success").is_some() {
+                return line;
+            }
+        }
+    }
+
+    /// Asks and returns the payload.
+    pub(crate) fn ask(&mut self, msg_type: &str, payload: &Value) -> Value {
+        let answer = self.answer(msg_type, payload);
+        assert_eq!(answer["success"], true, "{answer}");
+        answer["payload"].clone()
+    }
+
+    /// Asks and returns why not.
+    pub(crate) fn refusal(&mut self, msg_type: &str, payload: &Value) -> String {
+        let answer = self.answer(msg_type, payload);
+        assert_eq!(answer["success"], false, "{answer}");
+        answer["error"].as_str().unwrap().to_owned()
+    }
+
+    /// The next event, of this type.
+    pub(crate) fn event(&mut self, event_type: &str) -> Value {
+        let event = self.hear().unwrap();
+        assert_eq!(event["event_type"], event_type, "{event}");
+        event
+    }
+}
