@@ -79,6 +79,17 @@ fn discover_ends_what_is_left_and_the_past_can_be_told() {
 }
 
 #[test]
+fn a_daemon_that_starts_cleans_up_too() {
+    let env = Env::new();
+    let (agent, child, _) = begun(&env);
+    kill_host(&agent);
+    let daemon = env.daemon();
+    env.wait(&env.hosts(), || (env.names(&env.hosts()) == "site-1.json\nsite-1.log").then_some(()));
+    wait_for_end(child);
+    daemon.stop();
+}
+
+#[test]
 fn a_new_agent_of_the_same_id_cleans_up_by_itself() {
     let env = Env::new();
     let (agent, child, _) = begun(&env);
