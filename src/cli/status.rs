@@ -8,6 +8,7 @@ use crate::config::heartbeat::Cache;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{client, instance};
+use crate::host::discover;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
 use crate::sys::clock;
@@ -69,7 +70,10 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let heartbeats = status::heartbeats(&state, now);
     // The others were killed; their lines are written when murmur starts, and need no room to be made.
     let waiting_lines = survey.dead.iter().filter(|(_, begun)| begun.over).count();
-    Ok(Status { daemon: None, problems, waiting_lines, heartbeats })
+    let live =
+        discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
+    let live_agents = live.iter().map(ToString::to_string).collect();
+    Ok(Status { daemon: None, problems, waiting_lines, live_agents, heartbeats })
 }
 
 /// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
@@ -115,6 +119,11 @@ fn print(out: &mut impl Write, status: &Status, now: Timestamp) -> anyhow::Resul
         let (count, s) =
             (status.waiting_lines, if status.waiting_lines == 1 { ["", "s"] } else { ["s", ""] });
         writeln!(out, "problem: {count} journal line{} wait{} for room on the disk; make room", s[0], s[1])?;
+    }
+    match status.live_agents.len() {
+        0 => {}
+        1 => writeln!(out, "1 live agent; see: murmur host list")?,
+        many => writeln!(out, "{many} live agents; see: murmur host list")?,
     }
     if status.heartbeats.is_empty() {
         writeln!(out, "no heartbeats; make one with: murmur init PATH")?;

@@ -4,6 +4,7 @@ use super::args::Stop;
 use super::place::Place;
 use crate::daemon::client::{self, Beats, Ping};
 use crate::daemon::instance::{self, End};
+use crate::host::discover;
 use crate::rpc::client::AskError;
 use crate::sys::paths::DataDir;
 use crate::sys::process::{self, Signal};
@@ -34,6 +35,12 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     process::signal(pid, Signal::TERM);
     wait(end, pid, PATIENCE)?;
     writeln!(io::stdout(), "murmur stopped (PID {pid})")?;
+    // They do not need the daemon, and whoever stops that may have forgotten them.
+    match discover::live(&dir.hosts()).unwrap_or_default().len() {
+        0 => {}
+        1 => writeln!(io::stdout(), "1 live agent goes on; stop it with: murmur host stop --all")?,
+        many => writeln!(io::stdout(), "{many} live agents go on; stop them with: murmur host stop --all")?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,6 +7,7 @@ use super::follow::changed;
 use crate::host::discover::{self, Cleaned};
 use crate::host::id::AgentId;
 use crate::host::record::Record;
+use crate::host::state::Kind;
 use crate::sys::held;
 use crate::sys::identity::Identity;
 use crate::sys::watch::{Place, Watch};
@@ -161,10 +162,13 @@ impl Hosts {
         self.cleaning = started.is_ok().then_some(told);
     }
 
-    /// How many live.
+    /// The ids of live agents, in their order.
     #[must_use]
-    pub fn count(&self) -> usize {
-        self.known.len()
+    pub fn live(&self) -> Vec<String> {
+        let live = self.known.values().filter(|record| record.card.kind == Kind::Live);
+        let mut live: Vec<String> = live.map(|record| record.card.agent_id.to_string()).collect();
+        live.sort_unstable();
+        live
     }
 }
 

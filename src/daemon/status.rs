@@ -16,6 +16,9 @@ pub struct Status {
     pub problems: Vec<String>,
     /// Journal lines that wait for room on the disk.
     pub waiting_lines: usize,
+    /// The ids of live agents (`murmur host`), which do not need the daemon.
+    #[serde(default)]
+    pub live_agents: Vec<String>,
     /// Every heartbeat, in the order of config.json.
     pub heartbeats: Vec<HeartbeatStatus>,
 }

@@ -177,6 +177,17 @@ fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
     Ok(found)
 }
 
+/// The live agents whose hosts live, whether they answer or not.
+///
+/// # Errors
+/// What the system says of reading the folder.
+pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
+    let records = held::all(folder)?.into_iter().filter(|found| found.is_held);
+    let records = records.filter_map(|found| Record::parse(&found.text));
+    let live = records.filter(|record| record.card.kind == Kind::Live && record.result.is_none());
+    Ok(live.map(|record| record.card.agent_id).collect())
+}
+
 /// What [`clean`] did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Cleaned {

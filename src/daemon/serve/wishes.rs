@@ -35,6 +35,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             }),
             problems,
             waiting_lines: self.upkeep.waiting_lines(),
+            live_agents: self.hosts.live(),
             heartbeats: status::heartbeats(&self.state, now),
         }
     }
