@@ -142,6 +142,7 @@ pub async fn run(
         let limit = Some(Duration::from_secs(job.timeout.into()));
         Ok(Spec { card, invocation, limit, captures })
     });
+    let mut farewell = None;
     match prepared {
         Ok(spec) => {
             let listener = hosting.as_mut().ok().and_then(Hosting::listener);
@@ -152,7 +153,10 @@ pub async fn run(
                 }
             };
             match host::run(&spec, listener, stop, note, &mut observe).await {
-                Ok(run) => fill_in(&mut entry, run),
+                Ok((run, clients)) => {
+                    fill_in(&mut entry, run);
+                    farewell = Some(clients);
+                }
                 Err(error) => {
                     entry.set_outcome(Outcome::Error(cannot_start(&spec.invocation.program, &error)));
                 }
@@ -175,6 +179,9 @@ pub async fn run(
         Ok(hosting) => hosting.remove().err().map(|error| error.to_string()),
         Err(error) => Some(error),
     };
+    if let Some(farewell) = farewell {
+        farewell.say().await;
+    }
     Ok(Report { entry, unwritten, unreachable })
 }
 

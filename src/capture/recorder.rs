@@ -66,6 +66,13 @@ impl Recorder {
         matches!(inner.keeping, Keeping::On).then(|| inner.writer.end())
     }
 
+    /// Keeps nothing more, because of `error`.
+    pub fn stop(&self, error: io::Error) {
+        if let Some(mut inner) = self.inner() {
+            inner.stop_after(Err(error));
+        }
+    }
+
     /// What was lost so far.
     #[must_use]
     pub fn lost(&self) -> Option<Lost> {

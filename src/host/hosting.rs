@@ -94,6 +94,11 @@ impl Hosting {
     /// What the system says.
     pub fn close(mut self, result: Ended) -> io::Result<()> {
         self.remove_socket();
+        let log = self.folder.join(self.record.card.agent_id.log());
+        // Most hosts have nothing to say.
+        if log.metadata().is_ok_and(|found| found.len() == 0) {
+            let _stays = std::fs::remove_file(log);
+        }
         self.record.close(&self.held, result)
     }
 

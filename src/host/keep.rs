@@ -161,7 +161,10 @@ impl Keep {
         let Some(file) = &self.ledger else { return };
         let entry = Entry { offset, at: self.at, begins: self.deriver.begins(self.at), flushed, own };
         if let Err(error) = ledger::write(file, &entry) {
-            self.lose(error.to_string());
+            let reason = error.to_string();
+            // Without it, what is kept from here on could not be numbered.
+            self.recorder.stop(error);
+            self.lose(reason);
         }
     }
 

@@ -228,7 +228,7 @@ impl Launch {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().map_err(failed)?;
         let heard = timeout(PATIENCE, self.converse(&mut child)).await;
         let stderr = || tail(&log_path, begin);
-        match heard {
+        let up = match heard {
             Ok(Ok(Some(Said::Ready { pid }))) => Ok(pid),
             Ok(Ok(Some(Said::Error(error)))) => Err(LaunchError::Refused(error)),
             Ok(Ok(None)) => {
@@ -240,7 +240,12 @@ impl Launch {
                 let _ended = child.kill().await;
                 Err(LaunchError::Late { agent: agent.clone(), stderr: stderr() })
             }
+        };
+        if up.is_err() && begin == 0 {
+            // What stands in it has just been told, and another host of the agent has a record that names none.
+            let _stays = std::fs::remove_file(&log_path);
         }
+        up
     }
 
     /// Tells it its first message and hears what it says.

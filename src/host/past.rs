@@ -179,10 +179,7 @@ impl Past for Replay {
                 None => {
                     let limit = self.ahead.front().map(|entry| entry.at);
                     if !self.take_bytes(limit, out)? {
-                        // A line that goes on in what is lost is not told by half.
-                        if self.kept.is_over && self.ahead.is_empty() && self.lost.is_none() {
-                            self.flush(out);
-                        }
+                        // What has no newline was no event to anybody, unless the host said in the end that it is.
                         break;
                     }
                 }

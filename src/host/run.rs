@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::process::Child;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -54,14 +54,14 @@ pub struct Spec {
 /// `started` is told when it runs, and where what it writes is kept, `sink` everything that it does.
 ///
 /// # Errors
-/// Only that the process could not be started; everything after that is a [`Run`].
+/// Only that the process could not be started; everything after that is a [`Run`], and a word to clients.
 pub async fn run(
     spec: &Spec,
     listener: Option<UnixListener>,
     stop: impl Future<Output = ()>,
     started: impl FnOnce(Option<String>),
     sink: impl FnMut(&Event<'_>, Duration),
-) -> io::Result<Run> {
+) -> io::Result<(Run, Farewell)> {
     let begun = Instant::now();
     let mut child = process::spawn(&spec.invocation)?;
     let pid = child.id();
@@ -109,7 +109,7 @@ pub async fn run(
     let exit = host.work(&mut child, &mut pipes, stop, asked).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
-    Ok(host.end(exit, survivors, serving, &over).await)
+    Ok(host.end(exit, survivors, serving, over))
 }
 
 struct Host<'a, S> {
@@ -127,7 +127,7 @@ struct Host<'a, S> {
     session_id: Option<String>,
     stderr: Vec<u8>,
     /// Who waits for its end.
-    stops: Vec<tokio::sync::oneshot::Sender<State>>,
+    stops: Vec<oneshot::Sender<State>>,
     sink: S,
 }
 
@@ -269,14 +269,14 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    /// Says that it is over, once all of it is.
-    async fn end(
+    /// All of it is over.
+    fn end(
         mut self,
         exit: io::Result<Exit>,
         survivors: usize,
         serving: Option<JoinHandle<()>>,
-        over: &watch::Sender<bool>,
-    ) -> Run {
+        over: watch::Sender<bool>,
+    ) -> (Run, Farewell) {
         let exit = exit.unwrap_or(Exit::Signal(0));
         let at = self.begun.elapsed();
         self.machine.take(Input::Ended(exit));
@@ -293,16 +293,6 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             Exit::Signal(number) => End::Signaled(signals::name(number)),
         };
         let unsaid = self.keep.finish(&end).err().map(|unsaid| unsaid.to_string());
-        for stop in self.stops {
-            let _gone = stop.send(state.clone());
-        }
-        if let Some(serving) = serving {
-            over.send_replace(true);
-            let mut serving = serving;
-            if timeout(LAST, &mut serving).await.is_err() {
-                serving.abort();
-            }
-        }
         let ending = self.stopped.unwrap_or(match exit {
             Exit::Code(code) => Ending::Exited(code),
             Exit::Signal(number) => Ending::Signaled(number),
@@ -310,7 +300,32 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
         let (said, session_id) = (self.said, self.session_id);
-        Run { ending, exit, said, session_id, stderr, survivors, capture, lost }
+        let run = Run { ending, exit, said, session_id, stderr, survivors, capture, lost };
+        (run, Farewell { state, stops: self.stops, serving, over })
+    }
+}
+
+/// Clients that are still there when the agent is not.
+#[derive(Debug)]
+pub struct Farewell {
+    state: State,
+    stops: Vec<oneshot::Sender<State>>,
+    serving: Option<JoinHandle<()>>,
+    over: watch::Sender<bool>,
+}
+
+impl Farewell {
+    /// Answers those who wait for the end, and lets the others take the rest of the events. To be called when it is
+    /// written down what came of the agent, so that whoever is told finds it so.
+    pub async fn say(self) {
+        for stop in self.stops {
+            let _gone = stop.send(self.state.clone());
+        }
+        let Some(mut serving) = self.serving else { return };
+        self.over.send_replace(true);
+        if timeout(LAST, &mut serving).await.is_err() {
+            serving.abort();
+        }
     }
 }
 

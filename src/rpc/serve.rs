@@ -58,6 +58,7 @@ impl Answer {
 pub async fn serve(listener: UnixListener, service: impl Service, mut over: watch::Receiver<bool>) {
     let mut clients = JoinSet::new();
     while !*over.borrow() {
+        while clients.try_join_next().is_some() {}
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}

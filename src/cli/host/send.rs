@@ -15,7 +15,6 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// How long a host may take to take a message.
 const TAKING: Duration = Duration::from_secs(5);
@@ -103,17 +102,10 @@ async fn stop_one(
     force: bool,
     grace: Duration,
 ) -> anyhow::Result<serde_json::Value> {
-    let host = super::find(dir, agent).await?.record.and_then(|record| record.host.watch());
     let mut client = super::connect(dir, agent).await?;
     let payload = Stop { force, grace: Some(humantime::format_duration(grace).to_string()) };
     match client.answer("stop", json!(payload), grace + ENDING).await {
-        Ok(state) => {
-            // Its record says so only when its clients have the rest, and until then nobody else can have its id.
-            if let Some(host) = host {
-                let _slow = timeout(ENDING, host.ended()).await;
-            }
-            Ok(state.get("exit").cloned().unwrap_or_default())
-        }
+        Ok(state) => Ok(state.get("exit").cloned().unwrap_or_default()),
         Err(AskError::Silent(_)) => bail!(
             "agent {agent} did not end within {}; kill it with: murmur host stop {agent} --force",
             humantime::format_duration(grace + ENDING)

@@ -83,12 +83,14 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         };
         let ran = host::run(&spec, listener, stop, announce, |event, _| note_version(event)).await;
         let (error, exit) = match &ran {
-            Ok(run) => (None, Some(run.exit)),
+            Ok((run, _)) => (None, Some(run.exit)),
             Err(error) => (Some(error.to_string()), None),
         };
         let ended_at = clock::rfc3339(clock::now());
         let closed = hosting.close(Ended { ended_at, exit, error });
-        let run = ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
+        let (run, farewell) =
+            ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
+        farewell.say().await;
         if let Some(lost) = &run.lost {
             writeln!(io::stderr(), "{} not all output is kept: {lost}", clock::rfc3339(clock::now()))?;
         }
