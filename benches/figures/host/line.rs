@@ -51,16 +51,18 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads up to the line that `is_last` knows, and counts the events by their numbers.
+    /// Reads up to the line that `is_last` knows, or to the one that says that we read too slowly, and counts the
+    /// events by their numbers.
     pub(super) fn until(&mut self, is_last: impl Fn(&[u8]) -> bool) -> anyhow::Result<Seen> {
         let mut seen = Seen::default();
         loop {
             let mut next = self.next;
             let line = self.next()?;
             let (offset, is_over) = (offset(line), is_last(line));
+            let has_lagged = line.starts_with(br#"{"event_type":"lagged""#);
+            seen.lagged = offset.filter(|_| has_lagged);
             if let Some(offset) = offset {
-                let is_event = !line.starts_with(br#"{"event_type":"gap""#)
-                    && !line.starts_with(br#"{"event_type":"lagged""#);
+                let is_event = !has_lagged && !line.starts_with(br#"{"event_type":"gap""#);
                 seen.events += u64::from(is_event);
                 seen.said += u64::from(memchr::memmem::find(line, br#""text":"burst "#).is_some());
                 // A gap says its first number; what follows it tells how long it was.
@@ -70,7 +72,7 @@ impl<R: Read> Lines<R> {
                 }
             }
             self.next = next;
-            if is_over {
+            if is_over || has_lagged {
                 return Ok(seen);
             }
         }

@@ -101,7 +101,18 @@ impl Client {
     pub(super) fn until_idle(&mut self, turns: u64) -> anyhow::Result<Seen> {
         let state = serde_json::to_string(&State::Idle { turns })?;
         let end = format!("\"payload\":{state}}}");
-        self.lines.until(|line| line.ends_with(end.as_bytes()))
+        self.until(|line| line.ends_with(end.as_bytes()))
+    }
+
+    /// Reads up to the line that `is_last` knows, and attaches again wherever it was too slow.
+    pub(super) fn until(&mut self, is_last: impl Fn(&[u8]) -> bool) -> anyhow::Result<Seen> {
+        let mut all = Seen::default();
+        loop {
+            let Seen { events, lost, said, lagged } = self.lines.until(&is_last)?;
+            (all.events, all.lost, all.said) = (all.events + events, all.lost + lost, all.said + said);
+            let Some(next) = lagged else { return Ok(all) };
+            self.tell("attach", &json!({ "from": next }))?;
+        }
     }
 }
 
@@ -114,6 +125,8 @@ pub(super) struct Seen {
     pub(super) lost: u64,
     /// How many of them are lines of a burst.
     pub(super) said: u64,
+    /// Where to attach again, if it read too slowly.
+    pub(super) lagged: Option<u64>,
 }
 
 /// The agent, read by a plain loop.

@@ -47,7 +47,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
             &mut || {
                 milliseconds(|| {
                     let mut client = live.client(Some(0))?;
-                    let seen = client.lines.until(|line| offset(line) == Some(next - 1))?;
+                    let seen = client.until(|line| offset(line) == Some(next - 1))?;
                     lost.set(lost.get() + seen.lost + next.abs_diff(seen.events + seen.lost));
                     Ok(())
                 })
