@@ -1,4 +1,4 @@
-//! `just bench [parse] [beat] [idle] [scan] [log] [capture]`: the figures in README.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host]`: the figures in README.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 
@@ -6,6 +6,7 @@ mod figures {
     pub(crate) mod beat;
     pub(crate) mod capture;
     pub(crate) mod home;
+    pub(crate) mod host;
     pub(crate) mod idle;
     pub(crate) mod journal_watch;
     pub(crate) mod log;
@@ -17,18 +18,19 @@ mod figures {
     pub(crate) mod table;
 }
 
-use figures::{beat, capture, idle, log, parse, scan, table};
+use figures::{beat, capture, host, idle, log, parse, scan, table};
 use std::io::{self, Write};
 
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: [(&str, Section); 7] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
     ("scan", scan::run),
     ("log", log::run),
     ("capture", capture::run),
+    ("host", host::run),
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -38,6 +40,9 @@ fn main() -> anyhow::Result<()> {
     }
     if args.first().is_some_and(|arg| capture::CHILDREN.contains(&arg.as_str())) {
         return capture::child(&args);
+    }
+    if args.first().is_some_and(|arg| arg == host::CHILD) {
+        return host::child();
     }
     // Cargo adds flags of its own.
     let names: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();

@@ -26,6 +26,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MARK_EVENTS: u64 = 1000;
 const MARK_BYTES: u64 = 1 << 20;
 
+/// How much room is kept to write lines in, in bytes.
+const LINE: usize = 4 << 10;
+
 /// Everything that is kept of one agent.
 #[derive(Debug)]
 pub struct Keep {
@@ -38,6 +41,8 @@ pub struct Keep {
     limit: Arc<AtomicU64>,
     deriver: Deriver,
     feed: Arc<Feed>,
+    /// Where an event's line is written before it is as long as it is.
+    line: Vec<u8>,
     /// How many bytes have come.
     at: u64,
     /// The number and the place of the last line of the ledger.
@@ -74,9 +79,20 @@ impl Keep {
         let feed = Feed::new(agent_id.to_owned(), older);
         let agent_id = agent_id.to_owned();
         let deriver = Deriver::default();
-        let (at, marked) = (0, (0, 0));
-        let mut keep =
-            Self { agent_id, recorder, store, session, ledger, limit, deriver, feed, at, marked, lost: None };
+        let mut keep = Self {
+            agent_id,
+            recorder,
+            store,
+            session,
+            ledger,
+            limit,
+            deriver,
+            feed,
+            line: Vec::new(),
+            at: 0,
+            marked: (0, 0),
+            lost: None,
+        };
         if let Some(reason) = lost {
             keep.lose(reason);
         }
@@ -112,12 +128,14 @@ impl Keep {
         let lost = self.recorder.lost().filter(|_| self.lost.is_none());
         let at = self.at;
         self.at += bytes.len() as u64;
-        let Self { deriver, feed, agent_id, .. } = self;
+        let Self { deriver, feed, agent_id, line, .. } = self;
         let before = feed.next();
         let mut next = before;
         deriver.feed(channel, at, bytes, &mut |event| {
-            publish(feed, agent_id, &mut next, &event, &mut observe);
+            publish(feed, agent_id, line, &mut next, &event, &mut observe);
         });
+        line.clear();
+        line.shrink_to(LINE);
         if next > before {
             self.feed.tell();
         }
@@ -138,9 +156,9 @@ impl Keep {
 
     /// No more bytes will come: what has no newline counts, and `last` is the last event.
     pub fn last(&mut self, last: Own, mut observe: impl FnMut(&Event<'_>)) {
-        let Self { deriver, feed, agent_id, .. } = self;
+        let Self { deriver, feed, agent_id, line, .. } = self;
         let mut next = feed.next();
-        deriver.finish(&mut |event| publish(feed, agent_id, &mut next, &event, &mut observe));
+        deriver.finish(&mut |event| publish(feed, agent_id, line, &mut next, &event, &mut observe));
         self.own_event(last, true);
     }
 
@@ -210,11 +228,14 @@ fn begin(root: &Path, new: NewSession) -> Result<Begun, StoreError> {
 fn publish(
     feed: &Feed,
     agent_id: &str,
+    line: &mut Vec<u8>,
     next: &mut u64,
     event: &Derived<'_>,
     observe: &mut impl FnMut(&Event<'_>),
 ) {
-    feed.push(event.line(agent_id, *next).into());
+    line.clear();
+    event.write(line, agent_id, *next);
+    feed.push(Arc::from(&line[..]));
     *next += 1;
     if let Derived::Agent(event) = event {
         observe(event);

@@ -1,8 +1,11 @@
 //! What an agent hears and says: its stdin, fed in the background, and its stdout and stderr, whichever has something.
 
 use crate::capture::record::Channel;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::io;
+use std::os::fd::OwnedFd;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, ChildStdin};
 use tokio::sync::mpsc;
 
 /// What is read at once, in bytes.
@@ -10,16 +13,22 @@ const CHUNK: usize = 64 << 10;
 
 /// stdout and stderr, each as long as it is open.
 pub(super) struct Pipes {
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
-    /// What was read last of each; only there while it is needed.
-    buffers: [Vec<u8>; 2],
+    stdout: Option<Receiver>,
+    stderr: Option<Receiver>,
+    /// What was read last; no memory while there is nothing to be read.
+    buffer: Vec<u8>,
 }
 
 impl Pipes {
     /// Those of `child`.
-    pub(super) fn of(child: &mut Child) -> Self {
-        Self { stdout: child.stdout.take(), stderr: child.stderr.take(), buffers: Default::default() }
+    ///
+    /// # Errors
+    /// What the system says; the child has lost its pipes then.
+    pub(super) fn of(child: &mut Child) -> io::Result<Self> {
+        let receiver = |pipe: io::Result<OwnedFd>| Receiver::from_owned_fd(pipe?);
+        let stdout = child.stdout.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
+        let stderr = child.stderr.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
+        Ok(Self { stdout, stderr, buffer: Vec::new() })
     }
 
     /// Whether there may be more.
@@ -30,25 +39,36 @@ impl Pipes {
     /// The next bytes; none where one of the two has just ended. Nothing is lost where this is dropped before it is
     /// done.
     pub(super) async fn next(&mut self) -> (Channel, &[u8]) {
-        let Self { stdout, stderr, buffers: [out, err] } = self;
-        let (channel, count) = tokio::select! {
-            count = read(stdout, out) => (Channel::Stdout, count),
-            count = read(stderr, err) => (Channel::Stderr, count),
+        let Self { stdout, stderr, buffer } = self;
+        let channel = loop {
+            buffer.clear();
+            let (channel, pipe) = tokio::select! {
+                () = readable(stdout.as_ref()) => (Channel::Stdout, &mut *stdout),
+                () = readable(stderr.as_ref()) => (Channel::Stderr, &mut *stderr),
+            };
+            buffer.reserve_exact(CHUNK);
+            match pipe.as_ref().map_or(Ok(0), |pipe| pipe.try_read_buf(buffer)) {
+                // Drained: from here on it may wait for hours.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => *buffer = Vec::new(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(1..) => break channel,
+                Ok(0) | Err(_) => {
+                    *pipe = None;
+                    break channel;
+                }
+            }
         };
-        let buffer = if channel == Channel::Stdout { out } else { err };
-        (channel, &buffer[..count])
+        (channel, buffer)
     }
 }
 
-async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut Vec<u8>) -> usize {
-    let Some(pipe) = from else { return std::future::pending().await };
-    buffer.resize(CHUNK, 0);
-    let count = pipe.read(buffer).await.unwrap_or(0);
-    if count == 0 {
-        *from = None;
-        *buffer = Vec::new();
+/// Waits until there is something to be read, or until the end.
+async fn readable(pipe: Option<&Receiver>) {
+    match pipe {
+        // Where that cannot be asked, reading says why.
+        Some(pipe) => _ = pipe.readable().await,
+        None => std::future::pending().await,
     }
-    count
 }
 
 /// Writes to the agent what comes, one after the other; closes its stdin when nothing more can come. An agent that does

@@ -65,7 +65,13 @@ pub async fn run(
     let begun = Instant::now();
     let mut child = process::spawn(&spec.invocation)?;
     let pid = child.id();
-    let mut pipes = Pipes::of(&mut child);
+    let mut pipes = match Pipes::of(&mut child) {
+        Ok(pipes) => pipes,
+        Err(error) => {
+            let _survivors = end_all_children(REAPING).await;
+            return Err(error);
+        }
+    };
     let stdin = child.stdin.take().map(pipes::feed);
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();

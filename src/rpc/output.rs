@@ -8,8 +8,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 /// How much of the events is taken at once, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// How much room is kept for what is to be written, in bytes.
-const KEPT: usize = 128 << 10;
+/// How much room is kept while there is more to write, in bytes: a page of the past has more than a chunk.
+const KEPT: usize = 512 << 10;
 
 /// A client that has taken nothing while events of so many bytes went by reads too slowly.
 const LAG: u64 = 16 << 20;
@@ -77,6 +77,10 @@ impl Output {
             if attached.reader.fill(&mut self.bytes, CHUNK) == Filled::Over {
                 self.attached = None;
             }
+        }
+        if self.bytes.is_empty() {
+            // From here on it may wait for hours.
+            self.bytes = Vec::new();
         }
     }
 

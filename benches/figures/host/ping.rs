@@ -1,0 +1,47 @@
+//! A question and its answer on one connection, over an echo through pipes and through a socket.
+
+use super::super::measure::{interleave, median, milliseconds};
+use super::super::table::{Row, Table};
+use super::echo::{Pipes, Socket};
+use super::live::Live;
+use serde_json::Value;
+
+const ROUNDS: usize = 15;
+/// Questions in a round.
+const QUESTIONS: usize = 200;
+/// As long as the question.
+const LINE: &[u8] = b"{\"id\":\"1\",\"msg_type\":\"ping\",\"payload\":null}\n";
+
+pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
+    let live = Live::start(None)?;
+    let mut client = live.client(None)?;
+    let (mut pipes, mut socket) = (Pipes::start()?, Socket::start()?);
+    let middle = |ask: &mut dyn FnMut() -> anyhow::Result<()>| -> anyhow::Result<f64> {
+        let times = (0..QUESTIONS).map(|_| milliseconds(&mut *ask)).collect::<Result<Vec<_>, _>>()?;
+        Ok(median(times))
+    };
+    let [by_pipe, by_socket, ours] = interleave(
+        ROUNDS,
+        [&mut || middle(&mut || pipes.ask(LINE)), &mut || middle(&mut || socket.ask(LINE)), &mut || {
+            middle(&mut || {
+                client.tell("ping", &Value::Null)?;
+                client.lines.next().map(drop)
+            })
+        }],
+    )?;
+    for (floor, name, most) in [(by_pipe, "pipes", Some(1.5)), (by_socket, "a socket", None)] {
+        table.add(Row {
+            what: format!("host, ping, over an echo through {name}"),
+            floor: micros(floor),
+            ours: micros(ours),
+            ratio: Some(ours / floor),
+            wanted: most.map_or_else(String::new, |most| format!("<= x{most}")),
+            met: most.map(|most| ours / floor <= most),
+        });
+    }
+    Ok(())
+}
+
+fn micros(milliseconds: f64) -> String {
+    format!("{:.1} us", milliseconds * 1e3)
+}
