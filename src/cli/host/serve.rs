@@ -87,13 +87,16 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
             Err(error) => (Some(error.to_string()), None),
         };
         let ended_at = clock::rfc3339(clock::now());
+        // Before the end is written down: a log with nothing in it goes then.
+        if let Ok((run, _)) = &ran
+            && let Some(lost) = &run.lost
+        {
+            writeln!(io::stderr(), "{ended_at} not all output is kept: {lost}")?;
+        }
         let closed = hosting.close(Ended { ended_at, exit, error });
         let (run, farewell) =
             ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
         farewell.say().await;
-        if let Some(lost) = &run.lost {
-            writeln!(io::stderr(), "{} not all output is kept: {lost}", clock::rfc3339(clock::now()))?;
-        }
         if run.survivors > 0 {
             bail!("{} of the agent's processes could not be ended", run.survivors);
         }

@@ -109,6 +109,7 @@ fn what_ended_is_forgotten_after_a_day() {
     let agent = env.live(&json!({}));
     agent.stop();
     agent.wait_for_end();
+    std::fs::write(env.hosts().join("site-1.log"), "what a host had to say\n").unwrap();
     let ended: Timestamp = env.record(ID)["result"]["ended_at"].as_str().unwrap().parse().unwrap();
     for (hours, left) in [(24, "site-1.json\nsite-1.log"), (25, "")] {
         let cleaned = discover::clean(&env.hosts(), ended + SignedDuration::from_hours(hours)).unwrap();
