@@ -16,7 +16,7 @@ use crate::capture::record::Channel;
 use crate::capture::writer::End;
 use crate::rpc;
 use crate::sys::process::{Exit, Signal, end_all_children, reap_but};
-use crate::sys::{process as system, signals};
+use crate::sys::{memory, process as system, signals};
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -33,6 +33,9 @@ const REAPING: Duration = Duration::from_secs(2);
 
 /// How long output may still arrive after the last process that could write it is gone.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// After so much time without a turn, an agent is expected to be idle for long.
+const REST: Duration = Duration::from_secs(1);
 
 /// How long clients have, together, to take what is left for them.
 const LAST: Duration = Duration::from_secs(5);
@@ -98,6 +101,7 @@ pub async fn run(
         stdin,
         stopped: None,
         wait_until: None,
+        rest_at: None,
         said: Vec::new(),
         session_id: None,
         stderr: Vec::new(),
@@ -129,6 +133,8 @@ struct Host<'a, S> {
     stopped: Option<Ending>,
     /// When the grace is over.
     wait_until: Option<Instant>,
+    /// When an idle agent's host lets go of the memory that it does not need to wait.
+    rest_at: Option<Instant>,
     said: Vec<RunResult>,
     session_id: Option<String>,
     stderr: Vec<u8>,
@@ -151,7 +157,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let mut until = self.spec.limit.map(|limit| self.begun + limit);
         let mut deaths = signal(SignalKind::child()).ok();
         loop {
-            let grace = self.wait_until;
+            let (grace, rest) = (self.wait_until, self.rest_at);
             tokio::select! {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
@@ -169,6 +175,10 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                 () = at(grace) => {
                     self.wait_until = None;
                     self.take(Input::GraceOver);
+                }
+                () = at(rest) => {
+                    self.rest_at = None;
+                    memory::release();
                 }
                 // Orphans that were handed to us and have died.
                 () = died(&mut deaths) => reap_but(self.pid),
@@ -208,7 +218,11 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
     fn take(&mut self, input: Input) {
         for effect in self.machine.take(input) {
             match effect {
-                Effect::Announce => self.keep.own(Own::State(self.machine.state().clone())),
+                Effect::Announce => {
+                    let state = self.machine.state().clone();
+                    self.rest_at = matches!(state, State::Idle { .. }).then(|| Instant::now() + REST);
+                    self.keep.own(Own::State(state));
+                }
                 Effect::Say(text) => {
                     let line = crate::agent::invocation::user_message(&text);
                     self.keep.own(Own::Chat { role: Role::User, text });

@@ -1,5 +1,19 @@
 //! Memory that was needed to start and will not be needed soon, given back.
 
+/// Lets go of all that is not needed by a process that sleeps for hours: see [`release_file_pages`], and what the
+/// allocator keeps for later.
+pub fn release() {
+    release_file_pages();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: it gives back memory that is not allocated; nothing points there.
+        #[expect(unsafe_code, reason = "only the allocator can give back what it keeps")]
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+}
+
 /// Lets go of the pages of the program's files: those that are needed again are read again, from the page cache. A
 /// daemon that sleeps for hours then keeps a few dozen of them instead of all that its start ran through. Linux;
 /// elsewhere it does nothing.

@@ -16,7 +16,7 @@ use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::unfinished::Kept;
 use crate::sys::paths::DataDir;
-use crate::sys::{clock, memory, process};
+use crate::sys::{clock, process};
 use anyhow::{Context, bail};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -78,8 +78,6 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
                 let _gone = say(&Said::Ready { pid: std::process::id() });
                 let _closed = process::close_stdout();
             }
-            // From here on it mostly waits.
-            memory::release_file_pages();
         };
         let ran = host::run(&spec, listener, stop, announce, |event, _| note_version(event)).await;
         let (error, exit) = match &ran {
