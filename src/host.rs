@@ -18,6 +18,7 @@
 pub mod derive;
 pub mod discover;
 pub mod event;
+pub mod farewell;
 pub mod hosting;
 pub mod id;
 pub mod keep;

@@ -4,6 +4,7 @@
 //! agent's, and is killed.
 
 use super::event::{Own, Role};
+use super::farewell::Farewell;
 use super::keep::Keep;
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
@@ -36,9 +37,6 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// After so much time without a turn, an agent is expected to be idle for long.
 const REST: Duration = Duration::from_secs(1);
-
-/// How long clients have, together, to take what is left for them.
-const LAST: Duration = Duration::from_secs(5);
 
 /// An agent to be hosted.
 #[derive(Debug)]
@@ -321,31 +319,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let (said, session_id) = (self.said, self.session_id);
         let run = Run { ending, exit, said, session_id, stderr, survivors, capture, lost };
-        (run, Farewell { state, stops: self.stops, serving, over })
-    }
-}
-
-/// Clients that are still there when the agent is not.
-#[derive(Debug)]
-pub struct Farewell {
-    state: State,
-    stops: Vec<oneshot::Sender<State>>,
-    serving: Option<JoinHandle<()>>,
-    over: watch::Sender<bool>,
-}
-
-impl Farewell {
-    /// Answers those who wait for the end, and lets the others take the rest of the events. To be called when it is
-    /// written down what came of the agent, so that whoever is told finds it so.
-    pub async fn say(self) {
-        for stop in self.stops {
-            let _gone = stop.send(self.state.clone());
-        }
-        let Some(mut serving) = self.serving else { return };
-        self.over.send_replace(true);
-        if timeout(LAST, &mut serving).await.is_err() {
-            serving.abort();
-        }
+        (run, Farewell::new(state, self.stops, serving, over))
     }
 }
 
