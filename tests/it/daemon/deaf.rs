@@ -11,7 +11,7 @@ use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
 use murmur::sys::held::Held;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde_json::{Value, json};
 
 use crate::env::Env;
@@ -21,7 +21,7 @@ const DELAY: Duration = Duration::from_secs(1);
 
 /// A socket whose listener takes no connection, and has no room for one.
 fn deaf(path: &Path) -> (std::os::fd::OwnedFd, UnixStream) {
-    let listener = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     rustix::net::bind(&listener, &SocketAddrUnix::new(path).unwrap()).unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     (listener, UnixStream::connect(path).unwrap())
