@@ -114,7 +114,9 @@ pub async fn run(
     let mut entry = job.entry(started);
     let (pid, scheduled) = (std::process::id(), job.scheduled);
     let entry_now = entry.clone();
-    let begun = Begun { pid, entry: entry_now, over: false, scheduled, announced: false, before: None };
+    let data_dir = Some(dir.root().to_path_buf());
+    let begun =
+        Begun { pid, entry: entry_now, over: false, scheduled, announced: false, before: None, data_dir };
     let record = if job.announced {
         match Record::take_announced(&dir.beats(), &begun) {
             Ok(None) => return Err(BeatError::Withdrawn),
@@ -303,7 +305,7 @@ impl Job {
     #[must_use]
     pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
         let (pid, entry) = (std::process::id(), self.entry(at));
-        Begun { pid, entry, over: false, scheduled: true, announced: true, before }
+        Begun { pid, entry, over: false, scheduled: true, announced: true, before, data_dir: None }
     }
 
     /// The line of this beat if it could not even begin.

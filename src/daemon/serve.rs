@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -206,13 +206,14 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.tell_of_hosts(surveyed);
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
         let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
-        for entry in recent::missed_runs(&self.dir, changed).unwrap_or_default() {
-            if let Some(at) = entry.started() {
-                self.state.ran(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
-            }
-        }
         self.withdraw_announced();
         self.survey();
+        // After the look at what runs: what was over by then has its line.
+        for entry in recent::missed_runs(&self.dir, changed).unwrap_or_default() {
+            if let Some(at) = entry.started() {
+                self.learn(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at);
+            }
+        }
         self.stirred = true;
     }
 
@@ -315,17 +316,29 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
+    /// A daemon before this one began a beat, and may have died before it wrote that down.
+    pub(super) fn learn(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
+        if self.state.ran(workspace, name, at, clock::now()) {
+            self.upkeep.remember(workspace.to_path_buf(), name.map(str::to_owned), at);
+        }
+    }
+
     /// Looks who else runs a beat, and whether somebody died over one.
     fn survey(&mut self) {
         let Ok(survey) = unfinished::survey(&self.dir.beats()) else { return };
         self.events.begun(&survey);
-        let now = clock::now();
         let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
-        let others: Vec<Running> = others.filter_map(Running::by_others).collect();
-        for other in &others {
-            self.state.ran(&other.workspace, other.name.as_deref(), other.since, now);
+        let others: Vec<(Running, bool)> =
+            others.filter_map(|begun| Some((Running::by_others(begun)?, begun.scheduled))).collect();
+        for (other, scheduled) in &others {
+            if *scheduled {
+                self.learn(&other.workspace, other.name.as_deref(), other.since);
+            } else {
+                // Whoever began it by hand writes that down.
+                self.state.ran(&other.workspace, other.name.as_deref(), other.since, clock::now());
+            }
         }
-        self.state.others(others);
+        self.state.others(others.into_iter().map(|(other, _)| other).collect());
         if survey.dead.iter().any(|(_, begun)| !begun.over) {
             let recovered = self.upkeep.recover();
             self.say(recovered);

@@ -143,14 +143,16 @@ impl State {
         }
     }
 
-    /// Learns of a run that config.json does not know of yet.
-    pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) {
+    /// Learns of a run that config.json does not know of yet; whether that is news.
+    pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) -> bool {
         let found = self.entries.iter_mut().find(|entry| entry.is(workspace, name));
-        if let Some(entry) = found.filter(|entry| entry.last_run.is_none_or(|last| last < at)) {
-            entry.last_run = Some(at);
-            entry.anchor = Some(at);
-            entry.count_from(now);
-        }
+        let Some(entry) = found.filter(|entry| entry.last_run.is_none_or(|last| last < at)) else {
+            return false;
+        };
+        entry.last_run = Some(at);
+        entry.anchor = Some(at);
+        entry.count_from(now);
+        true
     }
 
     /// config.json has this run now.

@@ -103,13 +103,21 @@ pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
         let Some(record) = Record::parse(&found.text) else { continue };
         known.insert(record.card.agent_id.clone());
         let folder = folder.to_path_buf();
-        looking.spawn(async move { Some(look(&folder, found, record, patience).await) });
+        looking.spawn(async move { look(&folder, found, record, patience).await });
     }
     for agent_id in sockets(folder)?.into_iter().filter(|agent| !known.contains(agent)) {
         let folder = folder.to_path_buf();
         looking.spawn(async move {
+            // It may have come after the records were looked at.
+            if let Some(seen) = find(&folder, &agent_id, patience).await {
+                return Some(seen);
+            }
             let condition = match ask(&folder, &agent_id, patience).await {
-                Err(AskError::Gone(_)) => Condition::Dead,
+                // It went with its record.
+                Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::NotFound => return None,
+                Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    Condition::Dead
+                }
                 asked => of_answer(asked),
             };
             Some(Seen { agent_id, record: None, condition })
@@ -124,17 +132,33 @@ pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
 pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<Seen> {
     let found = held::look(&folder.join(agent_id.record()))?;
     let record = Record::parse(&found.text)?;
-    Some(look(folder, found, record, patience).await)
+    look(folder, found, record, patience).await
 }
 
-async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Seen {
+async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<Seen> {
     let agent_id = record.card.agent_id.clone();
-    let condition = match (&record.result, found.is_held) {
-        (Some(result), _) => Condition::Ended(result.clone()),
-        (None, false) => Condition::Dead,
-        (None, true) => of_answer(ask(folder, &agent_id, patience).await),
+    let condition = match of_record(&record, found.is_held) {
+        Some(condition) => condition,
+        None => match ask(folder, &agent_id, patience).await {
+            // It may have ended since its record was read.
+            Err(AskError::Gone(_)) => {
+                let found = held::look(&folder.join(agent_id.record()))?;
+                let record = Record::parse(&found.text)?;
+                let condition = of_record(&record, found.is_held).unwrap_or(Condition::Silent);
+                return Some(Seen { agent_id, record: Some(record), condition });
+            }
+            asked => of_answer(asked),
+        },
     };
-    Seen { agent_id, record: Some(record), condition }
+    Some(Seen { agent_id, record: Some(record), condition })
+}
+
+/// How it is by its record alone; `None` if it lives.
+fn of_record(record: &Record, is_held: bool) -> Option<Condition> {
+    match &record.result {
+        Some(result) => Some(Condition::Ended(result.clone())),
+        None => (!is_held).then_some(Condition::Dead),
+    }
 }
 
 fn of_answer(asked: Result<Answered, AskError>) -> Condition {

@@ -33,6 +33,9 @@ pub struct Begun {
     /// The heartbeat's last run before this one, as long as it is announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Timestamp>,
+    /// The data folder, as the agent knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_dir: Option<PathBuf>,
 }
 
 /// The record of a beat that this process runs.
@@ -84,6 +87,7 @@ impl Record {
             scheduled: false,
             announced: false,
             before: None,
+            data_dir: None,
         };
         let kept = serde_json::to_vec(&begun).map_err(io::Error::from).and_then(|text| self.0.rewrite(&text));
         Err((error, if kept.is_ok() { Kept::InRecord } else { Kept::Nowhere }))
@@ -173,8 +177,7 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
         let Some(record) = Held::take_over(&path)? else { continue };
         if !begun.over {
             // Its agent died with its process; what the agent had started may still run.
-            // A beat's agent has a name of its own, whichever data folder it is in.
-            process::kill_marked(&invocation::marks(&begun.entry.agent, None));
+            process::kill_marked(&invocation::marks(&begun.entry.agent, begun.data_dir.as_deref()));
             // Until its death was noticed: nobody knows better.
             let lasted = begun.entry.started().map(|started| now.duration_since(started).as_millis());
             begun.entry.duration_ms = lasted.and_then(|lasted| u64::try_from(lasted).ok()).unwrap_or(0);
@@ -234,7 +237,7 @@ mod tests {
             capture: None,
             capture_lost: None,
         };
-        Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None }
+        Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None, data_dir: None }
     }
 
     #[test]

@@ -108,7 +108,7 @@ async fn converse<S: Service>(stream: UnixStream, service: S, mut over: watch::R
                 asked = None;
                 let answer = if is_listening { answer } else { answer.without_events() };
                 if let Some(other) = take(&mut output, request, answer) {
-                    return hand_over(lines, writing, output, other).await;
+                    return hand_over(lines, writing, output, other, over).await;
                 }
             }
             line = lines.next(), if is_listening && asked.is_none() && output.has_room() => match line {
@@ -176,12 +176,14 @@ fn take(output: &mut Output, request: Request, answer: Answer) -> Option<UnixStr
     None
 }
 
-/// Has the client speak with `other`, until one of them leaves.
+/// Has the client speak with `other`, until one of them leaves or `over` is true: the other server is there still, and
+/// does not say when it has said all.
 async fn hand_over(
     lines: Lines<OwnedReadHalf>,
     mut writing: OwnedWriteHalf,
     mut output: Output,
     mut other: UnixStream,
+    mut over: watch::Receiver<bool>,
 ) {
     output.detach();
     while output.is_waiting() {
@@ -192,6 +194,9 @@ async fn hand_over(
     let (reading, said) = lines.into_parts();
     let Ok(mut client) = reading.reunite(writing) else { return };
     if other.write_all(&said).await.is_ok() {
-        let _one_left = tokio::io::copy_bidirectional(&mut client, &mut other).await;
+        tokio::select! {
+            _one_left = tokio::io::copy_bidirectional(&mut client, &mut other) => {}
+            _ = over.wait_for(|is_over| *is_over) => {}
+        }
     }
 }

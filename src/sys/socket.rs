@@ -60,11 +60,20 @@ pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     UnixStream::connect(&at.path).await
 }
 
-/// Whether there is a socket `name` in `folder` on which nobody listens.
+/// Whether there is a socket `name` in `folder` on which nobody listens. Does not wait for one that listens and takes
+/// no connections.
 #[must_use]
 pub fn is_stale(folder: &Path, name: &str) -> bool {
-    let connected = address(folder, name).and_then(|at| std::os::unix::net::UnixStream::connect(&at.path));
-    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    try_connect(folder, name).is_err_and(|error| error == rustix::io::Errno::CONNREFUSED)
+}
+
+fn try_connect(folder: &Path, name: &str) -> rustix::io::Result<()> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+    let at = address(folder, name).map_err(|_| rustix::io::Errno::NOENT)?;
+    let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    connect(&socket, &SocketAddrUnix::new(&at.path)?)
 }
 
 /// Whether the process at the other end is the same user's (or root's).

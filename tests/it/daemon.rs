@@ -1,12 +1,15 @@
 //! The daemon: that it starts, answers, is alone, and ends.
 
 mod crash;
+mod deaf;
+mod disks;
 mod due;
 mod edits;
 mod events;
 mod folder;
 mod restart;
 mod rpc;
+mod strangers;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;

@@ -1,7 +1,15 @@
 //! Crashes at random moments: whatever dies, every beat that began has exactly one line in the journal.
 //!
 //! A few rounds run with every check; `MURMUR_SOAK_ROUNDS` (`just soak`) asks for more. The moments are random and
-//! reproducible: the seed is fixed, and what is counted is lines and agents, never time.
+//! reproducible: the seed is fixed, or `MURMUR_SOAK_SEED`, and what is counted is lines, events and agents, never time.
+
+mod announced;
+mod beats;
+mod daemons;
+mod follow;
+mod hosts;
+mod load;
+mod starts;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,21 +20,53 @@ use serde_json::{Value, json};
 use super::env::{Env, fixture, kill};
 
 /// A generator of small numbers: xorshift, which needs no crate and gives the same moments every time.
-struct Moments(u64);
+struct Moments {
+    seed: u64,
+    state: u64,
+}
 
 impl Moments {
+    fn new(seed: u64) -> Self {
+        let asked = std::env::var("MURMUR_SOAK_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = asked.unwrap_or(seed);
+        Self { seed, state: seed }
+    }
+
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state % limit
+    }
+
+    /// One of these.
+    fn of<'a, T>(&mut self, things: &'a [T]) -> &'a T {
+        &things[usize::try_from(self.below(things.len() as u64)).unwrap()]
+    }
+}
+
+impl Drop for Moments {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the moments were those of MURMUR_SOAK_SEED={}", self.seed);
+        }
     }
 }
 
 const WORKSPACES: usize = 6;
 
+/// How many rounds are asked for, if any are.
+fn asked() -> Option<u64> {
+    std::env::var("MURMUR_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok())
+}
+
 fn rounds() -> usize {
-    std::env::var("MURMUR_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4)
+    asked().map_or(4, |rounds| usize::try_from(rounds).unwrap())
+}
+
+/// `few` in a check; where rounds are asked for, `many` for each two hundred of them.
+fn times(few: u64, many: u64) -> u64 {
+    asked().map_or(few, |rounds| (many * rounds).div_ceil(200))
 }
 
 /// A round takes a second or two; a minute each is for a machine that is busy with other things.
@@ -53,7 +93,7 @@ fn lines_of(journal: &[Value]) -> BTreeMap<String, usize> {
 #[test]
 fn every_beat_has_one_line_however_often_the_daemon_is_killed() {
     let env = Env::for_as_long_as(patience());
-    let mut moments = Moments(0x6d75_726d_7572);
+    let mut moments = Moments::new(0x6d75_726d_7572);
     let workspaces: Vec<_> = (0..WORKSPACES).map(|n| env.workspace(&format!("w{n}"), "Look.")).collect();
     let entries: Vec<Value> =
         workspaces.iter().map(|workspace| json!({ "path": workspace.0, "interval": "1s" })).collect();
@@ -76,7 +116,7 @@ fn every_beat_has_one_line_however_often_the_daemon_is_killed() {
 #[test]
 fn every_beat_has_one_line_however_often_its_process_is_killed() {
     let env = Env::for_as_long_as(patience());
-    let mut moments = Moments(0x0062_6561_7473);
+    let mut moments = Moments::new(0x0062_6561_7473);
     let workspaces: Vec<_> = (0..WORKSPACES).map(|n| env.workspace(&format!("w{n}"), "Look.")).collect();
     for workspace in &workspaces {
         workspace.plays(&json!({ "fixture": fixture("ok"), "faults": ["hang", "setsid-child"] }));
@@ -92,7 +132,7 @@ fn every_beat_has_one_line_however_often_its_process_is_killed() {
         let journal = lines_of(&env.journal());
         let name = |agent: &Value| agent["env"]["MURMUR_AGENT_ID"].as_str().unwrap().to_owned();
         let alive: Vec<&Value> = agents.iter().filter(|agent| !journal.contains_key(&name(agent))).collect();
-        let victim = alive[usize::try_from(moments.below(alive.len() as u64)).unwrap()];
+        let victim = *moments.of(&alive);
         kill(parent(victim["pid"].as_i64().unwrap()), Signal::KILL);
         killed += 1;
         env.wait_for_journal(killed);

@@ -88,9 +88,12 @@ impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn withdraw_announced(&mut self) {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         for begun in survey.announced {
-            if let Ok(true) = unfinished::withdraw(&self.dir.beats(), &begun.entry.beat) {
-                let (workspace, name) = (&begun.entry.workspace, begun.entry.heartbeat.as_deref());
-                self.state.withdrawn(workspace.as_ref(), name, begun.before, clock::now());
+            let (workspace, name) = (begun.entry.workspace.as_ref(), begun.entry.heartbeat.as_deref());
+            match (unfinished::withdraw(&self.dir.beats(), &begun.entry.beat), begun.entry.started()) {
+                (Ok(true), _) => self.state.withdrawn(workspace, name, begun.before, clock::now()),
+                // It is just being taken over, and its record may not say so yet.
+                (Ok(false), Some(at)) => self.learn(workspace, name, at),
+                _ => {}
             }
         }
     }

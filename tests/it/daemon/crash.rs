@@ -128,3 +128,36 @@ fn a_torn_last_line_is_repaired_at_the_start() {
     daemon.stop();
     assert_eq!(env.journal_text(), whole);
 }
+
+#[test]
+fn a_run_that_a_killed_daemon_did_not_write_down_is_written_down_by_the_next() {
+    for is_over in [false, true] {
+        let env = Env::new();
+        let site = env.workspace("site", "Do it.");
+        let (pace, mut gate) = env.gate("gate");
+        site.plays(&waits_at(&pace));
+        env.register(&[&site]);
+        let daemon = env.daemon();
+        env.wait_for_agents(1);
+        // As if it had been killed before it could.
+        daemon.crash();
+        env.register(&[&site]);
+        if is_over {
+            gate.write_all(b".").unwrap();
+            env.wait_for_journal(1);
+        }
+        let daemon = env.daemon();
+        // Answered when it has begun.
+        env.connect().refusal("beat", &json!({ "workspace": "/nowhere" }));
+        if !is_over {
+            gate.write_all(b".").unwrap();
+            env.wait_for_journal(1);
+        }
+        env.wait_for_no_beats();
+        daemon.stop();
+        let config: serde_json::Value = serde_json::from_str(&env.config()).unwrap();
+        let (ran, began) = (&config["workspaces"][0]["lastRun"], &env.journal()[0]["ts"]);
+        assert_eq!(ran, began);
+        assert_eq!((env.journal().len(), env.agents().len()), (1, 1));
+    }
+}

@@ -1,0 +1,146 @@
+//! Hosts that are killed at random moments, in the middle of what their agents do: somebody notices, and nothing of
+//! them is left.
+
+use std::collections::BTreeSet;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::load::{Agent, Load, hosts};
+use super::{Moments, beats, parent, times};
+use crate::env::{Env, fixture, is_agent, kill, wait_for_end};
+
+/// How long it may take until nothing of a killed host's agent is left.
+const CLEAN: Duration = Duration::from_secs(2);
+
+fn env() -> Env {
+    Env::for_as_long_as(Duration::from_secs(60 + times(0, 3600)))
+}
+
+fn name(agent: &Value) -> &str {
+    agent["env"]["MURMUR_AGENT_ID"].as_str().unwrap()
+}
+
+/// Kills `host`, and waits for the end of its agent, and of the child that this has elsewhere.
+fn kill_host(host: i64, logged: &Value) {
+    kill(host, Signal::KILL);
+    let child = logged["children"][0].as_i64().unwrap();
+    assert_ne!(child, 0);
+}
+
+/// Waits until what the agent logged about is dead. How long that took.
+fn dead(env: &Env, logged: &Value, since: Instant) -> Duration {
+    env.wait_until_dead(logged);
+    since.elapsed()
+}
+
+fn logged(env: &Env, id: &str) -> Value {
+    env.agents().into_iter().find(|agent| name(agent) == id).unwrap()
+}
+
+/// What `murmur host list --all` says of them.
+fn list(env: &Env) -> Vec<Value> {
+    env.murmur(["host", "list", "--all", "--json"]).json()["agents"].as_array().unwrap().clone()
+}
+
+fn is_told(agents: &[Value], id: &str) -> bool {
+    agents.iter().any(|agent| {
+        agent["agent_id"] == id
+            && agent["state"] == "exited"
+            && agent["result"]["error"] == "its host was killed"
+            && agent["result"]["exit"] == Value::Null
+    })
+}
+
+#[test]
+fn whatever_is_left_of_a_killed_host_is_ended_and_told_of() {
+    let env = env();
+    let mut moments = Moments::new(0x686f_7374_7300_0001);
+    let hanging = json!({ "fixture": fixture("ok"), "faults": ["hang", "setsid-child"] });
+    beats::register(&env, 8, 4, &hanging);
+    let mut load = Load::new(&env, 4, &["setsid-child"]);
+    let daemon = env.daemon();
+    let (mut slowest, mut live, mut killed) = (Duration::ZERO, BTreeSet::new(), BTreeSet::new());
+    for round in 0..times(16, 400) {
+        load.wait(moments.below(200));
+        let since;
+        let victim;
+        if moments.below(2) == 0 {
+            let agent: Agent = moments.of(&load.agents).clone();
+            load.agents.retain(|other| *other != agent);
+            victim = logged(&env, &agent.id);
+            since = Instant::now();
+            kill_host(agent.host, &victim);
+            live.insert(agent.id);
+            load.add(&format!("live-more-{round}"), &["setsid-child"]);
+        } else {
+            beats::wait_for_more(&env, usize::from(killed.is_empty()));
+            let running = |agent: &Value| !killed.contains(name(agent));
+            let agents = env.wait(&env.root().join("log"), || {
+                Some(beats::begun(&env).into_iter().filter(running).collect::<Vec<_>>())
+                    .filter(|all| !all.is_empty())
+            });
+            victim = moments.of(&agents).clone();
+            since = Instant::now();
+            kill_host(parent(victim["pid"].as_i64().unwrap()), &victim);
+            killed.insert(name(&victim).to_owned());
+        }
+        slowest = slowest.max(dead(&env, &victim, since));
+    }
+    assert!(slowest < CLEAN, "{slowest:?}");
+    load.fall_silent();
+    env.wait(&hosts(&env), || {
+        let agents = list(&env);
+        live.iter().all(|id| is_told(&agents, id)).then_some(())
+    });
+    load.assert_same();
+    // Those that hang are ended with the daemon.
+    daemon.stop();
+    beats::wait_for_none(&env);
+    beats::check(&env);
+    let died =
+        env.journal().into_iter().filter(|line| line["error"].as_str().unwrap().contains("was killed"));
+    let died: BTreeSet<String> = died.map(|line| line["agent"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(died, killed);
+    let alive: BTreeSet<i64> = env.agents_alive().into_iter().collect();
+    let expected = load
+        .agents
+        .iter()
+        .flat_map(|agent| [agent.pid, logged(&env, &agent.id)["children"][0].as_i64().unwrap()]);
+    assert_eq!(alive, expected.collect());
+    eprintln!("killed hosts: {} of live agents, {} of beats; {slowest:?} at most", live.len(), killed.len());
+}
+
+#[test]
+fn without_a_daemon_discover_ends_and_tells_of_what_is_left() {
+    let env = env();
+    let mut moments = Moments::new(0x686f_7374_7300_0002);
+    let mut load = Load::new(&env, 4, &["setsid-child"]);
+    let mut slowest = Duration::ZERO;
+    for round in 0..times(5, 100) {
+        load.wait(moments.below(200));
+        let agent: Agent = moments.of(&load.agents).clone();
+        load.agents.retain(|other| *other != agent);
+        let victim = logged(&env, &agent.id);
+        kill_host(agent.host, &victim);
+        wait_for_end(agent.host);
+        wait_for_end(agent.pid);
+        assert!(is_agent(victim["children"][0].as_i64().unwrap()));
+        let since = Instant::now();
+        // Two at once are in nobody's way.
+        let discover: Vec<Child> = (0..2).map(|_| env.murmur(["host", "discover"]).start()).collect();
+        for child in discover {
+            assert!(child.wait_with_output().unwrap().status.success());
+        }
+        slowest = slowest.max(dead(&env, &victim, since));
+        assert!(is_told(&list(&env), &agent.id), "{:#?}", list(&env));
+        load.add(&format!("live-more-{round}"), &["setsid-child"]);
+    }
+    assert!(slowest < CLEAN, "{slowest:?}");
+    load.fall_silent();
+    load.assert_same();
+    assert_eq!(env.agents_alive().len(), 2 * load.agents.len());
+    eprintln!("killed hosts without a daemon: {slowest:?} at most");
+}

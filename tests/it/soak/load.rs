@@ -1,0 +1,210 @@
+//! Live agents that are never left in peace: they echo what a thread tells them, one after the other, without an end.
+//!
+//! Their events are the clock of these tests: a random moment is a random number of events later.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::env::{Env, Run};
+
+/// No answer takes as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One agent: its id, and which processes it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Agent {
+    pub(super) id: String,
+    pub(super) host: i64,
+    pub(super) pid: i64,
+}
+
+/// What is told of agents while they work.
+#[derive(Default)]
+struct Ticks {
+    count: Mutex<u64>,
+    more: Condvar,
+}
+
+/// The agents, and the thread that speaks with them.
+pub(super) struct Load<'a> {
+    env: &'a Env,
+    pub(super) agents: Vec<Agent>,
+    ticks: Arc<Ticks>,
+    is_over: Arc<AtomicBool>,
+    come: mpsc::Sender<String>,
+    speaking: Option<JoinHandle<BTreeMap<String, u64>>>,
+}
+
+/// The folder of hosts.
+pub(super) fn hosts(env: &Env) -> PathBuf {
+    env.data().join("hosts")
+}
+
+/// A connection to a host.
+struct Peer {
+    lines: BufReader<UnixStream>,
+}
+
+impl Peer {
+    fn connect(folder: &Path, id: &str) -> std::io::Result<Self> {
+        let stream = UnixStream::connect(folder.join(format!("{id}.sock")))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self { lines: BufReader::new(stream) })
+    }
+
+    fn ask(&mut self, msg_type: &str, payload: &Value) -> Option<()> {
+        let line = format!("{}\n", json!({ "msg_type": msg_type, "id": "x", "payload": payload }));
+        self.lines.get_mut().write_all(line.as_bytes()).ok()
+    }
+
+    /// The next whole line; `None` at the end, which may come in the middle of one.
+    fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).ok()?;
+        line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap())
+    }
+}
+
+/// How the agent `id` is, as its host says.
+pub(super) fn status(env: &Env, id: &str) -> Value {
+    let mut peer = Peer::connect(&hosts(env), id).unwrap();
+    peer.ask("status", &Value::Null).unwrap();
+    peer.hear().unwrap()["payload"].clone()
+}
+
+/// `murmur host spawn` of the agent `id`, which follows the instructions of its own folder.
+fn spawning(env: &Env, id: &str, instructions: &Value) -> Run {
+    let folder = env.root().join("live").join(id);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(".fake-claude.json"), instructions.to_string()).unwrap();
+    env.murmur(["host", "spawn", "--json", "--agent-id", id, "--worktree", folder.to_str().unwrap()])
+}
+
+fn agent(env: &Env, id: &str) -> Agent {
+    let status = status(env, id);
+    let pid = |name: &str| status[name].as_i64().unwrap();
+    Agent { id: id.to_owned(), host: pid("pid"), pid: pid("agent_pid") }
+}
+
+impl<'a> Load<'a> {
+    /// As many agents as `count`, with `faults`, of which one at a time has something to do.
+    pub(super) fn new(env: &'a Env, count: usize, faults: &[&str]) -> Self {
+        let instructions = json!({ "live": "echo", "faults": faults });
+        let ids: Vec<String> = (0..count).map(|n| format!("live-{n}")).collect();
+        let spawned: Vec<_> = ids.iter().map(|id| spawning(env, id, &instructions).start()).collect();
+        for child in spawned {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", crate::env::show(&output));
+        }
+        let agents: Vec<Agent> = ids.iter().map(|id| agent(env, id)).collect();
+        let (ticks, is_over) = (Arc::<Ticks>::default(), Arc::<AtomicBool>::default());
+        let (come, coming) = mpsc::channel();
+        ids.into_iter().for_each(|id| come.send(id).unwrap());
+        let speaker =
+            Speaker { folder: hosts(env), ticks: Arc::clone(&ticks), is_over: Arc::clone(&is_over), coming };
+        let speaking = Some(std::thread::spawn(move || speaker.speak()));
+        Self { env, agents, ticks, is_over, come, speaking }
+    }
+
+    /// Starts one more, and has it worked.
+    pub(super) fn add(&mut self, id: &str, faults: &[&str]) {
+        let output = spawning(self.env, id, &json!({ "live": "echo", "faults": faults })).output();
+        assert!(output.status.success(), "{}", crate::env::show(&output));
+        self.agents.push(agent(self.env, id));
+        self.come.send(id.to_owned()).unwrap();
+    }
+
+    /// Waits until so many events more have come from agents.
+    pub(super) fn wait(&self, more: u64) {
+        let count = self.ticks.count.lock().unwrap();
+        let until = *count + more;
+        let waited = self.ticks.more.wait_timeout_while(count, PATIENCE, |count| *count < until).unwrap();
+        let late = waited.1;
+        assert!(!late.timed_out(), "the agents do nothing any more");
+    }
+
+    /// Waits for so long, while they work.
+    pub(super) fn work(&self, time: Duration) {
+        let count = self.ticks.count.lock().unwrap();
+        let before = *count;
+        let (count, _) = self.ticks.more.wait_timeout_while(count, time, |_| true).unwrap();
+        assert!(time.is_zero() || *count > before, "the agents do nothing any more");
+    }
+
+    /// Says nothing more; how many messages each agent was sent and answered.
+    pub(super) fn fall_silent(&mut self) -> BTreeMap<String, u64> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.speaking.take().unwrap().join().unwrap()
+    }
+
+    /// That every agent is the same process as in the beginning, under the same host.
+    pub(super) fn assert_same(&self) {
+        for known in &self.agents {
+            assert_eq!(agent(self.env, &known.id), *known);
+        }
+    }
+}
+
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Who tells the agents what to do.
+struct Speaker {
+    folder: PathBuf,
+    ticks: Arc<Ticks>,
+    is_over: Arc<AtomicBool>,
+    coming: mpsc::Receiver<String>,
+}
+
+impl Speaker {
+    fn speak(self) -> BTreeMap<String, u64> {
+        let mut peers: Vec<(String, Peer)> = Vec::new();
+        let mut answered = BTreeMap::new();
+        while !self.is_over.load(Ordering::Relaxed) {
+            for id in self.coming.try_iter() {
+                // It may be dead already.
+                let Ok(mut peer) = Peer::connect(&self.folder, &id) else { continue };
+                if peer.ask("attach", &json!({ "from": null })).is_some() {
+                    peers.push((id, peer));
+                }
+            }
+            // One that was killed says nothing more.
+            peers.retain_mut(|(id, peer)| {
+                let said = answered.entry(id.clone()).or_default();
+                let is_alive = self.turn(peer, *said).is_some();
+                *said += u64::from(is_alive);
+                is_alive
+            });
+        }
+        answered
+    }
+
+    /// One message, and all that comes of it.
+    fn turn(&self, peer: &mut Peer, number: u64) -> Option<()> {
+        peer.ask("send", &json!({ "text": format!("message {number}") }))?;
+        loop {
+            let line = peer.hear()?;
+            if line["success"] == false {
+                panic!("refused: {line}");
+            }
+            *self.ticks.count.lock().unwrap() += 1;
+            self.ticks.more.notify_all();
+            let is_idle = line["event_type"] == "state" && line["payload"]["state"] == "idle";
+            // Those that come first are told of before any message.
+            if is_idle && line["payload"]["turns"] == number + 1 {
+                return Some(());
+            }
+        }
+    }
+}
