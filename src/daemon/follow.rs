@@ -97,9 +97,10 @@ impl Follow {
         let places = places::edits(&self.dir, heartbeats);
         let added = match &mut self.watch {
             Some(watch) => watch.add(places),
+            // What was read before anything was watched may have changed since.
             None => Watch::new(places).map(|watch| {
                 self.watch = Some(watch);
-                false
+                true
             }),
         };
         match added {
@@ -152,5 +153,24 @@ async fn ticked(tick: &mut Option<Interval>) {
             tick.tick().await;
         }
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_changed_before_the_watch_was_there_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::write(dir.config(), "{}").unwrap();
+        let mut follow = Follow::new(dir, TimeZone::UTC, None);
+        let mut state = State::default();
+        assert!(follow.reload(&mut state).is_empty());
+        // Nobody has touched anything that is watched, and yet there is another look; and after it none.
+        assert!(matches!(follow.edit().await, Edit::Settled));
+        follow.reload(&mut state);
+        assert!(follow.reload_at.is_none());
     }
 }

@@ -37,6 +37,8 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     ");
     assert_eq!(env.run(["start"]), format!("murmur is running already (PID {})\n[exit 0]", pid.trim()));
     assert_eq!(env.run(["start", "--foreground"]), env.run(["start"]));
+    // It is made when the login shell has said its PATH.
+    env.wait(&env.data(), || env.data().join("journal.reserve").exists().then_some(()));
     assert_snapshot!(env.names(&env.data()), @"
     beats
     hosts
