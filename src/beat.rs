@@ -150,7 +150,13 @@ pub async fn run(
             let listener = hosting.as_mut().ok().and_then(Hosting::listener);
             // Without it, only who asks after a crash does not find the session.
             let note = |capture: Option<String>| {
-                if let (Ok(hosting), Some(capture)) = (&mut hosting, capture) {
+                let Some(capture) = capture else { return };
+                if let Ok(record) = &record {
+                    let mut begun = begun.clone();
+                    begun.entry.capture = Some(capture.clone());
+                    let _unnoted = record.note(&begun);
+                }
+                if let Ok(hosting) = &mut hosting {
                     let _unnoted = hosting.note_capture(capture);
                 }
             };

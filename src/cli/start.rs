@@ -6,7 +6,7 @@ use super::stop::daemon_pid;
 use crate::daemon::instance;
 use crate::daemon::serve::{self, Setup};
 use crate::sys::paths::DataDir;
-use crate::sys::{atomic, clock, process, socket};
+use crate::sys::{atomic, clock, inherited, process, socket};
 use anyhow::{Context, bail};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -69,6 +69,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
 /// Is the daemon, until it is told to stop.
 fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     if args.announce {
+        inherited::keep_standard_streams_only();
         let _leads_already = process::lead_session();
     }
     let dir = place.prepared_data_dir()?;

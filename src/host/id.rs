@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest id, in bytes.
-const LONGEST: usize = 100;
+/// The longest id, in bytes: with what stands around it, it has to fit into a socket's address.
+const LONGEST: usize = 80;
 
 /// A checked id: one component of a path, of plain characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -61,7 +61,7 @@ pub struct Wanted {
     /// What it is for; by default [`ROLE`].
     #[serde(default)]
     pub role: Option<String>,
-    /// The folder it works in.
+    /// The folder it works in, absolute.
     pub worktree: PathBuf,
     /// What it works on, as `42` or `#42`.
     #[serde(default)]
@@ -86,6 +86,9 @@ impl Wanted {
     /// # Errors
     /// That the folder is none, or that there is no randomness for an id.
     pub fn launch(self) -> Result<Launch, WantedError> {
+        if !self.worktree.is_absolute() {
+            return Err(WantedError::Relative { path: self.worktree });
+        }
         let failed = |source| WantedError::Worktree { path: self.worktree.clone(), source };
         let worktree = self.worktree.canonicalize().map_err(failed)?;
         if !worktree.is_dir() {
@@ -117,6 +120,12 @@ impl Wanted {
 /// What is wrong with it.
 #[derive(Debug, thiserror::Error)]
 pub enum WantedError {
+    /// Where it is depends on who is asked.
+    #[error("{} is not an absolute path; say the whole path of the worktree", .path.display())]
+    Relative {
+        /// Which.
+        path: PathBuf,
+    },
     /// There is no such folder.
     #[error("cannot work in {}: {source}", .path.display())]
     Worktree {
@@ -218,8 +227,13 @@ impl Launch {
         let folder = data_dir.join("hosts");
         crate::sys::atomic::create_private_folder(&folder).map_err(failed)?;
         let log_path = folder.join(agent.log());
-        let log = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
-        let log = log.map_err(failed)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.append(true).mode(0o600);
+        // One that is there may be that of another host of this id, which lives.
+        let (log, is_ours) = match options.clone().create_new(true).open(&log_path) {
+            Ok(log) => (log, true),
+            Err(_) => (options.create(true).open(&log_path).map_err(failed)?, false),
+        };
         let begin = log.metadata().map_or(0, |found| found.len());
         let mut command = std::process::Command::new(program().map_err(failed)?);
         command.arg0("murmur-host").args(self.args(data_dir)).env("PATH", path);
@@ -241,7 +255,7 @@ impl Launch {
                 Err(LaunchError::Late { agent: agent.clone(), stderr: stderr() })
             }
         };
-        if up.is_err() && begin == 0 {
+        if up.is_err() && is_ours {
             // What stands in it has just been told, and another host of the agent has a record that names none.
             let _stays = std::fs::remove_file(&log_path);
         }

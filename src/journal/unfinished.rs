@@ -69,6 +69,14 @@ impl Record {
         Ok(Some(Self(held)))
     }
 
+    /// Writes down what is known by now, without asking the disk for room.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn note(&self, begun: &Begun) -> io::Result<()> {
+        self.0.rewrite(&serde_json::to_vec(begun)?)
+    }
+
     /// Moves the beat to the journal: appends `entry` there and removes the record. Where the journal has no room
     /// the line is kept in the record, without its turns, and goes to the journal when [`recover`] finds it.
     ///

@@ -75,3 +75,14 @@ pub fn is_output_shared() -> bool {
     let is_file = rustix::fs::FileType::from_raw_mode(one.st_mode) == rustix::fs::FileType::RegularFile;
     !is_file && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
+
+/// Lets go of everything that was inherited but the standard streams: a process that goes on for hours must not hold a
+/// lock or a pipe of whoever started it. To be called first of all, when nothing has been opened yet.
+pub fn keep_standard_streams_only() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: nothing has been opened by this process yet, so that no owner of a descriptor is in it.
+    #[expect(unsafe_code, reason = "the owners of these descriptors are in another process")]
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32);
+    }
+}

@@ -89,8 +89,9 @@ impl<W: Write> Follower<'_, W> {
                     super::connect(self.dir, self.agent).await?;
                 }
                 Some((Condition::Silent, record)) => wait(record.as_ref()).await,
-                Some((Condition::Ended(_), record)) => {
-                    return self.replay(record.and_then(|record| record.capture));
+                Some((Condition::Ended(ended), record)) => {
+                    self.replay(record.and_then(|record| record.capture))?;
+                    return ended.error.map_or(Ok(()), |error| bail!("agent {}: {error}", self.agent));
                 }
                 Some((Condition::Dead, record)) => {
                     if self.next.is_some() {

@@ -4,11 +4,12 @@ use super::super::args::{HostSend, HostStop};
 use super::super::place::Place;
 use super::super::runtime;
 use super::spawn::text;
-use crate::host::discover::{self, PATIENCE};
+use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
 use crate::rpc::client::AskError;
+use crate::sys::clock;
 use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -102,6 +103,10 @@ async fn stop_one(
     force: bool,
     grace: Duration,
 ) -> anyhow::Result<serde_json::Value> {
+    if let Condition::Dead = super::find(dir, agent).await?.condition {
+        discover::clean(&dir.hosts(), clock::now())?;
+        bail!("the host of {agent} was killed before; what was left of the agent is ended now");
+    }
     let mut client = super::connect(dir, agent).await?;
     let payload = Stop { force, grace: Some(humantime::format_duration(grace).to_string()) };
     match client.answer("stop", json!(payload), grace + ENDING).await {

@@ -16,7 +16,7 @@ use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::unfinished::Kept;
 use crate::sys::paths::DataDir;
-use crate::sys::{clock, process};
+use crate::sys::{clock, inherited, process};
 use anyhow::{Context, bail};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
+    inherited::keep_standard_streams_only();
     // A session of our own: a terminal that closes and a Ctrl-C are not the agent's business.
     let _leads_already = process::lead_session();
     process::call_ourselves(c"murmur-host");

@@ -16,7 +16,7 @@ pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),
         role: Some(args.role.clone()),
-        worktree: args.worktree.clone(),
+        worktree: std::path::absolute(&args.worktree)?,
         issue: args.issue.clone(),
         model: args.model.clone(),
         message: args.message.as_deref().map(text).transpose()?,
