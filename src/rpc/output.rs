@@ -3,7 +3,9 @@
 use super::envelope::{Event, LAGGED, event_line};
 use super::feed::{Filled, Reader};
 use std::io;
+use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::Instant;
 
 /// How much of the events is taken at once, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -11,8 +13,10 @@ const CHUNK: usize = 64 << 10;
 /// How much room is kept while there is more to write, in bytes: a page of the past has more than a chunk.
 const KEPT: usize = 512 << 10;
 
-/// A client that has taken nothing while events of so many bytes went by reads too slowly.
+/// A client that has taken nothing for so long, while events of so many bytes went by, reads too slowly. Bytes alone
+/// would tell one that was just not given the time to read; time alone, one of which there was nothing to keep.
 const LAG: u64 = 16 << 20;
+const LAG_TIME: Duration = Duration::from_secs(2);
 
 /// With so many bytes of answers that it does not take, a client is not listened to.
 const ANSWERS: usize = 256 << 10;
@@ -28,8 +32,19 @@ pub(super) struct Output {
 #[derive(Debug)]
 struct Attached {
     reader: Reader,
-    /// How many bytes of events there had been when the client last took something.
-    taken: u64,
+    /// How many bytes of events there had been when the client last took something, and when that was.
+    taken: (u64, Instant),
+}
+
+impl Attached {
+    fn took(&mut self) {
+        self.taken = (self.reader.pushed(), Instant::now());
+    }
+
+    fn lags(&self) -> bool {
+        let (bytes, at) = self.taken;
+        self.reader.pushed() - bytes >= LAG && at.elapsed() >= LAG_TIME
+    }
 }
 
 impl Output {
@@ -40,7 +55,7 @@ impl Output {
 
     /// Follows `reader` from now on, in place of what it followed.
     pub(super) fn attach(&mut self, reader: Reader) {
-        let taken = reader.pushed();
+        let taken = (reader.pushed(), Instant::now());
         self.attached = Some(Attached { reader, taken });
     }
 
@@ -73,7 +88,7 @@ impl Output {
         self.bytes.shrink_to(KEPT);
         self.written = 0;
         if let Some(attached) = &mut self.attached {
-            attached.taken = attached.reader.pushed();
+            attached.took();
             if attached.reader.fill(&mut self.bytes, CHUNK) == Filled::Over {
                 self.attached = None;
             }
@@ -101,7 +116,7 @@ impl Output {
             count = to.write(rest) => {
                 self.written += count?;
                 if let Some(attached) = &mut self.attached {
-                    attached.taken = attached.reader.pushed();
+                    attached.took();
                 }
             }
             () = changed(&mut self.attached) => self.detach_if_lagging(),
@@ -113,7 +128,7 @@ impl Output {
     /// answers, it gets; then that it has lagged.
     fn detach_if_lagging(&mut self) {
         let Some(attached) = &self.attached else { return };
-        if !self.is_waiting() || attached.reader.pushed() - attached.taken < LAG {
+        if !self.is_waiting() || !attached.lags() {
             return;
         }
         let is_between = self.written == 0 || self.bytes[self.written - 1] == b'\n';
@@ -152,6 +167,10 @@ mod tests {
     use super::super::feed::{EVENT_BUFFER_SIZE, Feed};
     use super::*;
 
+    fn let_time_pass(output: &mut Output) {
+        output.attached.as_mut().unwrap().taken.1 -= LAG_TIME;
+    }
+
     #[tokio::test(flavor = "current_thread")]
     async fn who_takes_nothing_gets_the_line_it_is_in_and_is_told() {
         let feed = Feed::new("a".to_owned(), None);
@@ -172,6 +191,9 @@ mod tests {
         output.detach_if_lagging();
         assert!(output.attached.is_some());
         push(LAG / 1000);
+        output.detach_if_lagging();
+        assert!(output.attached.is_some(), "it may only not have been given the time");
+        let_time_pass(&mut output);
         output.detach_if_lagging();
         assert!(output.attached.is_none());
         let writing = async {
@@ -205,6 +227,7 @@ mod tests {
         output.attach(feed.reader(Some(3)));
         output.fill();
         push(LAG / 10_000);
+        let_time_pass(&mut output);
         output.detach_if_lagging();
         let lagged = event_line(LAGGED, "a", 3, &serde_json::json!({ "next": 3 }));
         assert_eq!(String::from_utf8_lossy(&output.bytes), String::from_utf8_lossy(&lagged));

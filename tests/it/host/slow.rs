@@ -1,5 +1,7 @@
 //! Clients that read slowly or not at all cost nobody else anything, and miss nothing in the end.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::{ID, Live, Peer, assert_seamless, is_idle_after};
@@ -12,8 +14,23 @@ fn is_lagged(event: &Value) -> bool {
     event["event_type"] == "lagged"
 }
 
-/// Reads on after a stall, to the end of the first turn: what there was up to `lagged`, then from there.
-fn catch_up(peer: &mut Peer) -> Vec<Value> {
+/// Has the agent say so much, for so long, that one that does not read is told that it lags. Returns all that `reading`
+/// saw, and how many turns it was.
+fn flood(agent: &Live, reading: &mut Peer) -> (Vec<Value>, u64) {
+    let (begun, mut all, mut turns) = (Instant::now(), Vec::new(), 0);
+    loop {
+        let was_long_enough = begun.elapsed() > Duration::from_secs(2);
+        agent.send("go on");
+        turns += 1;
+        all.extend(reading.until(|event| is_idle_after(event, turns)));
+        if was_long_enough {
+            return (all, turns);
+        }
+    }
+}
+
+/// Reads on after a stall, to the end of a turn: what there was up to `lagged`, then from there.
+fn catch_up(peer: &mut Peer, turns: u64) -> Vec<Value> {
     let mut events = peer.until(is_lagged);
     let lagged = events.pop().unwrap();
     let next = lagged["payload"]["next"].as_u64().unwrap();
@@ -21,7 +38,7 @@ fn catch_up(peer: &mut Peer) -> Vec<Value> {
     assert_eq!(lagged["offset"], next);
     assert_eq!(events.last().map_or(0, |event| event["offset"].as_u64().unwrap() + 1), next);
     peer.attach(next);
-    events.extend(peer.until(|event| is_idle_after(event, 1)));
+    events.extend(peer.until(|event| is_idle_after(event, turns)));
     events
 }
 
@@ -32,12 +49,11 @@ fn one_that_stalls_is_told_where_it_was_and_misses_nothing() {
     let (mut stalled, mut reading) = (agent.follow(0), agent.follow(0));
     // A question that is not read either is answered between the events.
     assert!(stalled.say("{\"msg_type\":\"ping\",\"id\":\"p\"}\n"));
-    agent.send("one");
-    let all = reading.until(|event| is_idle_after(event, 1));
+    let (all, turns) = flood(&agent, &mut reading);
     assert_seamless(&all, 0);
     assert!(all.len() > 10_500);
     assert_eq!(stalled.answer()["id"], "p");
-    let late = catch_up(&mut stalled);
+    let late = catch_up(&mut stalled, turns);
     assert_seamless(&late, 0);
     assert!(late == all, "it saw something else");
     agent.assert_answers();
@@ -50,11 +66,10 @@ fn a_hundred_that_stall_keep_nothing_from_one_that_reads() {
     let mut stalled: Vec<Peer> = (0..100).map(|_| agent.follow(0)).collect();
     let mut reading = agent.follow(0);
     assert_eq!(agent.status()["attached_clients"], 101);
-    agent.send("one");
-    let all = reading.until(|event| is_idle_after(event, 1));
+    let (all, turns) = flood(&agent, &mut reading);
     assert_seamless(&all, 0);
     agent.assert_answers();
-    let late = catch_up(stalled.last_mut().unwrap());
+    let late = catch_up(stalled.last_mut().unwrap(), turns);
     assert!(late == all, "it saw something else");
     drop(stalled);
     agent.stop();
