@@ -5,7 +5,7 @@
 
 use rustix::io::Errno;
 pub use rustix::process::Signal;
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -208,7 +208,15 @@ fn has_marks(pid: u32, marks: &[OsString]) -> bool {
 /// Reaps children of this process that are dead, but for `spared`, whom somebody else waits for: orphans that were
 /// handed to it (see [`adopt_orphans`]) would otherwise stay as they are for as long as it lives.
 pub fn reap_but(spared: Option<u32>) {
-    // Those that are dead are asked for one after the other, without taking away what is somebody else's to take.
+    let is_dead = |id: WaitId<'_>| {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(rustix::process::waitid(id, options), Ok(Some(_)))
+    };
+    let spared_pid = spared.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    // Most often it is the spared one itself that died: then all is over soon, and nobody has to be looked for.
+    if spared_pid.is_some_and(|pid| is_dead(WaitId::Pid(pid))) || !is_dead(WaitId::All) {
+        return;
+    }
     let dead = children_that_are_dead();
     for pid in dead.into_iter().filter(|pid| Some(*pid) != spared) {
         if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
