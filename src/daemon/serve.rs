@@ -227,7 +227,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             self.start_due();
             self.alarm.set(self.state.wake_at())?;
             if std::mem::take(&mut self.stirred) {
-                memory::release_file_pages();
+                memory::release();
             }
             tokio::select! {
                 () = &mut stop => return Ok(()),
