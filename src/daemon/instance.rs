@@ -134,8 +134,9 @@ mod tests {
     fn a_lock_that_a_dead_process_left_behind_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        // A shell takes the lock, leaves it to a child that lives until its stdin is closed, and is killed.
-        let script = "exec 9>>murmur.pid; flock -n 9 || exit 1; cat <&0 & kill -9 $$";
+        // A shell takes the lock, leaves it to a child that lives until its stdin is closed, and is killed. In the
+        // background a shell has another stdin.
+        let script = "exec 8<&0 9>>murmur.pid; flock -n 9 || exit 1; cat <&8 & kill -9 $$";
         let mut shell = std::process::Command::new("sh")
             .args(["-c", script])
             .current_dir(folder.path())
