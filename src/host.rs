@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`run`] owns the agent: its process, its [`state`], its session. What the agent did is derived from its bytes, the
-//! same bytes giving the same events ([`derive`]); what murmur itself has to say stands in the session's [`ledger`].
+//! same bytes giving the same events ([`mod@derive`]); what murmur itself has to say stands in the session's [`ledger`].
 //! So any event can be told again, from the session alone, with the number it had ([`past`]).
 //!
 //! A host holds its [`record`] for as long as it lives. Whoever finds a record that nobody holds cleans up after its

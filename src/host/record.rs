@@ -15,7 +15,7 @@ const FORMAT: u32 = 1;
 /// What is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`].
+    /// Its version, 1.
     pub format: u32,
     /// [`HOST_PROTOCOL_VERSION`] of the host.
     pub protocol_version: String,

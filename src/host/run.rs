@@ -1,6 +1,6 @@
 //! The host's loop: waits for what happens to its agent, tells [`Machine`], and carries out what it says.
 //!
-//! The process that calls [`Host::run`] must have no other children: what is left when the agent is gone is the
+//! The process that calls [`run`] must have no other children: what is left when the agent is gone is the
 //! agent's, and is killed.
 
 use super::event::{Own, Role};
