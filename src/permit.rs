@@ -1,3 +1,8 @@
-//! What an agent may do. So far: the deny list that Claude Code is started with.
+//! What an agent may do: a tool call goes in, a decision comes out. Pure: it reads no file, asks nobody and knows no
+//! daemon; who calls it brings what it needs.
 
+pub mod call;
+pub mod decision;
 pub mod deny;
+pub mod line;
+pub mod policy;

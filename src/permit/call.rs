@@ -1,0 +1,35 @@
+//! A tool call that is to be decided on, and where it would happen.
+
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// One call of a tool by an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool's name, as `Bash`, `Edit` or `mcp__server__tool`.
+    pub tool: String,
+    /// What it is called with.
+    pub input: Value,
+    /// Where it happens.
+    pub place: Place,
+}
+
+/// Where a call happens: what a relative path, `~` and `$HOME` in it mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The folder it runs in, absolute.
+    pub cwd: PathBuf,
+    /// The agent's workspace, absolute: what a rule's `/path` counts from.
+    pub workspace: PathBuf,
+    /// The user's home folder, absolute.
+    pub home: PathBuf,
+}
+
+impl Call {
+    /// The shell command, where it is one that a shell runs: every tool of Claude Code's that has an input `command`.
+    /// Tools of MCP servers may mean something else by that.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        if self.tool.starts_with("mcp__") { None } else { self.input.get("command")?.as_str() }
+    }
+}
