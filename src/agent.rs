@@ -8,3 +8,4 @@ pub mod event;
 pub mod find;
 pub mod invocation;
 pub mod prompt;
+pub mod settings;

@@ -6,8 +6,9 @@
 use crate::agent::conversation::Conversation;
 use crate::agent::event::Event;
 use crate::agent::find::{self, CLAUDE};
-use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE, Invocation, Limits, beat_args};
+use crate::agent::invocation::{Invocation, Limits, beat_args};
 use crate::agent::prompt;
+use crate::agent::settings::{Guarded, HookProgram};
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::permissions::Permissions;
 use crate::host::hosting::Hosting;
@@ -19,8 +20,11 @@ use crate::host::state;
 use crate::journal::append;
 use crate::journal::entry::Entry;
 use crate::journal::last_beat;
+use crate::journal::put_off::{self, PutOff};
 use crate::journal::unfinished::{Begun, Kept, Record};
 use crate::outcome::{self, Kind, Outcome};
+use crate::permit::policy::Policy;
+use crate::permit::request::RequestId;
 use crate::sys::paths::{DataDir, readable};
 use crate::sys::{atomic, clock, lock};
 use jiff::Timestamp;
@@ -51,6 +55,8 @@ pub struct Job {
     pub model: Option<String>,
     /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
     pub deny: Option<Vec<String>>,
+    /// What holds where neither guard nor rules decide on its calls.
+    pub policy: Policy,
     /// The PATH to find and run the agent with.
     pub path: PathBuf,
     /// What is known to be wrong with the heartbeat; nothing is started then.
@@ -62,6 +68,18 @@ pub struct Job {
     /// Whether it stands in `beats/` already, to be taken over from there.
     #[serde(default)]
     pub announced: bool,
+    /// What it goes on with, where it is not a new conversation.
+    #[serde(default)]
+    pub resumes: Option<Resumes>,
+}
+
+/// A conversation that goes on with an answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Resumes {
+    /// The request that was answered.
+    pub request: String,
+    /// The backend's id of the conversation.
+    pub session: String,
 }
 
 /// What came of a beat, and where it is written down.
@@ -162,7 +180,7 @@ pub async fn run(
             };
             match host::run(&spec, listener, stop, note, &mut observe).await {
                 Ok((run, clients)) => {
-                    fill_in(&mut entry, run);
+                    fill_in(&mut entry, run, waiting(job, dir).as_ref());
                     farewell = Some(clients);
                 }
                 Err(error) => {
@@ -203,18 +221,40 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     }
     let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.to_string())?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.to_string())?;
+    let hook = HookProgram::find().map_err(|error| format!("cannot find murmur's hook: {error}"))?;
+    let project = project(&job.workspace);
+    let guarded = Guarded {
+        agent: &job.agent,
+        dir: dir.root(),
+        socket_name: dir.socket_name(),
+        project: &project,
+        workspace: &job.workspace,
+        policy: &job.policy,
+        beat: Some((&job.beat, job.name.as_deref())),
+    };
     let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
-    Ok(Invocation {
-        program,
-        args: beat_args(limits),
-        env: vec![
-            (AGENT_VARIABLE, job.agent.clone().into()),
-            (DIR_VARIABLE, dir.root().into()),
-            ("MURMUR_PROJECT", project(&job.workspace).into()),
-            ("PATH", job.path.clone().into()),
-        ],
-        cwd: job.workspace.clone(),
-        stdin: prompt::beat(&job.workspace, at, &instructions).into_bytes(),
+    let mut args = beat_args(limits);
+    args.extend(guarded.args(&hook).map_err(|error| error.to_string())?);
+    // What is resumed goes on by itself: the call that was put off is made again.
+    let stdin = match &job.resumes {
+        Some(Resumes { session, .. }) => {
+            args.extend(["--resume".to_owned(), session.clone()]);
+            Vec::new()
+        }
+        None => prompt::beat(&job.workspace, at, &instructions).into_bytes(),
+    };
+    let mut env = guarded.environment().map_err(|error| error.to_string())?;
+    env.push(("PATH", job.path.clone().into()));
+    Ok(Invocation { program, args, env, cwd: job.workspace.clone(), stdin })
+}
+
+/// The call of `job`'s agent that was put off.
+fn waiting(job: &Job, dir: &DataDir) -> Option<(RequestId, PutOff)> {
+    // A file that cannot be read is told of by the daemon.
+    let all = put_off::Folder::new(dir.approvals()).all(|_| {});
+    all.into_iter().find(|(id, call)| {
+        let resumed = job.resumes.as_ref().is_some_and(|resumes| resumes.request == id.as_str());
+        call.request.agent == job.agent && !resumed
     })
 }
 
@@ -252,8 +292,12 @@ fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatErr
     held.ok_or_else(|| BeatError::Busy { workspace: workspace.to_path_buf() })
 }
 
-fn fill_in(entry: &mut Entry, run: Run) {
-    let mut outcome = outcome::decide(&run.ending, &run.said, &run.stderr);
+fn fill_in(entry: &mut Entry, run: Run, waiting: Option<&(RequestId, PutOff)>) {
+    let words = waiting.map(|(id, call)| waits_for(id, call));
+    let mut outcome = outcome::decide(&run.ending, &run.said, &run.stderr, words.as_deref());
+    if words.is_some_and(|words| outcome == Outcome::Attention(words)) {
+        entry.waiting = waiting.map(|(id, _)| id.to_string());
+    }
     if run.survivors > 0 {
         let survivors = run.survivors;
         outcome = Outcome::Error(format!("{survivors} of the agent's processes could not be ended"));
@@ -269,6 +313,19 @@ fn fill_in(entry: &mut Entry, run: Run) {
         run.said.iter().map(|said| said.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
     entry.cost_usd = run.said.last().and_then(|said| said.cost_usd);
     entry.denials = run.said.into_iter().map(|said| said.denials).max_by_key(Vec::len).unwrap_or_default();
+}
+
+/// What is said of a beat that waits for an answer.
+fn waits_for(id: &RequestId, call: &PutOff) -> String {
+    let request = &call.request;
+    let words = if request.is_question() {
+        format!("asks a question; answer it: murmur question respond {id}")
+    } else {
+        let what = request.input.get("command").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let what = if what.is_empty() { request.tool.clone() } else { format!("{}: {what}", request.tool) };
+        format!("waits for an answer: murmur permission respond {id} allow (or deny); {what}")
+    };
+    outcome::first_characters(&words, outcome::SUMMARY)
 }
 
 fn cannot_start(program: &Path, error: &io::Error) -> String {
@@ -299,11 +356,13 @@ impl Job {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
+            policy: Policy::of_beat(!matches!(heartbeat.permissions, Permissions::Skip)),
             path,
             problem: heartbeat.problem.as_ref().map(ToString::to_string),
             verbose: false,
             scheduled: false,
             announced: false,
+            resumes: None,
         }
     }
 
@@ -341,6 +400,8 @@ impl Job {
             denials: Vec::new(),
             capture: None,
             capture_lost: None,
+            waiting: None,
+            resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
         }
     }
 

@@ -4,10 +4,11 @@
 //! process writes its own journal line, so that the daemon may die at any moment without losing one.
 //!
 //! What is asked on the socket comes to [`service`], and from there to the loop; [`client`] is the other end.
-//! [`events`] is the stream that clients follow.
+//! [`events`] is the stream that clients follow, [`broker`] what waits for a person's answer.
 
 pub mod agents;
 pub mod beats;
+pub mod broker;
 pub mod client;
 pub mod events;
 pub mod follow;

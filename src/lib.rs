@@ -15,7 +15,7 @@
 //! - `sys`: clock, atomic files, locks, process trees, sockets, wake-ups; the only unsafe code, the only clock
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
-//! - `permit`: the deny list
+//! - `permit`: pure: a tool call → a decision: guard, rules, who is asked
 //! - `agent`: prompt, invocation, events, the stream parser
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
@@ -25,7 +25,8 @@
 //! - `outcome`: pure: how a run ended and what it said → ok, attention or error
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
 //! - `beat`: one beat from prompt to journal line
-//! - `daemon`: the event loop (state × event → state + effects), the socket, the single instance
+//! - `hook`: what Claude Code's hooks are answered: `permit`, and asking the daemon
+//! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
 //! - `cli`: one small file a command: parse, call, print
 //!
 //! On Windows there are only the captures, under derun's command line (docs/windows.md).
@@ -40,6 +41,8 @@ pub mod cli;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
+#[cfg(unix)]
+pub mod hook;
 #[cfg(unix)]
 pub mod host;
 #[cfg(unix)]

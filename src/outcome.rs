@@ -43,12 +43,13 @@ pub const SUMMARY: usize = 200;
 /// The most characters of an error that quotes what the agent printed.
 const QUOTE: usize = 2000;
 
-/// Decides. `results` are the run's own summaries in order, `stderr` the end of what it wrote there.
+/// Decides. `results` are the run's own summaries in order, `stderr` the end of what it wrote there, `waits` what is said
+/// of its call that waits for a person's answer.
 ///
 /// The order is the design's: what murmur did comes first, then how the process died, then what it said. Of several
 /// summaries the last one counts, but an alert in one before it is not swallowed.
 #[must_use]
-pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str) -> Outcome {
+pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<&str>) -> Outcome {
     let said = results.last();
     match ending {
         Ending::TimedOut { limit } => {
@@ -76,6 +77,9 @@ pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str) -> Outcome {
         return Outcome::Error(with_cause("reported an error".to_owned(), Some(said), stderr));
     }
     if said.stop_reason.as_deref() == Some("tool_deferred") {
+        if let Some(waits) = waits {
+            return Outcome::Attention(waits.to_owned());
+        }
         let tool = said.deferred_tool.as_deref().unwrap_or("a tool");
         return Outcome::Error(format!("a hook put off {tool}, and nobody is there to decide"));
     }
@@ -129,6 +133,11 @@ impl Outcome {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    /// Decides on a run that waits for nobody.
+    fn decide(ending: &Ending, results: &[RunResult], stderr: &str) -> Outcome {
+        super::decide(ending, results, stderr, None)
+    }
 
     fn said(text: &str) -> RunResult {
         RunResult { subtype: "success".to_owned(), text: Some(text.to_owned()), ..RunResult::default() }

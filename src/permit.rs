@@ -6,3 +6,4 @@ pub mod decision;
 pub mod deny;
 pub mod line;
 pub mod policy;
+pub mod request;

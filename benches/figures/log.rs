@@ -87,6 +87,8 @@ fn write_journal(home: &Home) -> anyhow::Result<()> {
             denials: Vec::new(),
             capture: None,
             capture_lost: None,
+            waiting: None,
+            resumes: None,
         };
         if number % ERROR_EVERY == ERROR_EVERY / 2 {
             entry.set_outcome(Outcome::Error("API Error: 429 rate limited; try again later".to_owned()));

@@ -4,6 +4,7 @@
 //! daemon runs is one event, with the place behind it: who loses the daemon reads on from there. Nothing here waits;
 //! the loop says when there may be something new.
 
+use super::broker::Told;
 use super::client::Attached;
 use super::hosts::News;
 use crate::host::protocol::Card;
@@ -113,18 +114,19 @@ impl Events {
         );
     }
 
-    /// Tells of the journal's new lines, and says whether there may be more. A beat of which `is_ours` is true has
+    /// Tells of the journal's new lines, shows them to `see`, and says whether there may be more. A beat of which `is_ours` is true has
     /// begun, even if it was over before anybody looked.
     ///
     /// # Errors
     /// What the system says of reading the journal.
-    pub fn ended(&mut self, is_ours: impl Fn(&str) -> bool) -> io::Result<bool> {
+    pub fn ended(&mut self, is_ours: impl Fn(&str) -> bool, mut see: impl FnMut(&Entry)) -> io::Result<bool> {
         let mut ended = Vec::new();
         let more = self.tail.read(AT_ONCE, |line| {
             ended.extend(line.entry().map(|entry| (entry, line.position())));
             Ok(())
         });
         for (entry, Position { inode, end }) in ended {
+            see(&entry);
             if is_ours(&entry.beat) {
                 self.start(Started::new(&entry, true));
             }
@@ -172,6 +174,18 @@ impl Events {
                     serde_json::json!({ "agent_id": agent, "kind": record.card.kind, "result": result });
                 self.push("host_ended", agent.as_str(), &payload);
             }
+        }
+    }
+
+    /// Tells of a request that waits for a person, or that does not any more.
+    pub fn request(&self, told: &Told) {
+        match told {
+            Told::Requested(row) => self.push("request_opened", &row.agent, row),
+            Told::Closed(row, how) => {
+                let payload = serde_json::json!({ "id": row.id.as_str(), "agent": row.agent, "how": how });
+                self.push("request_closed", &row.agent, &payload);
+            }
+            Told::Trouble(_) => {}
         }
     }
 

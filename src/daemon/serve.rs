@@ -3,14 +3,16 @@
 //! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or somebody asks. A tick is there
 //! only where the system cannot tell of edits, or where the user wants one.
 //!
-//! How beats begin and end is in `serve/beating.rs`, what is asked of it in `serve/wishes.rs`, how it ends in
-//! `serve/stopping.rs`.
+//! How beats begin and end is in `serve/beating.rs`, what becomes of those that wait for an answer in
+//! `serve/brokering.rs`, what is asked of it in `serve/wishes.rs`, how it ends in `serve/stopping.rs`.
 
 mod beating;
+mod brokering;
 mod stopping;
 mod wishes;
 
 use super::beats::{Beats, End};
+use super::broker::Broker;
 use super::client::{self, Ping};
 use super::events::Events;
 use super::follow::{Edit, Follow, changed};
@@ -145,6 +147,7 @@ struct Daemon<L> {
     beats: Option<Watch>,
     alarm: Alarm,
     ours: Beats,
+    broker: Broker,
     hosts: Hosts,
     events: Events,
     /// Whether the journal may have lines that are no events yet.
@@ -179,6 +182,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             beats: Watch::new(places::beats(&dir)).ok(),
             alarm: Alarm::new()?,
             ours: Beats::default(),
+            broker: brokering::begin(&dir),
             hosts: Hosts::new(dir.hosts())?,
             events: Events::new(&dir),
             unread: false,
@@ -202,6 +206,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let recovered = self.upkeep.recover();
         self.say(recovered);
         let now = clock::now();
+        self.expire();
         let surveyed = self.hosts.survey();
         self.tell_of_hosts(surveyed);
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
@@ -225,7 +230,8 @@ impl<L: FnMut(&str)> Daemon<L> {
     ) -> io::Result<()> {
         while self.stopping.is_none() {
             self.start_due();
-            self.alarm.set(self.state.wake_at())?;
+            let times = [self.state.wake_at(), self.broker.wake_at()];
+            self.alarm.set(times.into_iter().flatten().min())?;
             if std::mem::take(&mut self.stirred) {
                 memory::release();
             }
@@ -254,7 +260,7 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn take(&mut self, event: Event) {
         match event {
             // What is due is started after every event.
-            Event::Alarm(Woke::Due) => {}
+            Event::Alarm(Woke::Due) => self.expire(),
             Event::Alarm(Woke::ClockSet) => self.state.clock_set(clock::now()),
             Event::Edit(Edit::Noticed(noticed)) => self.follow.soon(&noticed),
             Event::Edit(Edit::Settled) => {
@@ -301,7 +307,15 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Makes events of the journal's new lines. A journal that cannot be read is complained of by those who need it.
     fn tell(&mut self) {
-        self.unread = self.events.ended(|beat| self.ours.hold(beat)).unwrap_or(false);
+        let mut over = Vec::new();
+        let ended = self.events.ended(
+            |beat| self.ours.hold(beat),
+            |entry| {
+                over.extend(entry.resumes.clone());
+            },
+        );
+        self.unread = ended.unwrap_or(false);
+        self.resumed_are_over(&over);
     }
 
     /// Makes events of hosts that came and went.

@@ -2,8 +2,11 @@
 //! becomes a [`Wish`] for the loop, which alone knows, and brings its answer.
 
 use super::agents;
+use super::broker::door;
+use super::broker::{Order, Response};
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
+use crate::permit::request;
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
@@ -14,10 +17,12 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
 /// What is known here.
-pub const KNOWN: [&str; 7] = ["ping", "status", "beat", "attach", "detach", "stop", "host.*"];
+pub const KNOWN: [&str; 9] =
+    ["ping", "status", "beat", "attach", "detach", "stop", "host.*", "permission.*", "question.*"];
 
 /// Something for the loop to do or to tell, and where its answer goes. An answer that nobody waits for any more is
 /// dropped.
@@ -31,6 +36,8 @@ pub enum Wish {
     Beat(Which, To<Begins>),
     /// The end. Answered when the loop has taken it, and has yet to stop.
     Stop(Beats, To<()>),
+    /// Something about approvals and questions.
+    Broker(Order),
 }
 
 /// Where an answer goes, or why there is none and what to do.
@@ -108,6 +115,20 @@ impl Desk {
                 let Stop { beats } = read(request)?;
                 self.wish(|to| Wish::Stop(beats, to)).await??;
                 payload(&json!({ "pid": self.about.pid, "beats": beats }))
+            }
+            request::REQUEST | request::QUESTION => {
+                let asked = read(request)?;
+                let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+                let line = Request { payload: Value::Null, ..request.clone() };
+                tokio::spawn(door::serve(theirs, line, asked, self.wishes.clone()));
+                Ok(Answer::HandOver(ours))
+            }
+            "permission.list" | "question.list" => {
+                payload(&json!({ "requests": self.wish(|to| Wish::Broker(Order::List(to))).await? }))
+            }
+            "permission.respond" | "question.respond" => {
+                let response: Response = read(request)?;
+                payload(&self.wish(|to| Wish::Broker(Order::Respond(response, to))).await??)
             }
             other if other.starts_with(agents::PREFIX) => {
                 agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await

@@ -6,6 +6,7 @@
 
 use crate::config::heartbeat::{Heartbeat, HeartbeatId};
 use crate::journal::unfinished::Begun;
+use crate::permit::request::RequestId;
 use crate::schedule;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 pub struct State {
     entries: Vec<Entry>,
     running: Vec<Running>,
+    /// Beats that wait for an answer, or to be resumed with one.
+    put_off: Vec<PutOff>,
     max_concurrent: usize,
     stopping: bool,
 }
@@ -49,6 +52,25 @@ pub struct Running {
     pub since: Timestamp,
     /// Whether this daemon started it; the others were started by hand or by a daemon before this one.
     pub ours: bool,
+    /// The request whose answer it goes on with.
+    pub resumes: Option<RequestId>,
+}
+
+/// A beat that ended without being done: a call of it waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutOff {
+    /// The request.
+    pub id: RequestId,
+    /// The agent's id, which it keeps.
+    pub agent: String,
+    /// The backend's id of the conversation.
+    pub session: String,
+    /// Where it ran.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// Whether the answer is there.
+    pub is_answered: bool,
 }
 
 impl Running {
@@ -61,6 +83,7 @@ impl Running {
             name: begun.entry.heartbeat.clone(),
             since: begun.entry.started()?,
             ours: false,
+            resumes: begun.entry.resumes.as_deref().and_then(|id| RequestId::parse(id).ok()),
         })
     }
 }
@@ -74,6 +97,8 @@ pub struct Start {
     pub heartbeat: Heartbeat,
     /// The heartbeat's last run before this one.
     pub before: Option<Timestamp>,
+    /// The beat that it goes on with.
+    pub resumes: Option<PutOff>,
 }
 
 /// Why a beat that is asked for cannot start.
@@ -169,6 +194,16 @@ impl State {
             return started;
         }
         while self.running.len() < self.max_concurrent
+            && let Some((index, resumes)) = self.resumable(now)
+        {
+            let mut start = self.start(index, now, id());
+            if let Some(running) = self.running.last_mut() {
+                running.resumes = Some(resumes.id.clone());
+                start.running.resumes = Some(resumes.id.clone());
+            }
+            started.push(Start { resumes: Some(resumes), ..start });
+        }
+        while self.running.len() < self.max_concurrent
             && let Some(index) = self.longest_due(now)
         {
             started.push(self.start(index, now, id()));
@@ -221,9 +256,35 @@ impl State {
             name: entry.heartbeat.name.as_deref().map(str::to_owned),
             since: now,
             ours: true,
+            resumes: None,
         };
         self.running.push(running.clone());
-        Start { running, heartbeat: entry.heartbeat.clone(), before }
+        Start { running, heartbeat: entry.heartbeat.clone(), before, resumes: None }
+    }
+
+    /// The beats that wait for an answer, or to be resumed with one. Their heartbeats are not due meanwhile: what
+    /// comes next would ask the same again.
+    pub fn put_off(&mut self, put_off: Vec<PutOff>) {
+        self.put_off = put_off;
+    }
+
+    /// A beat that has its answer and can go on now.
+    fn resumable(&self, now: Timestamp) -> Option<(usize, PutOff)> {
+        self.put_off.iter().filter(|put_off| self.is_to_resume(put_off)).find_map(|put_off| {
+            let index = self.entries.iter().position(|entry| entry.is_of(put_off))?;
+            let entry = &self.entries[index];
+            let may = entry.not_before.is_none_or(|at| at <= now) && !self.is_taken(entry);
+            may.then(|| (index, put_off.clone()))
+        })
+    }
+
+    fn is_to_resume(&self, put_off: &PutOff) -> bool {
+        let mut running = self.running.iter().filter_map(|running| running.resumes.as_ref());
+        put_off.is_answered && !running.any(|id| *id == put_off.id)
+    }
+
+    fn is_put_off(&self, entry: &Entry) -> bool {
+        self.put_off.iter().any(|put_off| entry.is_of(put_off))
     }
 
     /// A beat of ours is over.
@@ -281,13 +342,20 @@ impl State {
         if self.stopping || self.running.len() >= self.max_concurrent {
             return None;
         }
-        self.entries.iter().filter(|entry| !self.is_taken(entry)).filter_map(Entry::due).min()
+        let free = self.entries.iter().filter(|entry| !self.is_taken(entry));
+        // One that could not be resumed at once is tried again.
+        let again = |entry: &Entry| {
+            let mut waiting = self.put_off.iter().filter(|put_off| entry.is_of(put_off));
+            entry.not_before.filter(|_| waiting.any(|put_off| self.is_to_resume(put_off)))
+        };
+        free.filter_map(|entry| if self.is_put_off(entry) { again(entry) } else { entry.due() }).min()
     }
 
     /// The heartbeat that is due for longest and whose workspace is free.
     fn longest_due(&self, now: Timestamp) -> Option<usize> {
         let due = |(index, entry): (usize, &Entry)| Some((entry.due().filter(|at| *at <= now)?, index));
-        let free = self.entries.iter().enumerate().filter(|(_, entry)| !self.is_taken(entry));
+        let is_free = |entry: &Entry| !self.is_taken(entry) && !self.is_put_off(entry);
+        let free = self.entries.iter().enumerate().filter(|(_, entry)| is_free(entry));
         free.filter_map(due).min().map(|(_, index)| index)
     }
 
@@ -330,6 +398,10 @@ impl Entry {
 
     fn due(&self) -> Option<Timestamp> {
         self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
+    }
+
+    fn is_of(&self, put_off: &PutOff) -> bool {
+        self.is(&put_off.workspace, put_off.name.as_deref())
     }
 
     fn is(&self, workspace: &Path, name: Option<&str>) -> bool {

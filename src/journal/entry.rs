@@ -59,6 +59,12 @@ pub struct Entry {
     /// Why not all of it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_lost: Option<String>,
+    /// The request whose answer the beat waits for, which then goes on in another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
+    /// The request with whose answer it went on where another beat had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<String>,
 }
 
 impl Entry {

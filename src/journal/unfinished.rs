@@ -244,6 +244,8 @@ mod tests {
             denials: Vec::new(),
             capture: None,
             capture_lost: None,
+            waiting: None,
+            resumes: None,
         };
         Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None, data_dir: None }
     }

@@ -56,3 +56,45 @@ pub struct Policy {
     /// Who answers its questions.
     pub questions: Questions,
 }
+
+/// How long a hook may take for everything but waiting for an answer, in seconds.
+const WORK: u32 = 20;
+
+/// How much longer than its own deadline Claude Code waits for a hook, in seconds.
+const MARGIN: u32 = 10;
+
+impl Policy {
+    /// What holds for a beat where nothing else is said.
+    #[must_use]
+    pub fn of_beat(guard: bool) -> Self {
+        Self {
+            guard,
+            manager: false,
+            checker: Checker::Off,
+            approval: Approval::Wait,
+            approval_wait: 120,
+            approval_expiry: 86_400,
+            questions: Questions::Broker,
+        }
+    }
+
+    /// What holds for a hosted agent where nothing else is said.
+    #[must_use]
+    pub fn of_hosted() -> Self {
+        Self { checker: Checker::Manual, ..Self::of_beat(true) }
+    }
+
+    /// How long a hook may take before it denies, in seconds.
+    #[must_use]
+    pub fn deadline(&self) -> u32 {
+        let may_wait =
+            matches!(self.checker, Checker::Manual | Checker::Llm) || self.questions == Questions::Broker;
+        if may_wait { self.approval_wait.saturating_add(WORK) } else { WORK }
+    }
+
+    /// How long Claude Code is to wait for a hook, in seconds: longer than the hook itself, which says why.
+    #[must_use]
+    pub fn timeout(&self) -> u32 {
+        self.deadline().saturating_add(MARGIN)
+    }
+}

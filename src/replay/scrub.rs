@@ -5,6 +5,7 @@
 //! parsed JSON, so that what it does not replace stays as it was; no placeholder needs escaping in JSON.
 
 mod literal;
+mod mask;
 mod secret;
 mod suspicious;
 mod text;
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 use super::fixture::{Fixture, Run};
 use literal::Literals;
+pub use mask::mask;
 use volatile::Ids;
 
 /// What stands for a secret.

@@ -139,6 +139,18 @@ impl DataDir {
         self.root.join("beats")
     }
 
+    /// Calls of beats that were put off until somebody answers.
+    #[must_use]
+    pub fn approvals(&self) -> PathBuf {
+        self.root.join("approvals")
+    }
+
+    /// What was decided on agents' calls.
+    #[must_use]
+    pub fn decisions(&self) -> PathBuf {
+        self.root.join("decisions.jsonl")
+    }
+
     /// The sockets and records of hosts.
     #[must_use]
     pub fn hosts(&self) -> PathBuf {

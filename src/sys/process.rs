@@ -51,6 +51,16 @@ pub fn close_stdout() -> io::Result<()> {
     Ok(())
 }
 
+/// Has the system end this process after `limit`, whatever it does then, unless it has ended by itself.
+pub fn end_after(limit: Duration) {
+    let seconds = libc::c_uint::try_from(limit.as_secs().max(1)).unwrap_or(libc::c_uint::MAX);
+    // SAFETY: `alarm` takes no pointer, and nothing here handles SIGALRM, which then ends the process.
+    #[expect(unsafe_code, reason = "rustix has no alarm")]
+    unsafe {
+        libc::alarm(seconds);
+    }
+}
+
 /// Sees to it that `command`'s process leads a process group of its own and dies with this process, whatever
 /// kills it (parent-death signal, Linux).
 pub fn bind_to_us(command: &mut tokio::process::Command) {

@@ -60,6 +60,15 @@ pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     UnixStream::connect(&at.path).await
 }
 
+/// Connects to `name` in `folder` without a runtime. A server that takes no connections is waited for.
+///
+/// # Errors
+/// As [`connect`].
+pub fn connect_blocking(folder: &Path, name: &str) -> io::Result<std::os::unix::net::UnixStream> {
+    let at = address(folder, name)?;
+    std::os::unix::net::UnixStream::connect(&at.path)
+}
+
 /// Whether there is a socket `name` in `folder` on which nobody listens. Does not wait for one that listens and takes
 /// no connections.
 #[must_use]

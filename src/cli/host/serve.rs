@@ -5,7 +5,8 @@ use super::super::place::Place;
 use super::super::{captures, runtime, verbose};
 use crate::agent::event::Event;
 use crate::agent::find;
-use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE, Invocation, live_args};
+use crate::agent::invocation::{Invocation, live_args};
+use crate::agent::settings::{Guarded, HookProgram};
 use crate::beat::{self, BeatError, Job};
 use crate::daemon::launch::Said as BeatSaid;
 use crate::host::hosting::Hosting;
@@ -15,6 +16,7 @@ use crate::host::record::Ended;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::unfinished::Kept;
+use crate::permit::policy::Policy;
 use crate::sys::paths::DataDir;
 use crate::sys::{clock, inherited, process};
 use anyhow::{Context, bail};
@@ -131,16 +133,25 @@ fn spec(
         beat: None,
         started_at,
     };
+    let policy = Policy::of_hosted();
+    let guarded = Guarded {
+        agent: agent_id.as_str(),
+        dir: dir.root(),
+        socket_name: dir.socket_name(),
+        project: &project,
+        workspace: &worktree,
+        policy: &policy,
+        beat: None,
+    };
+    let mut more = guarded.args(&HookProgram::find().context("cannot find murmur's hook")?)?;
+    more.extend_from_slice(&args.args);
+    let mut env = guarded.environment()?;
+    env.push(("PATH", path));
     let invocation = Invocation {
         program,
-        args: live_args(Some(&[]), args.model.as_deref(), &args.args),
-        env: vec![
-            (AGENT_VARIABLE, agent_id.as_str().into()),
-            (DIR_VARIABLE, dir.root().into()),
-            ("MURMUR_PROJECT", project.into()),
-            ("PATH", path),
-        ],
-        cwd: worktree,
+        args: live_args(Some(&[]), args.model.as_deref(), &more),
+        env,
+        cwd: worktree.clone(),
         stdin: message.into_bytes(),
     };
     Ok(Spec { card, invocation, limit: None, captures: captures() })

@@ -1,16 +1,20 @@
 //! How beats begin, due or asked for, and what is done when one is over.
 
 use super::Daemon;
-use crate::beat::{self, Job};
+use crate::beat::{self, Job, Resumes};
 use crate::daemon::beats::{Beat, End};
 use crate::daemon::launch::{self, Said};
 use crate::daemon::service::Begins;
-use crate::daemon::state::Start;
+use crate::daemon::state::{PutOff, Start};
 use crate::journal::unfinished;
 use crate::sys::clock;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn start_due(&mut self) {
+        // An answer that was given may be done with by a line that is not read yet.
+        if self.unread {
+            return;
+        }
         let now = clock::now();
         for start in self.state.start_due(now, || beat::new_id(now)) {
             // One that could not be started has its line in the journal.
@@ -20,10 +24,14 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Starts a beat's process. Whether somebody asked for the beat matters only if it does not begin.
     pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, String> {
-        let Start { running, heartbeat, before } = start;
+        let Start { running, heartbeat, before, resumes } = start;
         self.upkeep.remember(running.workspace, running.name, running.since);
         let path = self.path.clone().unwrap_or_default();
         let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path) };
+        if let Some(PutOff { id, agent, session, .. }) = resumes {
+            job.agent = agent;
+            job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
+        }
         // Before there is a process, so that no other daemon starts it again; without room for it, it runs all the same.
         let announcement = job.announcement(running.since, before);
         job.announced = unfinished::announce(&self.dir.beats(), &announcement).is_ok();
@@ -72,6 +80,9 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.upkeep.recover_or_write(&job.failed(since, error))
             }
         };
+        if let Some(resumes) = job.resumes {
+            self.resumed_are_over(&[resumes.request]);
+        }
         self.state.ended(&beat);
         self.say(result);
     }

@@ -17,6 +17,10 @@ impl<L: FnMut(&str)> Daemon<L> {
             Wish::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
             Wish::Beat(which, to) => drop(to.send(self.beat_now(&which))),
             Wish::Stop(beats, to) => drop(to.send(self.stop(beats))),
+            Wish::Broker(order) => {
+                self.broker.take(order, clock::now());
+                self.brokered();
+            }
         }
     }
 

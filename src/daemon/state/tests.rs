@@ -104,6 +104,7 @@ fn a_beat_of_somebody_else_holds_its_workspace_and_counts() {
         name: None,
         since: at("09:59:00"),
         ours: false,
+        resumes: None,
     };
     state.ran(Path::new("/a"), None, other.since, at("10:00:00"));
     state.others(vec![other]);

@@ -1,0 +1,190 @@
+//! What Claude Code is told for one run so that every call of a tool comes to the hook: `--settings`, and the
+//! environment in it. The user's own settings files are not touched.
+//!
+//! Measured on 2.1.329 (docs/permissions.md): the environment in a project's settings beats that of the process, and
+//! its `disableAllHooks` switches off these hooks, unless `--settings` says otherwise; so it does.
+
+use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::permit::policy::Policy;
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The variable that holds the project whose rules hold.
+pub const PROJECT_VARIABLE: &str = "MURMUR_PROJECT";
+/// The variable that holds the path of the daemon's socket.
+pub const SOCKET_VARIABLE: &str = "MURMUR_SOCKET";
+/// The variable that holds the agent's workspace.
+pub const WORKSPACE_VARIABLE: &str = "MURMUR_WORKSPACE";
+/// The variable that holds the [`Policy`], as JSON.
+pub const POLICY_VARIABLE: &str = "MURMUR_PERMISSIONS";
+/// The variable that holds the beat's id.
+pub const BEAT_VARIABLE: &str = "MURMUR_BEAT";
+/// The variable that holds the name of the beat's heartbeat, where it has one.
+pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
+
+/// The events that decide: whatever goes wrong in their hooks blocks the call.
+const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+
+/// The hook's executable, and how it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookProgram {
+    program: PathBuf,
+    /// The words before the event's name.
+    words: &'static str,
+}
+
+impl HookProgram {
+    /// `murmur-hook` beside the running executable, else that executable itself, which knows the same as `hook`.
+    ///
+    /// # Errors
+    /// What the system says of the executable, or that neither is there.
+    pub fn find() -> io::Result<Self> {
+        let own = std::env::current_exe()?;
+        let lean = own.with_file_name("murmur-hook");
+        if lean.is_file() {
+            return Ok(Self { program: lean, words: "" });
+        }
+        // An executable that was replaced while it runs is called so.
+        let text = own.to_string_lossy();
+        let own = text.strip_suffix(" (deleted)").map_or(own.clone(), PathBuf::from);
+        if own.is_file() {
+            return Ok(Self { program: own, words: "hook " });
+        }
+        Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("neither {} nor {} is there", lean.display(), own.display()),
+        ))
+    }
+
+    /// The command for `event`, for `sh -c`: every failure of the hook is a refusal.
+    fn command(&self, event: &str) -> Result<String, NotText> {
+        let quoted = text(&self.program)?.replace('\'', "'\\''");
+        Ok(format!("'{quoted}' {}{event} || exit 2", self.words))
+    }
+}
+
+/// A path that is not UTF-8 cannot stand in settings.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is not UTF-8, and Claude Code's settings are; use another path", .0.display())]
+pub struct NotText(PathBuf);
+
+fn text(path: &Path) -> Result<&str, NotText> {
+    path.to_str().ok_or_else(|| NotText(path.to_path_buf()))
+}
+
+/// An agent that is watched over.
+#[derive(Debug, Clone, Copy)]
+pub struct Guarded<'a> {
+    /// Its id.
+    pub agent: &'a str,
+    /// murmur's data folder.
+    pub dir: &'a Path,
+    /// The name of the daemon's socket in it.
+    pub socket_name: &'a str,
+    /// The project whose rules hold.
+    pub project: &'a str,
+    /// Its workspace.
+    pub workspace: &'a Path,
+    /// What holds where neither guard nor rules decide.
+    pub policy: &'a Policy,
+    /// The beat's id and the name of its heartbeat, where it is one.
+    pub beat: Option<(&'a str, Option<&'a str>)>,
+}
+
+impl Guarded<'_> {
+    /// What is set in its environment.
+    ///
+    /// # Errors
+    /// [`NotText`].
+    pub fn environment(&self) -> Result<Vec<(&'static str, OsString)>, NotText> {
+        Ok(self.variables()?.into_iter().map(|(name, value)| (name, value.into())).collect())
+    }
+
+    fn variables(&self) -> Result<Vec<(&'static str, String)>, NotText> {
+        let policy = serde_json::to_string(self.policy).unwrap_or_default();
+        let mut variables = vec![
+            (AGENT_VARIABLE, self.agent.to_owned()),
+            (DIR_VARIABLE, text(self.dir)?.to_owned()),
+            (PROJECT_VARIABLE, self.project.to_owned()),
+            (SOCKET_VARIABLE, text(&self.dir.join(self.socket_name))?.to_owned()),
+            (WORKSPACE_VARIABLE, text(self.workspace)?.to_owned()),
+            (POLICY_VARIABLE, policy),
+        ];
+        // Empty rather than unset, so that no other settings file can set them.
+        let (beat, heartbeat) = self.beat.unwrap_or_default();
+        variables.push((BEAT_VARIABLE, beat.to_owned()));
+        variables.push((HEARTBEAT_VARIABLE, heartbeat.unwrap_or_default().to_owned()));
+        Ok(variables)
+    }
+
+    /// The arguments that go with it. Questions to people exist only with the first two.
+    ///
+    /// # Errors
+    /// [`NotText`].
+    pub fn args(&self, hook: &HookProgram) -> Result<Vec<String>, NotText> {
+        let settings = self.settings(hook)?.to_string();
+        Ok(["--permission-prompt-tool", "stdio", "--settings", &settings].map(str::to_owned).to_vec())
+    }
+
+    fn settings(&self, hook: &HookProgram) -> Result<Value, NotText> {
+        let mut hooks = Map::new();
+        for event in DECIDING {
+            let entry = json!({
+                "type": "command",
+                "command": hook.command(event)?,
+                "timeout": self.policy.timeout(),
+                "onFailure": "block",
+            });
+            hooks.insert(event.to_owned(), json!([{ "matcher": "*", "hooks": [entry] }]));
+        }
+        let env: Map<String, Value> =
+            self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        Ok(json!({ "disableAllHooks": false, "env": env, "hooks": hooks }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permit::policy::{Approval, Checker, Questions};
+
+    const POLICY: Policy = Policy {
+        guard: true,
+        manager: false,
+        checker: Checker::Manual,
+        approval: Approval::Wait,
+        approval_wait: 120,
+        approval_expiry: 86_400,
+        questions: Questions::Broker,
+    };
+
+    #[test]
+    fn settings_have_every_failure_of_the_hook_block_the_call() {
+        let guarded = Guarded {
+            agent: "site-1",
+            dir: Path::new("/home/u/.murmur"),
+            socket_name: "murmur.sock",
+            project: "site",
+            workspace: Path::new("/w"),
+            policy: &POLICY,
+            beat: None,
+        };
+        let hook = HookProgram { program: "/opt/it's/murmur-hook".into(), words: "" };
+        let settings = guarded.settings(&hook).unwrap();
+        assert_eq!(
+            settings["hooks"]["PreToolUse"][0],
+            json!({ "matcher": "*", "hooks": [{
+                "type": "command",
+                "command": "'/opt/it'\\''s/murmur-hook' PreToolUse || exit 2",
+                "timeout": 150,
+                "onFailure": "block",
+            }]})
+        );
+        assert_eq!(settings["disableAllHooks"], false);
+        assert_eq!(settings["env"]["MURMUR_SOCKET"], "/home/u/.murmur/murmur.sock");
+        assert_eq!(settings["env"]["MURMUR_BEAT"], "");
+        assert!(POLICY.deadline() < POLICY.timeout());
+    }
+}

@@ -1,0 +1,392 @@
+//! The broker: which approvals and questions wait for a person or a model, and what they answer (spec 1).
+//!
+//! [`requests`] is what waits, pure; [`door`] is one hook's connection. This owns both and keeps on disk what was put
+//! off; the daemon's loop owns this, and is told what is to be told.
+
+pub mod door;
+pub mod requests;
+
+use crate::journal::put_off::{self, Folder, PutOff};
+use crate::permit::decision::{By, Verdict};
+use crate::permit::request::{Answer, Request, RequestId, Whom};
+use crate::sys::clock;
+use jiff::Timestamp;
+use requests::{Answered, Asked, Ended, Late, Open, Requests, Standing};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+use tokio::sync::oneshot;
+
+/// Where an answer goes.
+pub type Door = oneshot::Sender<Answer>;
+
+/// What is wanted of the broker.
+#[derive(Debug)]
+pub enum Order {
+    /// A hook asks; it is told its request's id first.
+    Ask(Box<Request>, Door, oneshot::Sender<RequestId>),
+    /// A hook does not wait any longer, and may put the call off.
+    Late {
+        /// The request.
+        id: RequestId,
+        /// The hook.
+        hook: String,
+        /// Whether the call can be put off.
+        may_defer: bool,
+        /// Where what becomes of it goes.
+        to: oneshot::Sender<Late>,
+    },
+    /// A hook is gone.
+    Gone {
+        /// The request.
+        id: RequestId,
+        /// The hook.
+        hook: String,
+    },
+    /// All that waits for a person.
+    List(oneshot::Sender<Vec<Row>>),
+    /// A person, or a model, answers.
+    Respond(Response, oneshot::Sender<Result<Row, String>>),
+}
+
+/// An answer, on its way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Response {
+    /// The request.
+    pub id: RequestId,
+    /// What is answered.
+    #[serde(flatten)]
+    pub reply: Reply,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Reply {
+    /// To a question: the answers, as they were typed.
+    Answers {
+        /// By `q1`, header or text.
+        answers: Value,
+    },
+    /// To a call.
+    Verdict {
+        /// Whether it runs.
+        verdict: Verdict,
+        /// Why, for the agent.
+        #[serde(default)]
+        reason: Option<String>,
+        /// Whether a rule is to decide from now on.
+        #[serde(default)]
+        always: bool,
+    },
+}
+
+/// A request, as people are shown it. Times are RFC 3339.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its id.
+    pub id: RequestId,
+    /// `permission` or `question`.
+    pub kind: Kind,
+    /// The agent that asks.
+    pub agent: String,
+    /// Its workspace.
+    pub workspace: PathBuf,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with, in full.
+    pub input: Value,
+    /// The folder it runs in.
+    pub cwd: PathBuf,
+    /// Why the guard could not tell what it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+    /// `waiting`, `deferred`, or `answered` where the agent has yet to be resumed.
+    pub standing: String,
+    /// Since when it waits.
+    pub asked_at: String,
+    /// Until when it may be answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+}
+
+/// What is wanted of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// To allow a call or not.
+    Permission,
+    /// To answer questions.
+    Question,
+}
+
+/// What there is to tell.
+#[derive(Debug)]
+pub enum Told {
+    /// A request waits.
+    Requested(Box<Row>),
+    /// It does not wait any more.
+    Closed(Box<Row>, &'static str),
+    /// Something is wrong.
+    Trouble(String),
+}
+
+/// A beat that can be resumed: its call has an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resumable {
+    /// The request.
+    pub id: RequestId,
+    /// What was asked.
+    pub request: Request,
+}
+
+/// The broker.
+#[derive(Debug)]
+pub struct Broker {
+    requests: Requests<Door>,
+    folder: Folder,
+    told: Vec<Told>,
+}
+
+impl Broker {
+    /// Takes up what was put off into `folder`. Requests of which `is_over` is true are done with.
+    #[must_use]
+    pub fn begin(folder: Folder, is_over: impl Fn(&RequestId) -> bool) -> Self {
+        let mut broker = Self { requests: Requests::default(), folder, told: Vec::new() };
+        let mut told = Vec::new();
+        for (id, call) in broker.folder.all(|error| told.push(Told::Trouble(error.to_string()))) {
+            let answered = !matches!(call.standing, put_off::Standing::Deferred { .. });
+            if answered && is_over(&id) {
+                told.extend(broker.folder.remove(&id).err().map(|error| Told::Trouble(error.to_string())));
+            } else {
+                broker.requests.restore(id, call);
+            }
+        }
+        broker.told = told;
+        broker
+    }
+
+    /// Does what is wanted.
+    pub fn take(&mut self, order: Order, now: Timestamp) {
+        match order {
+            Order::Ask(request, door, to) => self.ask(*request, door, to, now),
+            Order::Late { id, hook, may_defer, to } => {
+                let late = self.late(&id, &hook, may_defer, now);
+                // A hook that is gone by now is dealt with when its connection is seen to be.
+                let _heard = to.send(late);
+            }
+            Order::Gone { id, hook } => {
+                let row = self.row(&id);
+                if self.requests.gone(&id, &hook) {
+                    self.close(row, "gone");
+                }
+            }
+            Order::List(to) => {
+                let rows = self.requests.all();
+                let rows = rows.into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
+                let _heard = to.send(rows.map(|(id, open)| Row::of(id, open)).collect());
+            }
+            Order::Respond(response, to) => {
+                let _heard = to.send(self.respond(response, now));
+            }
+        }
+    }
+
+    fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
+        let is_shown = request.whom == Whom::Person;
+        match self.requests.ask(request, door, now) {
+            Asked::Waits(id) => {
+                if is_shown && let Some(row) = self.row(&id) {
+                    self.told.push(Told::Requested(Box::new(row)));
+                }
+                self.keep(&id);
+                let _heard = to.send(id);
+            }
+            Asked::Given(id, answer, door) => {
+                // It is given once: not before that is on disk.
+                let kept = self.keep(&id);
+                let _heard = to.send(id.clone());
+                let answer = match kept {
+                    true => answer,
+                    false => Answer {
+                        verdict: Verdict::Deny,
+                        reason: Some("the answer could not be marked as given".to_owned()),
+                        answers: None,
+                        by: By::Failure,
+                        id,
+                    },
+                };
+                let _heard = door.send(answer);
+            }
+        }
+    }
+
+    fn late(&mut self, id: &RequestId, hook: &str, may_defer: bool, now: Timestamp) -> Late {
+        let mut late = self.requests.late(id, may_defer, now);
+        let row = self.row(id);
+        if let Late::Deferred(until) = late
+            && let Some(open) = self.requests.get(id)
+        {
+            // On disk first: what cannot be kept cannot be put off.
+            let standing = put_off::Standing::Deferred { until };
+            let call = PutOff { request: open.request.clone(), asked: open.asked, standing };
+            if let Err(error) = self.folder.put(id, &call) {
+                self.told.push(Told::Trouble(error.to_string()));
+                late = Late::Expired;
+            }
+        }
+        self.requests.is_late(id, hook, &late);
+        if late == Late::Expired && self.requests.get(id).is_none() {
+            self.close(row, "expired");
+        }
+        late
+    }
+
+    fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, String> {
+        let Response { id, reply } = response;
+        let request = self.requests.unanswered(&id).map_err(|error| error.to_string())?;
+        let answer = answer(&id, request, reply)?;
+        let row = self.row(&id).ok_or_else(|| requests::NotTaken::Unknown(id.clone()).to_string())?;
+        self.give(&id, answer, now)?;
+        Ok(row)
+    }
+
+    /// Has `answer` be the one to `id`.
+    fn give(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), String> {
+        let row = self.row(id);
+        let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
+        if let Some(mut call) = self.requests.get(id).and_then(Open::put_off) {
+            // On disk first, so that an answer that was taken is not lost.
+            call.standing = put_off::Standing::Answered(answer.clone());
+            self.folder.put(id, &call).map_err(|error| error.to_string())?;
+        }
+        match self.requests.answer(id, answer.clone()).map_err(|error| error.to_string())? {
+            Answered::Tell(doors) => {
+                for door in doors {
+                    let _heard = door.send(answer.clone());
+                }
+            }
+            Answered::Resume => {}
+        }
+        self.close(row, word);
+        Ok(())
+    }
+
+    /// Denies what nobody answered in time.
+    pub fn expire(&mut self, now: Timestamp) {
+        for id in self.requests.expired(now) {
+            let reason =
+                "nobody answered in time; go on without it, or say what is needed and why".to_owned();
+            let answer = Answer {
+                verdict: Verdict::Deny,
+                reason: Some(reason),
+                answers: None,
+                by: By::Failure,
+                id: id.clone(),
+            };
+            if let Err(error) = self.give(&id, answer, now) {
+                self.told.push(Told::Trouble(error));
+                // It stays unanswered; not asked about again until something else happens.
+                return;
+            }
+        }
+    }
+
+    /// When [`Self::expire`] has something to do.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.requests.next_expiry()
+    }
+
+    /// The beats that wait, and those of them that can be resumed.
+    pub fn put_off(&self) -> impl Iterator<Item = (&RequestId, &Request, bool)> {
+        let all = self.requests.all().into_iter();
+        all.filter_map(|(id, open)| match &open.standing {
+            Standing::PutOff(put_off::Standing::Deferred { .. }) => Some((id, &open.request, false)),
+            Standing::PutOff(_) => Some((id, &open.request, true)),
+            Standing::Waiting { .. } => None,
+        })
+    }
+
+    /// How many wait for a person.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        let unanswered =
+            |id: &RequestId| self.requests.unanswered(id).is_ok_and(|request| request.whom == Whom::Person);
+        self.requests.all().into_iter().filter(|(id, _)| unanswered(id)).count()
+    }
+
+    /// The beat that went on with the answer to `id` is over.
+    pub fn over(&mut self, id: &RequestId) {
+        self.requests.end(id, Ended::Answered);
+        if let Err(error) = self.folder.remove(id) {
+            self.told.push(Told::Trouble(error.to_string()));
+        }
+    }
+
+    /// What is to be told since the last time.
+    pub fn told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.told)
+    }
+
+    fn close(&mut self, row: Option<Row>, how: &'static str) {
+        self.told.extend(row.map(|row| Told::Closed(Box::new(row), how)));
+    }
+
+    fn row(&self, id: &RequestId) -> Option<Row> {
+        self.requests.get(id).filter(|open| open.request.whom == Whom::Person).map(|open| Row::of(id, open))
+    }
+
+    /// Has the disk say what is known here of `id`; whether it does.
+    fn keep(&mut self, id: &RequestId) -> bool {
+        let kept = match self.requests.get(id).and_then(Open::put_off) {
+            Some(call) => self.folder.put(id, &call),
+            None => self.folder.remove(id),
+        };
+        let error = kept.err().map(|error| Told::Trouble(error.to_string()));
+        let is_kept = error.is_none();
+        self.told.extend(error);
+        is_kept
+    }
+}
+
+/// What `reply` means to `request`.
+fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, String> {
+    match (reply, request.is_question()) {
+        (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".to_owned()),
+        (Reply::Verdict { verdict: Verdict::Allow, .. }, true) => Err(format!(
+            "request {id} is a question; answer it: murmur question respond {id} '{{\"q1\":\"...\"}}', or deny it"
+        )),
+        (Reply::Verdict { verdict, reason, always: _ }, _) => {
+            Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone() })
+        }
+        (Reply::Answers { .. }, false) => Err(format!(
+            "request {id} is no question; answer it: murmur permission respond {id} allow, or deny"
+        )),
+        (Reply::Answers { answers: _ }, true) => Err("questions are not answered yet".to_owned()),
+    }
+}
+
+impl Row {
+    fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
+        let Open { request, asked, standing } = open;
+        let (standing, until) = match standing {
+            Standing::Waiting { until, .. } => ("waiting", Some(*until)),
+            Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", Some(*until)),
+            Standing::PutOff(_) => ("answered", None),
+        };
+        Self {
+            id: id.clone(),
+            kind: if request.is_question() { Kind::Question } else { Kind::Permission },
+            agent: request.agent.clone(),
+            workspace: request.workspace.clone(),
+            tool: request.tool.clone(),
+            input: request.input.clone(),
+            cwd: request.cwd.clone(),
+            doubt: request.doubt.clone(),
+            standing: standing.to_owned(),
+            asked_at: clock::rfc3339(*asked),
+            expires_at: until.map(clock::rfc3339),
+        }
+    }
+}

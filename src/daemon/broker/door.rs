@@ -1,0 +1,83 @@
+//! One hook's connection: it asks, waits, and may say that its time is up (docs/daemon-protocol.md).
+//!
+//! In come the hook's lines, out goes one answer. A hook that hangs up takes its request along, as its agent is gone;
+//! one that loses the daemon asks the next one.
+
+use super::Order;
+use super::requests::Late;
+use crate::daemon::service::Wish;
+use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId};
+use crate::rpc::envelope::{Request as Line, Response};
+use crate::rpc::frame::{LONGEST, Lines};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{mpsc, oneshot};
+
+/// Serves `stream`, on which `asked` was asked as `line`, until it is answered or the hook is gone.
+pub async fn serve(stream: UnixStream, line: Line, asked: Request, wishes: mpsc::Sender<Wish>) {
+    let (reading, writing) = stream.into_split();
+    let lines = Lines::new(reading, LONGEST, None);
+    let hook = asked.hook.clone();
+    let (door, answer) = oneshot::channel();
+    let (to, id) = oneshot::channel();
+    let order = Order::Ask(Box::new(asked), door, to);
+    if wishes.send(Wish::Broker(order)).await.is_err() {
+        return;
+    }
+    let Ok(id) = id.await else { return };
+    let mut door = Talk { id, hook, lines, writing, wishes };
+    if door.until_answered(line, answer).await.is_none() {
+        let gone = Order::Gone { id: door.id, hook: door.hook };
+        // A daemon that ends knows nothing more of it, and the next one is asked anew.
+        let _ending = door.wishes.send(Wish::Broker(gone)).await;
+    }
+}
+
+struct Talk {
+    id: RequestId,
+    hook: String,
+    lines: Lines<OwnedReadHalf>,
+    writing: OwnedWriteHalf,
+    wishes: mpsc::Sender<Wish>,
+}
+
+impl Talk {
+    /// `None` if the hook is gone without an answer.
+    async fn until_answered(&mut self, asked: Line, mut answer: oneshot::Receiver<Answer>) -> Option<()> {
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    // Without one, the daemon ends, or another hook took this one's place.
+                    let payload = serde_json::to_value(answer.ok()?).ok()?;
+                    return self.say(&asked, payload).await;
+                }
+                line = self.lines.next() => {
+                    let line: Line = serde_json::from_slice(line.ok()??).ok()?;
+                    let may_defer = line.payload.get("may_defer").and_then(Value::as_bool).unwrap_or(false);
+                    if line.msg_type != LATE {
+                        return None;
+                    }
+                    let (to, late) = oneshot::channel();
+                    let (id, hook) = (self.id.clone(), self.hook.clone());
+                    let order = Order::Late { id, hook, may_defer, to };
+                    self.wishes.send(Wish::Broker(order)).await.ok()?;
+                    let outcome = match late.await.ok()? {
+                        Late::Answered => continue,
+                        Late::Expired => EXPIRED,
+                        Late::Deferred(_) => DEFERRED,
+                    };
+                    let payload = json!({ "outcome": outcome, "id": self.id.as_str() });
+                    return self.say(&line, payload).await;
+                }
+            }
+        }
+    }
+
+    async fn say(&mut self, asked: &Line, payload: Value) -> Option<()> {
+        let response = Response::new(asked.msg_type.clone(), asked.id.clone(), Ok(payload));
+        self.writing.write_all(&response.line()).await.ok()
+    }
+}

@@ -1,0 +1,313 @@
+//! What waits for an answer, purely: requests, answers and the time go in, who is to be told what comes out.
+//!
+//! `D` is where an answer goes: a hook's connection.
+
+use crate::journal::put_off::{self, PutOff};
+use crate::permit::request::{Answer, Request, RequestId};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Of how many requests that have ended it is known how.
+const REMEMBERED: usize = 1000;
+
+/// All that waits.
+#[derive(Debug)]
+pub struct Requests<D> {
+    open: BTreeMap<RequestId, Open<D>>,
+    /// The last that ended, and how.
+    ended: VecDeque<(RequestId, Ended)>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Open<D> {
+    /// What is asked.
+    pub request: Request,
+    /// Since when.
+    pub asked: Timestamp,
+    /// How far it is.
+    pub standing: Standing<D>,
+}
+
+/// How far a request is.
+#[derive(Debug)]
+pub enum Standing<D> {
+    /// Hooks wait for the answer.
+    Waiting {
+        /// Until then.
+        until: Timestamp,
+        /// Which hooks, and where the answer goes.
+        doors: Vec<(String, D)>,
+    },
+    /// The call was put off: no process waits.
+    PutOff(put_off::Standing),
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Somebody answered.
+    #[error("was answered already")]
+    Answered,
+    /// Nobody did in time.
+    #[error("has expired")]
+    Expired,
+    /// The agent that asked is gone.
+    #[error("is void: its agent has gone")]
+    Gone,
+}
+
+/// What became of a question.
+#[derive(Debug)]
+pub enum Asked<D> {
+    /// It waits, as this.
+    Waits(RequestId),
+    /// Its answer was there.
+    Given(RequestId, Answer, D),
+}
+
+/// What became of a request whose time is up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Late {
+    /// It is denied.
+    Expired,
+    /// It is put off until then.
+    Deferred(Timestamp),
+    /// It was answered, which the hook has yet to hear.
+    Answered,
+}
+
+/// What an answer does.
+#[derive(Debug)]
+pub enum Answered<D> {
+    /// These are told.
+    Tell(Vec<D>),
+    /// The agent is to be resumed.
+    Resume,
+}
+
+/// Why an answer is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotTaken {
+    /// It is over.
+    #[error("request {id} {how}; see: murmur permission list")]
+    Over {
+        /// The request.
+        id: RequestId,
+        /// How it ended.
+        how: Ended,
+    },
+    /// There is none of that id.
+    #[error("there is no request {0}; see: murmur permission list, murmur question list")]
+    Unknown(RequestId),
+}
+
+impl<D> Default for Requests<D> {
+    fn default() -> Self {
+        Self { open: BTreeMap::new(), ended: VecDeque::new() }
+    }
+}
+
+impl<D> Requests<D> {
+    /// Somebody asks. The answer to a call that was put off is given here, once.
+    pub fn ask(&mut self, request: Request, door: D, now: Timestamp) -> Asked<D> {
+        let until = after(now, request.wait);
+        let hook = request.hook.clone();
+        let (id, same) = self.find(&request);
+        let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
+            let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
+            self.ended.retain(|(ended, _)| *ended != id);
+            self.open.insert(id.clone(), Open { request, asked: now, standing });
+            return Asked::Waits(id);
+        };
+        match &mut open.standing {
+            Standing::PutOff(put_off::Standing::Answered(answer)) => {
+                let answer = answer.clone();
+                let given = put_off::Standing::Given { answer: answer.clone(), hook };
+                open.standing = Standing::PutOff(given);
+                Asked::Given(id, answer, door)
+            }
+            Standing::PutOff(put_off::Standing::Given { answer, hook: given }) if *given == hook => {
+                Asked::Given(id, answer.clone(), door)
+            }
+            Standing::Waiting { doors, .. } => {
+                // A hook that lost its connection takes the place of its old one.
+                doors.retain(|(other, _)| *other != hook);
+                doors.push((hook, door));
+                Asked::Waits(id)
+            }
+            // An answer is good for one call: whoever asks again is a new one.
+            Standing::PutOff(_) => {
+                let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
+                *open = Open { request, asked: now, standing };
+                Asked::Waits(id)
+            }
+        }
+    }
+
+    /// The id of `request`, and whether there is one of that id, which then is the same call.
+    fn find(&self, request: &Request) -> (RequestId, bool) {
+        let mut salt = 0;
+        loop {
+            let id = request.id(salt);
+            match self.open.get(&id) {
+                None => return (id, false),
+                Some(open) if open.request.is_same_call(request) => return (id, true),
+                Some(_) => salt += 1,
+            }
+        }
+    }
+
+    /// A hook is gone, with its agent.
+    pub fn gone(&mut self, id: &RequestId, hook: &str) -> bool {
+        let Some(Open { standing: Standing::Waiting { doors, .. }, .. }) = self.open.get_mut(id) else {
+            return false;
+        };
+        doors.retain(|(other, _)| other != hook);
+        let is_last = doors.is_empty();
+        if is_last {
+            self.end(id, Ended::Gone);
+        }
+        is_last
+    }
+
+    /// What would become of a request that a hook does not wait for any longer, and that may be put off.
+    #[must_use]
+    pub fn late(&self, id: &RequestId, may_defer: bool, now: Timestamp) -> Late {
+        match self.open.get(id) {
+            Some(Open { standing: Standing::Waiting { doors, .. }, request, .. }) => {
+                match request.expiry.filter(|_| may_defer && doors.len() == 1) {
+                    Some(expiry) => Late::Deferred(after(now, expiry)),
+                    None => Late::Expired,
+                }
+            }
+            Some(_) => Late::Answered,
+            None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
+                Some((_, Ended::Answered)) => Late::Answered,
+                _ => Late::Expired,
+            },
+        }
+    }
+
+    /// Has happen what [`Self::late`] said.
+    pub fn is_late(&mut self, id: &RequestId, hook: &str, late: &Late) {
+        let Some(open) = self.open.get_mut(id) else { return };
+        let Standing::Waiting { doors, .. } = &mut open.standing else { return };
+        doors.retain(|(other, _)| other != hook);
+        match late {
+            Late::Deferred(until) => {
+                open.standing = Standing::PutOff(put_off::Standing::Deferred { until: *until });
+            }
+            Late::Expired if doors.is_empty() => self.end(id, Ended::Expired),
+            Late::Expired | Late::Answered => {}
+        }
+    }
+
+    /// The request that an answer to `id` would be for.
+    ///
+    /// # Errors
+    /// [`NotTaken`].
+    pub fn unanswered(&self, id: &RequestId) -> Result<&Request, NotTaken> {
+        let over = |how| NotTaken::Over { id: id.clone(), how };
+        match self.open.get(id) {
+            Some(Open { standing: Standing::PutOff(put_off::Standing::Answered(_)), .. })
+            | Some(Open { standing: Standing::PutOff(put_off::Standing::Given { .. }), .. }) => {
+                Err(over(Ended::Answered))
+            }
+            Some(open) => Ok(&open.request),
+            None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
+                Some((_, how)) => Err(over(*how)),
+                None => Err(NotTaken::Unknown(id.clone())),
+            },
+        }
+    }
+
+    /// The first answer wins.
+    ///
+    /// # Errors
+    /// [`NotTaken`].
+    pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<Answered<D>, NotTaken> {
+        self.unanswered(id)?;
+        let Some(open) = self.open.get_mut(id) else { return Err(NotTaken::Unknown(id.clone())) };
+        let answered = Standing::PutOff(put_off::Standing::Answered(answer));
+        match std::mem::replace(&mut open.standing, answered) {
+            Standing::Waiting { doors, .. } => {
+                self.end(id, Ended::Answered);
+                Ok(Answered::Tell(doors.into_iter().map(|(_, door)| door).collect()))
+            }
+            _ => Ok(Answered::Resume),
+        }
+    }
+
+    /// The requests that were put off and whose time is up.
+    #[must_use]
+    pub fn expired(&self, now: Timestamp) -> Vec<RequestId> {
+        let is_over = |open: &Open<D>| open.expires().is_some_and(|until| until <= now);
+        self.open.iter().filter(|(_, open)| is_over(open)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// When the next of them expires.
+    #[must_use]
+    pub fn next_expiry(&self) -> Option<Timestamp> {
+        self.open.values().filter_map(Open::expires).min()
+    }
+
+    /// Ends it.
+    pub fn end(&mut self, id: &RequestId, how: Ended) {
+        if self.open.remove(id).is_some() {
+            if self.ended.len() == REMEMBERED {
+                self.ended.pop_front();
+            }
+            self.ended.push_back((id.clone(), how));
+        }
+    }
+
+    /// Takes up one that an earlier daemon kept.
+    pub fn restore(&mut self, id: RequestId, call: PutOff) {
+        let PutOff { request, asked, standing } = call;
+        self.open.insert(id, Open { request, asked, standing: Standing::PutOff(standing) });
+    }
+
+    /// All of them, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<(&RequestId, &Open<D>)> {
+        let mut all: Vec<_> = self.open.iter().collect();
+        all.sort_by_key(|(_, open)| open.asked);
+        all
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn get(&self, id: &RequestId) -> Option<&Open<D>> {
+        self.open.get(id)
+    }
+}
+
+impl<D> Open<D> {
+    /// What is to be kept of it on disk: calls that were put off.
+    #[must_use]
+    pub fn put_off(&self) -> Option<PutOff> {
+        match &self.standing {
+            Standing::Waiting { .. } => None,
+            Standing::PutOff(standing) => {
+                Some(PutOff { request: self.request.clone(), asked: self.asked, standing: standing.clone() })
+            }
+        }
+    }
+
+    fn expires(&self) -> Option<Timestamp> {
+        match self.standing {
+            Standing::PutOff(put_off::Standing::Deferred { until }) => Some(until),
+            _ => None,
+        }
+    }
+}
+
+fn after(now: Timestamp, seconds: u32) -> Timestamp {
+    now.checked_add(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+use super::*;
+use crate::permit::decision::{By, Verdict};
+use crate::permit::request::Whom;
+use serde_json::json;
+
+const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
+fn request(tool_use_id: &str) -> Request {
+    Request {
+        agent: "site-1".to_owned(),
+        session: "s".to_owned(),
+        tool_use_id: tool_use_id.to_owned(),
+        tool: "Bash".to_owned(),
+        input: json!({ "command": "git push" }),
+        cwd: "/w".into(),
+        workspace: "/w".into(),
+        project: "site".to_owned(),
+        whom: Whom::Person,
+        doubt: None,
+        wait: 120,
+        expiry: Some(86_400),
+        beat: None,
+        hook: "h1".to_owned(),
+    }
+}
+
+fn allowed(id: &RequestId) -> Answer {
+    Answer { verdict: Verdict::Allow, reason: None, answers: None, by: By::Person, id: id.clone() }
+}
+
+fn waiting(requests: &mut Requests<u32>, request: Request, door: u32) -> RequestId {
+    match requests.ask(request, door, NOW) {
+        Asked::Waits(id) => id,
+        Asked::Given(_, answer, _) => panic!("{answer:?}"),
+    }
+}
+
+fn told(answered: Result<Answered<u32>, NotTaken>) -> Vec<u32> {
+    match answered {
+        Ok(Answered::Tell(doors)) => doors,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_first_answer_wins_and_every_other_is_an_error() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    assert_eq!(told(requests.answer(&id, allowed(&id))), [1]);
+    let again = requests.answer(&id, allowed(&id)).unwrap_err();
+    assert_eq!(again, NotTaken::Over { id: id.clone(), how: Ended::Answered });
+    let other = request("t2").id(0);
+    assert_eq!(requests.answer(&other, allowed(&other)).unwrap_err(), NotTaken::Unknown(other));
+    assert!(requests.all().is_empty());
+}
+
+#[test]
+fn a_hook_that_lost_the_daemon_takes_its_old_place() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    assert_eq!(waiting(&mut requests, request("t1"), 2), id);
+    assert_eq!(told(requests.answer(&id, allowed(&id))), [2]);
+}
+
+#[test]
+fn two_hooks_of_one_call_hear_one_answer() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    waiting(&mut requests, Request { hook: "h2".to_owned(), ..request("t1") }, 2);
+    assert!(!requests.gone(&id, "h3"));
+    assert_eq!(
+        requests.late(&id, true, NOW),
+        Late::Expired,
+        "a call that another hook waits for is not put off"
+    );
+    requests.is_late(&id, "h1", &Late::Expired);
+    assert_eq!(told(requests.answer(&id, allowed(&id))), [2]);
+}
+
+#[test]
+fn a_request_goes_with_its_agent() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    assert!(requests.gone(&id, "h1"));
+    let over = requests.answer(&id, allowed(&id)).unwrap_err();
+    assert_eq!(over, NotTaken::Over { id, how: Ended::Gone });
+}
+
+#[test]
+fn a_request_that_nobody_answered_expires_where_it_cannot_be_put_off() {
+    for (expiry, may_defer) in [(None, true), (Some(9), false)] {
+        let mut requests = Requests::default();
+        let id = waiting(&mut requests, Request { expiry, ..request("t1") }, 1);
+        let late = requests.late(&id, may_defer, NOW);
+        assert_eq!(late, Late::Expired);
+        requests.is_late(&id, "h1", &late);
+        let over = requests.answer(&id, allowed(&id)).unwrap_err();
+        assert_eq!(over, NotTaken::Over { id, how: Ended::Expired });
+    }
+}
+
+#[test]
+fn the_answer_to_a_call_that_was_put_off_is_given_once() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    let late = requests.late(&id, true, NOW);
+    let until = NOW + SignedDuration::from_hours(24);
+    assert_eq!(late, Late::Deferred(until));
+    requests.is_late(&id, "h1", &late);
+    assert_eq!(requests.next_expiry(), Some(until));
+    assert!(matches!(requests.answer(&id, allowed(&id)), Ok(Answered::Resume)));
+    assert!(matches!(requests.answer(&id, allowed(&id)), Err(NotTaken::Over { how: Ended::Answered, .. })));
+    assert_eq!(requests.next_expiry(), None);
+
+    let resumed = Request { hook: "h2".to_owned(), session: "s2".to_owned(), ..request("t1") };
+    assert!(
+        matches!(requests.ask(resumed.clone(), 2, NOW), Asked::Given(_, answer, 2) if answer == allowed(&id))
+    );
+    // The same hook may have lost the daemon before it heard; any other is a new call.
+    assert!(matches!(requests.ask(resumed.clone(), 3, NOW), Asked::Given(..)));
+    assert!(matches!(requests.ask(Request { hook: "h3".to_owned(), ..resumed }, 4, NOW), Asked::Waits(_)));
+}
+
+#[test]
+fn an_answer_is_not_given_to_another_call() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    requests.is_late(&id, "h1", &Late::Deferred(NOW));
+    assert!(matches!(requests.answer(&id, allowed(&id)), Ok(Answered::Resume)));
+    let other = |change: fn(&mut Request)| {
+        let mut request = request("t1");
+        change(&mut request);
+        request
+    };
+    for changed in [
+        other(|request| request.agent = "site-2".to_owned()),
+        other(|request| request.tool_use_id = "t2".to_owned()),
+        other(|request| request.cwd = "/v".into()),
+        other(|request| request.input = json!({ "command": "git push -f" })),
+        other(|request| request.tool = "Monitor".to_owned()),
+    ] {
+        assert!(matches!(requests.ask(changed, 2, NOW), Asked::Waits(_)));
+    }
+}
+
+#[test]
+fn what_was_put_off_expires() {
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, request("t1"), 1);
+    let until = NOW + SignedDuration::from_secs(60);
+    requests.is_late(&id, "h1", &Late::Deferred(until));
+    assert!(requests.expired(NOW).is_empty());
+    assert_eq!(requests.expired(until), [id]);
+}

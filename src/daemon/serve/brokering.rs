@@ -1,0 +1,57 @@
+//! What becomes of requests: they are told of, expire, and beats that waited for an answer are resumed with it.
+
+use super::Daemon;
+use crate::daemon::broker::{Broker, Told};
+use crate::daemon::state::PutOff;
+use crate::journal::put_off::Folder;
+use crate::permit::request::RequestId;
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+
+/// The broker, with what waits since a daemon before this one. An answer is done with when the journal has the beat
+/// that went on with it.
+pub(super) fn begin(dir: &DataDir) -> Broker {
+    let journal = std::cell::OnceCell::new();
+    Broker::begin(Folder::new(dir.approvals()), |id| {
+        // Read only where an answer was waiting, which is rare.
+        let text = journal.get_or_init(|| std::fs::read(dir.journal()).unwrap_or_default());
+        memchr::memmem::find(text, format!("\"resumes\":\"{id}\"").as_bytes()).is_some()
+    })
+}
+
+impl<L: FnMut(&str)> Daemon<L> {
+    /// Tells of what has changed with the broker, and has the state know which beats wait.
+    pub(super) fn brokered(&mut self) {
+        for told in self.broker.told() {
+            match &told {
+                Told::Trouble(error) => (self.log)(error),
+                _ => self.events.request(&told),
+            }
+        }
+        let put_off = self.broker.put_off().map(|(id, request, is_answered)| PutOff {
+            id: id.clone(),
+            agent: request.agent.clone(),
+            session: request.session.clone(),
+            workspace: request.workspace.clone(),
+            name: request.beat.as_ref().and_then(|beat| beat.heartbeat.clone()),
+            is_answered,
+        });
+        self.state.put_off(put_off.collect());
+    }
+
+    /// Denies what nobody has answered in time.
+    pub(super) fn expire(&mut self) {
+        self.broker.expire(clock::now());
+        self.brokered();
+    }
+
+    /// The beats that went on with the answers to these requests are over.
+    pub(super) fn resumed_are_over(&mut self, requests: &[String]) {
+        for id in requests.iter().filter_map(|id| RequestId::parse(id).ok()) {
+            self.broker.over(&id);
+        }
+        if !requests.is_empty() {
+            self.brokered();
+        }
+    }
+}

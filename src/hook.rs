@@ -1,0 +1,72 @@
+//! Claude Code's hooks: one event on stdin, one JSON object on stdout, or exit code 2 and a reason on stderr.
+//!
+//! This is the door that guards what agents do, so it fails closed: whatever cannot be read, decided, asked or written
+//! down is refused. A hook that prints anything else, or ends in any other way, would let the call run
+//! (docs/permissions.md, The hook). It starts for every call of a tool, so it has no runtime, no threads and no
+//! command line to speak of.
+
+mod answer;
+mod ask;
+mod audit;
+mod decide;
+mod event;
+mod surroundings;
+mod transcript;
+
+use answer::Answer;
+use event::{Event, EventError, Input};
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+use surroundings::Surroundings;
+
+/// The exit code that blocks a call; what stands on stderr reaches the model.
+const BLOCK: u8 = 2;
+
+/// Answers the event called `event`, which stdin describes.
+#[must_use]
+pub fn run(event: Option<&OsStr>) -> ExitCode {
+    // A panic has said on stderr what it was about.
+    let answered = std::panic::catch_unwind(|| answer(event, &mut io::stdin().lock()));
+    match answered.unwrap_or_else(|_| Err("murmur's hook failed; the call is refused".to_owned())) {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(answer)) => match print(&answer) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => block(&format!("murmur's answer could not be written: {error}")),
+        },
+        Err(reason) => block(&reason),
+    }
+}
+
+/// What is answered: nothing to an event that nobody here knows.
+fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Option<Answer>, String> {
+    let Some(name) = name else {
+        return Err("which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse".to_owned());
+    };
+    let Some(event) = name.to_str().and_then(Event::parse) else { return Ok(None) };
+    if !event.decides() {
+        return Ok(Some(Answer::nothing()));
+    }
+    let surroundings = Surroundings::read().map_err(|error| error.to_string())?;
+    surroundings.limit_time();
+    let refused = |error: EventError| format!("{error}; murmur refuses the call");
+    let input = Input::read(stdin).map_err(refused)?;
+    let decision = decide::decide(input, &surroundings)?;
+    Ok(Some(Answer::of(event, decision)))
+}
+
+/// One object, in one write: Claude Code takes nothing else for an answer.
+fn print(answer: &Answer) -> io::Result<()> {
+    let line = answer.line();
+    match io::stdout().lock().write(&line) {
+        Ok(written) if written == line.len() => Ok(()),
+        Ok(_) => Err(io::ErrorKind::WriteZero.into()),
+        Err(error) => Err(error),
+    }
+}
+
+fn block(reason: &str) -> ExitCode {
+    // Without a reader the code alone blocks.
+    let _told = writeln!(io::stderr(), "{reason}");
+    ExitCode::from(BLOCK)
+}

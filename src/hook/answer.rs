@@ -1,0 +1,97 @@
+//! What Claude Code is answered, in the form of its event.
+
+use super::event::Event;
+use crate::permit::decision::{Decision, Verdict};
+use serde_json::{Value, json};
+
+/// An answer: one JSON object.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answer(Value);
+
+/// A decision, and the input that the call is to have instead of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Decided {
+    /// The decision.
+    pub(super) decision: Decision,
+    /// The input, where it changes: a question's answers are in it.
+    pub(super) input: Option<Value>,
+}
+
+impl From<Decision> for Decided {
+    fn from(decision: Decision) -> Self {
+        Self { decision, input: None }
+    }
+}
+
+impl Answer {
+    /// An answer that decides nothing.
+    pub(super) fn nothing() -> Self {
+        Self(json!({}))
+    }
+
+    /// `decided`, as an answer to `event`.
+    pub(super) fn of(event: Event, decided: Decided) -> Self {
+        let Decided { decision: Decision { verdict, reason, .. }, input } = decided;
+        let mut output = match event {
+            Event::Other => return Self::nothing(),
+            Event::PreToolUse => json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": verdict,
+                "permissionDecisionReason": reason,
+            }),
+            Event::PermissionRequest => {
+                let decision = match verdict {
+                    Verdict::Allow => json!({ "behavior": "allow" }),
+                    // This event knows no way to put a call off.
+                    Verdict::Deny | Verdict::Defer => json!({ "behavior": "deny", "message": reason }),
+                };
+                json!({ "hookEventName": "PermissionRequest", "decision": decision })
+            }
+        };
+        if let (Some(input), Verdict::Allow) = (input, verdict) {
+            let place = match event {
+                Event::PermissionRequest => &mut output["decision"],
+                _ => &mut output,
+            };
+            place["updatedInput"] = input;
+        }
+        Self(json!({ "hookSpecificOutput": output }))
+    }
+
+    /// The line, with its newline.
+    pub(super) fn line(&self) -> Vec<u8> {
+        format!("{}\n", self.0).into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permit::decision::By;
+
+    fn line(event: Event, verdict: Verdict, input: Option<Value>) -> String {
+        let decision = Decision { verdict, reason: "why".to_owned(), by: By::Person };
+        String::from_utf8(Answer::of(event, Decided { decision, input }).line()).unwrap()
+    }
+
+    #[test]
+    fn each_event_has_its_own_form() {
+        let input = Some(json!({ "answers": { "Which?": "B" } }));
+        assert_eq!(
+            line(Event::PreToolUse, Verdict::Deny, input.clone()),
+            "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"why\"}}\n"
+        );
+        assert_eq!(
+            line(Event::PreToolUse, Verdict::Allow, input.clone()),
+            "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\",\"permissionDecisionReason\":\"why\",\"updatedInput\":{\"answers\":{\"Which?\":\"B\"}}}}\n"
+        );
+        assert_eq!(
+            line(Event::PermissionRequest, Verdict::Allow, input),
+            "{\"hookSpecificOutput\":{\"decision\":{\"behavior\":\"allow\",\"updatedInput\":{\"answers\":{\"Which?\":\"B\"}}},\"hookEventName\":\"PermissionRequest\"}}\n"
+        );
+        assert_eq!(
+            line(Event::PermissionRequest, Verdict::Defer, None),
+            "{\"hookSpecificOutput\":{\"decision\":{\"behavior\":\"deny\",\"message\":\"why\"},\"hookEventName\":\"PermissionRequest\"}}\n"
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! Asking the daemon: one question, and a wait for its answer, through restarts of the daemon, until the time is up.
+//!
+//! It also ends when the agent is gone: killed, it leaves this process behind, whose stdout then has no reader.
+
+use super::surroundings::Surroundings;
+use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId};
+use crate::rpc::envelope::{Request as Question, Response};
+use crate::rpc::frame::LONGEST;
+use crate::sys::socket;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long a daemon that was never reached is looked for: it may just be restarting.
+const LOOKING: Duration = Duration::from_secs(2);
+
+/// How long one that was reached may take to say what becomes of a request whose time is up.
+const LAST: Duration = Duration::from_secs(10);
+
+/// The longest pause between two looks for a daemon that is gone.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What came of asking.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// Somebody decided.
+    Answered(Answer),
+    /// Nobody did in time.
+    Expired,
+    /// The call is put off, as this request.
+    Deferred(RequestId),
+}
+
+/// Why nothing came of it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    /// There is no daemon.
+    #[error("murmur's daemon cannot be reached ({0}), so nobody can be asked")]
+    Unreachable(#[source] io::Error),
+    /// The daemon does not answer.
+    #[error("murmur's daemon does not answer")]
+    Silent,
+    /// It says no, or what cannot be read.
+    #[error("murmur's daemon does not take the request: {0}")]
+    Refused(String),
+    /// It is too long to be shown.
+    #[error("the call has {0} bytes, more than can be asked about; make it shorter")]
+    Long(usize),
+    /// The agent is gone.
+    #[error("the agent that asked is gone")]
+    Gone,
+}
+
+/// How a connection ended without an answer.
+enum Broken {
+    /// The daemon is gone; another one may come.
+    Lost(io::Error),
+    /// There will be no answer.
+    Over(AskError),
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Self::Lost(error)
+    }
+}
+
+/// What the daemon says of a request whose time is up.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Outcome { outcome: String, id: RequestId },
+    Answer(Answer),
+}
+
+/// Asks `request`; `is_alone` says at the end whether the call may be put off.
+///
+/// # Errors
+/// [`AskError`]: the call is to be refused.
+pub(super) fn ask(
+    request: &Request,
+    surroundings: &Surroundings,
+    is_alone: impl Fn() -> bool,
+) -> Result<Asked, AskError> {
+    let line = line("1", REQUEST, serde_json::to_value(request).unwrap_or_default());
+    if line.len() > LONGEST {
+        return Err(AskError::Long(line.len()));
+    }
+    let until = Instant::now() + Duration::from_secs(request.wait.into()).min(surroundings.left());
+    let may_defer = || request.expiry.is_some() && is_alone();
+    let (mut give_up, mut pause) = (Instant::now() + LOOKING, Duration::from_millis(20));
+    loop {
+        let (folder, name) = &surroundings.socket;
+        let broken = match socket::connect_blocking(folder, name) {
+            Ok(stream) => {
+                // It was there, so it comes again.
+                (give_up, pause) = (until, Duration::from_millis(20));
+                match converse(stream, &line, until, &may_defer) {
+                    Ok(asked) => return Ok(asked),
+                    Err(broken) => broken,
+                }
+            }
+            Err(error) => Broken::Lost(error),
+        };
+        match broken {
+            Broken::Over(error) => return Err(error),
+            Broken::Lost(error) if Instant::now() >= give_up.min(until) => {
+                return Err(AskError::Unreachable(error));
+            }
+            Broken::Lost(_) => {
+                rest(pause.min(give_up.min(until).saturating_duration_since(Instant::now())))?;
+                pause = (pause * 2).min(PAUSE);
+            }
+        }
+    }
+}
+
+/// Waits until `pause` is over or the agent is gone.
+fn rest(pause: Duration) -> Result<(), AskError> {
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    let timeout = Timespec::try_from(pause).ok();
+    match poll(&mut polled, timeout.as_ref()) {
+        Ok(1..) => Err(AskError::Gone),
+        _ => Ok(()),
+    }
+}
+
+fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
+    let question = Question { msg_type: msg_type.to_owned(), id: id.to_owned(), payload };
+    let mut line = serde_json::to_vec(&question).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// Asks on `stream` until `until`, and then what becomes of the request.
+fn converse(
+    mut stream: UnixStream,
+    question: &[u8],
+    until: Instant,
+    may_defer: &impl Fn() -> bool,
+) -> Result<Asked, Broken> {
+    stream.write_all(question)?;
+    let mut heard = Vec::new();
+    if let Some(said) = listen(&mut stream, &mut heard, until)? {
+        return take(said);
+    }
+    stream.write_all(&line("2", LATE, json!({ "may_defer": may_defer() })))?;
+    match listen(&mut stream, &mut heard, Instant::now() + LAST)? {
+        Some(said) => take(said),
+        None => Err(Broken::Over(AskError::Silent)),
+    }
+}
+
+fn take(said: Said) -> Result<Asked, Broken> {
+    match said {
+        Said::Answer(answer) => Ok(Asked::Answered(answer)),
+        Said::Outcome { outcome, .. } if outcome == EXPIRED => Ok(Asked::Expired),
+        Said::Outcome { outcome, id } if outcome == DEFERRED => Ok(Asked::Deferred(id)),
+        Said::Outcome { outcome, .. } => Err(Broken::Over(AskError::Refused(outcome))),
+    }
+}
+
+/// The next thing that the daemon says, if it does so before `until`.
+fn listen(stream: &mut UnixStream, heard: &mut Vec<u8>, until: Instant) -> Result<Option<Said>, Broken> {
+    loop {
+        if let Some(end) = memchr::memchr(b'\n', heard) {
+            let refused = |error: String| Broken::Over(AskError::Refused(error));
+            let response: Response =
+                serde_json::from_slice(&heard[..end]).map_err(|error| refused(error.to_string()))?;
+            heard.drain(..=end);
+            return match (response.success, response.payload) {
+                (true, Some(payload)) => {
+                    Said::deserialize(payload).map(Some).map_err(|error| refused(error.to_string()))
+                }
+                _ => Err(refused(response.error.unwrap_or_default())),
+            };
+        }
+        if heard.len() > LONGEST {
+            return Err(Broken::Over(AskError::Refused("its answer is too long".to_owned())));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        let stdout = io::stdout();
+        let mut polled = [PollFd::new(&*stream, PollFlags::IN), PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut polled, Timespec::try_from(left).ok().as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(Broken::Lost(error.into())),
+        }
+        if !polled[1].revents().is_empty() {
+            return Err(Broken::Over(AskError::Gone));
+        }
+        if !polled[0].revents().is_empty() {
+            let mut chunk = [0; 4096];
+            match stream.read(&mut chunk) {
+                Ok(0) => return Err(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => heard.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Broken::Lost(error)),
+            }
+        }
+    }
+}

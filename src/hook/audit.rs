@@ -1,0 +1,142 @@
+//! The record of what was decided: one line a decision, in one write, with the secrets in it masked
+//! (docs/permissions.md, The record).
+
+use super::surroundings::Surroundings;
+use crate::permit::call::Call;
+use crate::permit::decision::{By, Decision, Verdict};
+use crate::replay::mask;
+use crate::sys::{atomic, clock};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The most characters of a call's input in a line.
+const INPUT: usize = 4000;
+
+/// One line.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    ts: String,
+    agent: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beat: Option<&'a str>,
+    tool: &'a str,
+    /// JSON as text: masked, it may not be JSON any more.
+    input: String,
+    cwd: &'a Path,
+    session: &'a str,
+    tool_use_id: &'a str,
+    verdict: Verdict,
+    by: &'a By,
+    reason: String,
+    /// The request, where somebody was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'a str>,
+    /// How long the decision took, in milliseconds.
+    duration_ms: u64,
+}
+
+/// The call that was decided on, as Claude Code names it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names<'a> {
+    /// The conversation.
+    pub(super) session: &'a str,
+    /// The call.
+    pub(super) tool_use_id: &'a str,
+    /// The request, where somebody was asked.
+    pub(super) request: Option<&'a str>,
+}
+
+/// Why a decision could not be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the decision to {}: {source}", .path.display())]
+pub(super) struct AuditError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes `decision` on `call` down.
+///
+/// # Errors
+/// What the system says, as that the disk is full.
+pub(super) fn write(
+    surroundings: &Surroundings,
+    call: &Call,
+    names: Names<'_>,
+    decision: &Decision,
+) -> Result<(), AuditError> {
+    let input = mask(&call.input.to_string());
+    let line = Line {
+        ts: clock::rfc3339(clock::now()),
+        agent: &surroundings.agent,
+        project: surroundings.project.as_deref(),
+        beat: surroundings.beat.as_ref().map(|beat| beat.beat.as_str()),
+        tool: &call.tool,
+        input: match input.char_indices().nth(INPUT) {
+            Some((end, _)) => format!("{}…", &input[..end]),
+            None => input,
+        },
+        cwd: &call.place.cwd,
+        session: names.session,
+        tool_use_id: names.tool_use_id,
+        verdict: decision.verdict,
+        by: &decision.by,
+        reason: mask(&decision.reason),
+        request: names.request,
+        duration_ms: u64::try_from(surroundings.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    let path = surroundings.dir.decisions();
+    let written = serde_json::to_vec(&line).map_err(io::Error::from).and_then(|mut line| {
+        line.push(b'\n');
+        append(&path, line)
+    });
+    written.map_err(|source| AuditError { path, source })
+}
+
+/// Appends `line`, whole or not at all. A last line that a crash left torn stays, as a line of its own.
+fn append(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        atomic::create_private_folder(folder)?;
+    }
+    let mut file = atomic::open_append(path)?;
+    file.lock()?;
+    let before = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if before > 0 {
+        file.read_exact_at(&mut last, before - 1)?;
+    }
+    if last != *b"\n" {
+        line.insert(0, b'\n');
+    }
+    match file.write(&line) {
+        Ok(written) if written == line.len() => Ok(()),
+        Ok(_) => {
+            file.set_len(before)?;
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_stays_a_line_of_its_own_and_a_full_disk_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/decisions.jsonl");
+        append(&path, b"one\n".to_vec()).unwrap();
+        std::fs::write(&path, "one\ntor").unwrap();
+        append(&path, b"two\n".to_vec()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntor\ntwo\n");
+        assert_eq!(
+            append(Path::new("/dev/full"), b"x\n".to_vec()).unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
+    }
+}

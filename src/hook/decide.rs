@@ -1,0 +1,146 @@
+//! One call, decided: guard, rules, broker, in this order; and written down.
+
+use super::answer::Decided;
+use super::ask::{self, AskError, Asked};
+use super::audit::{self, Names};
+use super::event::Input;
+use super::surroundings::Surroundings;
+use super::transcript;
+use crate::permit::call::{Call, Place};
+use crate::permit::decision::{By, Decision, Verdict};
+use crate::permit::policy::{Approval, Checker, Questions};
+use crate::permit::request::{Answer, QUESTION_TOOL, Request, RequestId, Whom};
+use crate::sys::random;
+use serde_json::Value;
+
+/// Decides on the call of `input`, and writes that down.
+///
+/// # Errors
+/// Why nothing could be decided or written down; the call is to be refused.
+pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decided, String> {
+    let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
+    let place = Place {
+        workspace: surroundings.workspace.clone().unwrap_or_else(|| cwd.clone()),
+        cwd,
+        home: surroundings.home.clone(),
+    };
+    let call = Call { tool, input: tool_input, place };
+    let (decided, request) = match step(&call, surroundings)? {
+        Step::Decided(decision) => (decision.into(), None),
+        Step::Ask { whom, doubt } => {
+            let request = Asking { call: &call, session: &session, tool_use_id: &tool_use_id, whom, doubt }
+                .request(surroundings)?;
+            let is_alone =
+                || transcript_path.as_deref().is_some_and(|path| transcript::is_alone(path, &tool_use_id));
+            came_of(ask::ask(&request, surroundings, is_alone), &call)
+        }
+    };
+    let request = request.as_ref().map(RequestId::as_str);
+    let names = Names { session: &session, tool_use_id: &tool_use_id, request };
+    let written = audit::write(surroundings, &call, names, &decided.decision);
+    match written {
+        Err(error) if decided.decision.verdict != Verdict::Deny => {
+            Err(format!("{error}; murmur allows nothing that it cannot write down"))
+        }
+        _ => Ok(decided),
+    }
+}
+
+/// What is asked, before it is a request.
+struct Asking<'a> {
+    call: &'a Call,
+    session: &'a str,
+    tool_use_id: &'a str,
+    whom: Whom,
+    doubt: Option<String>,
+}
+
+impl Asking<'_> {
+    fn request(self, surroundings: &Surroundings) -> Result<Request, String> {
+        let policy = &surroundings.policy;
+        let hook: [u8; 8] =
+            random::bytes().map_err(|error| format!("murmur's hook has no randomness: {error}"))?;
+        // Only a beat ends and is resumed, and only what a person is asked can take that long.
+        let may_defer =
+            policy.approval == Approval::Defer && surroundings.beat.is_some() && self.whom == Whom::Person;
+        Ok(Request {
+            agent: surroundings.agent.clone(),
+            session: self.session.to_owned(),
+            tool_use_id: self.tool_use_id.to_owned(),
+            tool: self.call.tool.clone(),
+            input: self.call.input.clone(),
+            cwd: self.call.place.cwd.clone(),
+            workspace: self.call.place.workspace.clone(),
+            project: surroundings.project.clone().unwrap_or_default(),
+            whom: self.whom,
+            doubt: self.doubt,
+            wait: policy.approval_wait,
+            expiry: may_defer.then_some(policy.approval_expiry),
+            beat: surroundings.beat.clone(),
+            hook: format!("{:016x}", u64::from_le_bytes(hook)),
+        })
+    }
+}
+
+/// What is answered to Claude Code after `asked`, and the request.
+fn came_of(asked: Result<Asked, AskError>, call: &Call) -> (Decided, Option<RequestId>) {
+    let failure = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Failure });
+    match asked {
+        Ok(Asked::Answered(answer)) => {
+            let id = answer.id.clone();
+            (answered(answer, call), Some(id))
+        }
+        Ok(Asked::Expired) => {
+            let reason =
+                "nobody answered in time, so the call is denied; go on without it, or say what is needed";
+            (failure(Verdict::Deny, reason.to_owned()), None)
+        }
+        Ok(Asked::Deferred(id)) => {
+            let reason = format!("the call waits for a person's answer, as request {id}");
+            (failure(Verdict::Defer, reason), Some(id))
+        }
+        Err(error) => (failure(Verdict::Deny, format!("{error}; the call is denied")), None),
+    }
+}
+
+fn answered(answer: Answer, call: &Call) -> Decided {
+    let Answer { verdict, reason, answers, by, id: _ } = answer;
+    let reason = reason.unwrap_or_else(|| match (verdict, &by) {
+        (Verdict::Allow, By::Person) => "a person allowed it".to_owned(),
+        (_, By::Person) => "a person denied it; do not try it in another way".to_owned(),
+        (Verdict::Allow, _) => "allowed".to_owned(),
+        _ => "denied".to_owned(),
+    });
+    let input = answers.map(|answers| {
+        let mut input = call.input.clone();
+        if let Value::Object(fields) = &mut input {
+            fields.insert("answers".to_owned(), Value::Object(answers));
+        }
+        input
+    });
+    Decided { decision: Decision { verdict, reason, by }, input }
+}
+
+enum Step {
+    Decided(Decision),
+    Ask { whom: Whom, doubt: Option<String> },
+}
+
+fn step(call: &Call, surroundings: &Surroundings) -> Result<Step, String> {
+    let policy = &surroundings.policy;
+    let default = |verdict, which: &str| {
+        Step::Decided(Decision { verdict, reason: which.to_owned(), by: By::Default(which.to_owned()) })
+    };
+    if call.tool == QUESTION_TOOL {
+        return Ok(match policy.questions {
+            Questions::Broker => Step::Ask { whom: Whom::Person, doubt: None },
+            Questions::Deny => default(Verdict::Deny, "questions"),
+        });
+    }
+    Ok(match policy.checker {
+        Checker::Off => default(Verdict::Allow, "off"),
+        Checker::Deny => default(Verdict::Deny, "deny"),
+        Checker::Manual => Step::Ask { whom: Whom::Person, doubt: None },
+        Checker::Llm => Step::Ask { whom: Whom::Model, doubt: None },
+    })
+}

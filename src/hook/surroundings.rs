@@ -1,0 +1,110 @@
+//! What a hook knows of its agent: its environment, read once.
+
+use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::agent::settings::{
+    BEAT_VARIABLE, HEARTBEAT_VARIABLE, POLICY_VARIABLE, PROJECT_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
+};
+use crate::permit::policy::Policy;
+use crate::permit::request::BeatOf;
+use crate::sys::paths::{DataDir, PathsError};
+use crate::sys::process;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Where Claude Code says that its project is.
+const CLAUDE_PROJECT: &str = "CLAUDE_PROJECT_DIR";
+
+/// What the environment says.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    /// The agent's id; empty for one that murmur did not start.
+    pub(super) agent: String,
+    /// murmur's data folder.
+    pub(super) dir: DataDir,
+    /// The user's home.
+    pub(super) home: PathBuf,
+    /// The project whose rules hold, if any does.
+    pub(super) project: Option<String>,
+    /// The daemon's socket: its folder and its name.
+    pub(super) socket: (PathBuf, String),
+    /// The agent's workspace, where that is known.
+    pub(super) workspace: Option<PathBuf>,
+    /// Which beat it is, if it is one.
+    pub(super) beat: Option<BeatOf>,
+    /// What holds where neither guard nor rules decide.
+    pub(super) policy: Policy,
+    /// When the hook began.
+    pub(super) begun: Instant,
+}
+
+/// What is wrong with the environment.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SurroundingsError {
+    /// There is no data folder.
+    #[error("{0}; murmur refuses the call")]
+    Dir(#[from] PathsError),
+    /// The policy cannot be read.
+    #[error("{POLICY_VARIABLE} cannot be read: {0}; murmur refuses the call")]
+    Policy(#[source] serde_json::Error),
+    /// The project's name is none.
+    #[error("{PROJECT_VARIABLE} is {0:?}, which is no project's name; murmur refuses the call")]
+    Project(String),
+}
+
+impl Surroundings {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`SurroundingsError`].
+    pub(super) fn read() -> Result<Self, SurroundingsError> {
+        let text = |name: &str| {
+            let value = std::env::var_os(name).filter(|value| !value.is_empty());
+            value.map(|value| value.to_string_lossy().into_owned())
+        };
+        let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = path("HOME");
+        let named = path(DIR_VARIABLE);
+        let dir = DataDir::find(
+            None,
+            named.as_ref().map(|dir| dir.as_os_str()),
+            home.as_ref().map(|home| home.as_os_str()),
+        )?;
+        let policy = match text(POLICY_VARIABLE) {
+            Some(policy) => serde_json::from_str(&policy).map_err(SurroundingsError::Policy)?,
+            // An agent of somebody else's, or one whose policy was lost: a person decides.
+            None => Policy::of_hosted(),
+        };
+        let socket = path(SOCKET_VARIABLE).and_then(|socket| {
+            Some((socket.parent()?.to_path_buf(), socket.file_name()?.to_str()?.to_owned()))
+        });
+        let project = text(PROJECT_VARIABLE);
+        if let Some(name) = &project
+            && (name.contains('/') || name.starts_with('.'))
+        {
+            return Err(SurroundingsError::Project(name.clone()));
+        }
+        let beat = text(BEAT_VARIABLE).map(|beat| BeatOf { beat, heartbeat: text(HEARTBEAT_VARIABLE) });
+        Ok(Self {
+            agent: text(AGENT_VARIABLE).unwrap_or_default(),
+            socket: socket.unwrap_or_else(|| (dir.root().to_path_buf(), dir.socket_name().to_owned())),
+            dir,
+            home: home.unwrap_or_else(|| "/".into()),
+            project,
+            workspace: path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT)),
+            beat,
+            policy,
+            begun: Instant::now(),
+        })
+    }
+
+    /// Has this process be killed, which blocks the call, if it is not done a little after its deadline: for what cannot
+    /// be waited for with one, as a disk that does not answer.
+    pub(super) fn limit_time(&self) {
+        process::end_after(Duration::from_secs(u64::from(self.policy.deadline()) + 5));
+    }
+
+    /// How long the hook may still take.
+    pub(super) fn left(&self) -> Duration {
+        Duration::from_secs(self.policy.deadline().into()).saturating_sub(self.begun.elapsed())
+    }
+}

@@ -1,0 +1,214 @@
+//! `approvals/`: calls of beats that were put off until somebody answers, one file each, so that the answers find them
+//! after a restart or a reboot.
+
+use crate::permit::request::{Answer, Request, RequestId};
+use crate::sys::{atomic, clock};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The version of the files' format.
+const VERSION: u32 = 1;
+
+/// A call that was put off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutOff {
+    /// The call.
+    pub request: Request,
+    /// Since when it waits.
+    pub asked: Timestamp,
+    /// How far it is.
+    pub standing: Standing,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// Nobody has answered.
+    Deferred {
+        /// Until then it may be answered.
+        until: Timestamp,
+    },
+    /// The answer is there, and is given when the agent has been resumed.
+    Answered(Answer),
+    /// It was given, to this hook.
+    Given {
+        /// The answer.
+        answer: Answer,
+        /// Who has it.
+        hook: String,
+    },
+}
+
+/// One file (docs/permissions.md, Files).
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Form {
+    version: u32,
+    request: Request,
+    /// RFC 3339.
+    asked_at: String,
+    #[serde(flatten)]
+    standing: StandingForm,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "standing", rename_all = "lowercase", rename_all_fields = "camelCase")]
+enum StandingForm {
+    Deferred { expires_at: String },
+    Answered { answer: Answer },
+    Given { answer: Answer, hook: String },
+}
+
+/// What is wrong with the folder or with a file in it.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} {}: {source}", .path.display())]
+pub struct PutOffError {
+    what: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The one at `path`, which is made when something is put into it.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Puts `call` there; returns when it would survive a power failure.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn put(&self, id: &RequestId, call: &PutOff) -> Result<(), PutOffError> {
+        let form = Form {
+            version: VERSION,
+            request: call.request.clone(),
+            asked_at: clock::rfc3339(call.asked),
+            standing: match call.standing.clone() {
+                Standing::Deferred { until } => StandingForm::Deferred { expires_at: clock::rfc3339(until) },
+                Standing::Answered(answer) => StandingForm::Answered { answer },
+                Standing::Given { answer, hook } => StandingForm::Given { answer, hook },
+            },
+        };
+        let path = self.path(id);
+        let failed = |source| PutOffError { what: "write", path: path.clone(), source };
+        let mut text = serde_json::to_vec_pretty(&form).map_err(|error| failed(error.into()))?;
+        text.push(b'\n');
+        atomic::create_private_folder(&self.0).map_err(failed)?;
+        atomic::write(&path, &text).map_err(failed)
+    }
+
+    /// Takes it away, if it is there.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(&self, id: &RequestId) -> Result<(), PutOffError> {
+        let path = self.path(id);
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(PutOffError { what: "remove", path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All that are there. Files that are none of ours are left alone; `wrong` is told of those that cannot be read.
+    pub fn all(&self, mut wrong: impl FnMut(PutOffError)) -> Vec<(RequestId, PutOff)> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let mut all = Vec::new();
+        for path in entries.map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let id = name.and_then(|name| RequestId::parse(name.strip_suffix(".json")?).ok());
+            let Some(id) = id else { continue };
+            match read(&path) {
+                Ok(call) => all.push((id, call)),
+                Err(source) => wrong(PutOffError { what: "read", path, source }),
+            }
+        }
+        all
+    }
+
+    fn path(&self, id: &RequestId) -> PathBuf {
+        self.0.join(format!("{id}.json"))
+    }
+}
+
+fn read(path: &Path) -> io::Result<PutOff> {
+    let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
+    let form: Form = serde_json::from_slice(&std::fs::read(path)?)?;
+    if form.version != VERSION {
+        return Err(invalid(format!("version {} is not known, only {VERSION}", form.version)));
+    }
+    let time = |text: &str| text.parse::<Timestamp>().map_err(|error| invalid(error.to_string()));
+    let standing = match form.standing {
+        StandingForm::Deferred { expires_at } => Standing::Deferred { until: time(&expires_at)? },
+        StandingForm::Answered { answer } => Standing::Answered(answer),
+        StandingForm::Given { answer, hook } => Standing::Given { answer, hook },
+    };
+    Ok(PutOff { request: form.request, asked: time(&form.asked_at)?, standing })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permit::decision::{By, Verdict};
+    use crate::permit::request::Whom;
+
+    const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
+    #[test]
+    fn what_was_put_off_comes_back_as_it_was() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = Folder::new(top.path().join("approvals"));
+        let request = Request {
+            agent: "site-1".to_owned(),
+            session: "s".to_owned(),
+            tool_use_id: "t1".to_owned(),
+            tool: "Bash".to_owned(),
+            input: serde_json::json!({ "command": "git push" }),
+            cwd: "/w".into(),
+            workspace: "/w".into(),
+            project: "site".to_owned(),
+            whom: Whom::Person,
+            doubt: Some("why".to_owned()),
+            wait: 120,
+            expiry: Some(60),
+            beat: None,
+            hook: "h1".to_owned(),
+        };
+        let id = request.id(0);
+        let answer =
+            Answer { verdict: Verdict::Allow, reason: None, answers: None, by: By::Person, id: id.clone() };
+        for standing in [
+            Standing::Deferred { until: NOW },
+            Standing::Answered(answer.clone()),
+            Standing::Given { answer: answer.clone(), hook: "h1".to_owned() },
+        ] {
+            let call = PutOff { request: request.clone(), asked: NOW, standing };
+            folder.put(&id, &call).unwrap();
+            assert_eq!(folder.all(|error| panic!("{error}")), [(id.clone(), call)]);
+        }
+        folder.remove(&id).unwrap();
+        folder.remove(&id).unwrap();
+        assert!(folder.all(|error| panic!("{error}")).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told_of_and_stays() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::write(top.path().join("00000000.json"), "{").unwrap();
+        std::fs::write(top.path().join("notes.txt"), "mine").unwrap();
+        let mut wrong = Vec::new();
+        let all = Folder::new(top.path().to_path_buf()).all(|error| wrong.push(error.to_string()));
+        assert!(all.is_empty());
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(wrong[0].contains("00000000.json"), "{wrong:?}");
+        assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 2);
+    }
+}
