@@ -160,7 +160,7 @@ pub async fn run(
     let prepared = invocation(job, dir, started).and_then(|invocation| {
         let card = job.card(started).map_err(|error| error.to_string())?;
         let limit = Some(Duration::from_secs(job.timeout.into()));
-        Ok(Spec { card, invocation, limit, captures })
+        Ok(Spec { card, invocation, limit, captures, hook: None })
     });
     let mut farewell = None;
     match prepared {

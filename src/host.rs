@@ -30,5 +30,6 @@ pub mod process;
 pub mod protocol;
 pub mod record;
 pub mod run;
+mod second_door;
 pub mod serve;
 pub mod state;

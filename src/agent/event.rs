@@ -59,6 +59,13 @@ pub enum Event<'a> {
         /// The HTTP status, if there was an answer.
         status: Option<u64>,
     },
+    /// It waits for a word on whether a tool may be called (`can_use_tool`).
+    Asks(Box<Asks>),
+    /// It does not wait for that any more.
+    AsksNoMore {
+        /// What was asked, as in [`Asks`].
+        request_id: String,
+    },
     /// The run's own summary.
     Result(RunResult),
     /// A line was longer than the parser keeps and was passed over.
@@ -68,6 +75,19 @@ pub enum Event<'a> {
     },
     /// A line was not a JSON object and was passed over.
     Garbled,
+}
+
+/// What an agent asks on its own output, and waits for an answer to on its input.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asks {
+    /// Comes back in the answer.
+    pub request_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with.
+    pub input: serde_json::Value,
+    /// Pairs the call with its result.
+    pub tool_use_id: String,
 }
 
 /// A JSON value as it was written. Two are equal when they are the same to the byte.

@@ -58,6 +58,12 @@ impl HookProgram {
         ))
     }
 
+    /// The program and the words by which it is called for `event`, where no shell is between.
+    #[must_use]
+    pub fn called_for<'a>(&'a self, event: &'a str) -> (&'a Path, Vec<&'a str>) {
+        (&self.program, self.words.split_whitespace().chain([event]).collect())
+    }
+
     /// The command for `event`, for `sh -c`: every failure of the hook is a refusal.
     fn command(&self, event: &str) -> Result<String, NotText> {
         let quoted = text(&self.program)?.replace('\'', "'\\''");

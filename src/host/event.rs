@@ -1,9 +1,10 @@
 //! What happened, in murmur's own words: the events of a host's stream (docs/host-protocol.md lists them).
 
 use super::state::State;
-use crate::agent::event::{Event as Agent, RunResult};
+use crate::agent::event::{Asks, Event as Agent, RunResult};
 use crate::rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 /// An event that is not derived from what the agent wrote.
@@ -210,6 +211,17 @@ impl Derived<'_> {
             Agent::Result(result) => write_event(out, "result", agent_id, offset, &Result::of(result)),
             Agent::Oversized { bytes } => {
                 write_event(out, "oversized", agent_id, offset, &Bytes { bytes: *bytes })
+            }
+            Agent::Asks(asks) => {
+                let Asks { request_id, tool, input, tool_use_id } = &**asks;
+                let payload = json!({
+                    "request_id": request_id, "name": tool, "input": input, "tool_use_id": tool_use_id,
+                });
+                write_event(out, "permission_asked", agent_id, offset, &payload)
+            }
+            Agent::AsksNoMore { request_id } => {
+                let payload = json!({ "request_id": request_id });
+                write_event(out, "permission_withdrawn", agent_id, offset, &payload)
             }
             Agent::Garbled => write_event(out, "garbled", agent_id, offset, &Nothing {}),
         }

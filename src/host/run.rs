@@ -9,10 +9,12 @@ use super::keep::Keep;
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
 use super::protocol::{Card, GRACE, Status};
+use super::second_door::SecondDoor;
 use super::serve::{Command, Desk};
 use super::state::{Effect, Input, Kind, Machine, State};
 use crate::agent::event::{Event, RunResult};
 use crate::agent::invocation::Invocation;
+use crate::agent::settings::HookProgram;
 use crate::capture::record::Channel;
 use crate::capture::writer::End;
 use crate::rpc;
@@ -49,6 +51,8 @@ pub struct Spec {
     pub limit: Option<Duration>,
     /// The store of captures that keeps what it writes.
     pub captures: Option<PathBuf>,
+    /// Who answers what it asks on its own output.
+    pub hook: Option<HookProgram>,
 }
 
 /// Runs `spec`'s agent to its end and serves on `listener` meanwhile. `stop` resolves when it is to be stopped early;
@@ -86,6 +90,7 @@ pub async fn run(
     // One question waits at most, those behind it wait in their own connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
+    let (second_door, mut answers) = SecondDoor::new(spec.hook.clone(), &spec.invocation);
     let serving = listener.map(|listener| {
         let desk = Desk::new(&spec.card, keep.feed(), commands);
         tokio::spawn(rpc::serve::serve(listener, desk, until_over))
@@ -97,6 +102,7 @@ pub async fn run(
         machine: Machine::new(spec.card.kind, first_message),
         keep,
         stdin,
+        second_door,
         stopped: None,
         wait_until: None,
         rest_at: None,
@@ -114,7 +120,7 @@ pub async fn run(
     }
     host.take(Input::Started);
     started(host.keep.session().map(ToString::to_string));
-    let exit = host.work(&mut child, &mut pipes, stop, asked).await;
+    let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
     Ok(host.end(exit, survivors, serving, over))
@@ -127,6 +133,7 @@ struct Host<'a, S> {
     machine: Machine,
     keep: Keep,
     stdin: Option<mpsc::Sender<Vec<u8>>>,
+    second_door: SecondDoor,
     /// Who ended it, if it was not itself.
     stopped: Option<Ending>,
     /// When the grace is over.
@@ -149,6 +156,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         pipes: &mut Pipes,
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
+        answers: &mut mpsc::Receiver<Vec<u8>>,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
@@ -160,6 +168,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
+                Some(answer) = answers.recv() => self.say_bytes(answer),
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);
@@ -198,8 +207,9 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         }
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let Self { keep, said, session_id, sink, spec, .. } = self;
+        let Self { keep, said, session_id, sink, spec, second_door, .. } = self;
         keep.bytes(channel, bytes, |event| {
+            second_door.see(event, session_id.as_deref());
             inputs.extend(observe(event, said, session_id, spec.card.kind));
             sink(event, at);
         });

@@ -72,6 +72,7 @@ impl<'a> Line<'a> {
             }),
             (b"system", b"api_retry") => sink(rare::retry(line)),
             (b"result", _) => sink(rare::result(line)),
+            (b"control_request" | b"control_cancel_request", _) => rare::control(line, sink),
             _ => {}
         }
     }

@@ -1,7 +1,9 @@
 //! The lines that come once or seldom: a field of another shape than today's costs that field and nothing else.
 
-use super::super::event::{Event, RunResult};
+use super::super::event::{Asks, Event, RunResult};
 use super::json::{Scanner, Text};
+use serde::Deserialize;
+use serde_json::Value;
 
 /// The run's summary. `line` was found to be a JSON object a moment ago.
 pub(super) fn result(line: &[u8]) -> Event<'static> {
@@ -50,12 +52,43 @@ pub(super) fn retry(line: &[u8]) -> Event<'static> {
     read.map_or(Event::Garbled, |()| retry)
 }
 
+/// A question on the agent's own output, or that it is withdrawn. Other controls are none of murmur's business.
+pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+    #[derive(Deserialize)]
+    struct Control {
+        #[serde(rename = "type")]
+        kind: String,
+        request_id: String,
+        #[serde(default)]
+        request: Request,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Request {
+        subtype: String,
+        tool_name: String,
+        input: Value,
+        tool_use_id: String,
+    }
+    let Ok(Control { kind, request_id, request }) = serde_json::from_slice(line) else {
+        return sink(Event::Garbled);
+    };
+    let Request { subtype, tool_name: tool, input, tool_use_id } = request;
+    match (kind.as_str(), subtype.as_str()) {
+        ("control_request", "can_use_tool") => {
+            sink(Event::Asks(Box::new(Asks { request_id, tool, input, tool_use_id })));
+        }
+        ("control_cancel_request", _) => sink(Event::AsksNoMore { request_id }),
+        _ => {}
+    }
+}
+
 fn owned(text: Text<'_>) -> String {
     text.decode().into_owned()
 }
 
 /// A JSON number; anything else in its place is none.
-fn number<'a, N: serde::Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
+fn number<'a, N: Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
     serde_json::from_slice(raw).ok()
 }
 

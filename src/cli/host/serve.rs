@@ -143,7 +143,8 @@ fn spec(
         policy: &policy,
         beat: None,
     };
-    let mut more = guarded.args(&HookProgram::find().context("cannot find murmur's hook")?)?;
+    let hook = HookProgram::find().context("cannot find murmur's hook")?;
+    let mut more = guarded.args(&hook)?;
     more.extend_from_slice(&args.args);
     let mut env = guarded.environment()?;
     env.push(("PATH", path));
@@ -154,7 +155,7 @@ fn spec(
         cwd: worktree.clone(),
         stdin: message.into_bytes(),
     };
-    Ok(Spec { card, invocation, limit: None, captures: captures() })
+    Ok(Spec { card, invocation, limit: None, captures: captures(), hook: Some(hook) })
 }
 
 fn captures() -> Option<PathBuf> {

@@ -1,0 +1,67 @@
+//! `murmur permission list|respond`, `murmur question list|respond`: what agents wait for, and a person's answers.
+
+mod list;
+mod one_by_one;
+mod respond;
+mod shown;
+
+use super::place::Place;
+use crate::daemon::broker::{Broker, Kind, Row};
+use crate::daemon::client;
+use crate::journal::put_off::Folder;
+use crate::rpc::client::{AskError, Client};
+use crate::sys::paths::DataDir;
+use anyhow::bail;
+pub(super) use list::list;
+pub(super) use one_by_one::one_by_one;
+pub(super) use respond::{Verdicts, respond, respond_question};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The variable that every process of an agent has.
+const AGENT: &str = crate::agent::invocation::AGENT_VARIABLE;
+
+#[derive(Deserialize)]
+struct Rows {
+    requests: Vec<Row>,
+}
+
+/// What waits, of this kind. Without a daemon, what was put off.
+async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
+    let mut rows = match client::connect(dir).await {
+        Ok(mut client) => ask_rows(&mut client).await?,
+        Err(AskError::Gone(_)) => Broker::begin(Folder::new(dir.approvals()), |_| false).rows(),
+        Err(error) => bail!("cannot reach the daemon: {error}"),
+    };
+    rows.retain(|row| row.kind == kind);
+    Ok(rows)
+}
+
+async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
+    let rows = client.answer("permission.list", json!({}), client::PATIENCE).await?;
+    Ok(Rows::deserialize(rows)?.requests)
+}
+
+/// Answers a request.
+async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
+    let mut client = match client::connect(dir).await {
+        Ok(client) => client,
+        Err(AskError::Gone(_)) => bail!("murmur is not running, so nothing can be answered; run: murmur start"),
+        Err(error) => bail!("cannot reach the daemon: {error}"),
+    };
+    let row = client.answer("permission.respond", response, client::PATIENCE).await?;
+    Ok(Row::deserialize(row)?)
+}
+
+/// An agent's answers to its own requests would be worth nothing.
+fn only_people() -> anyhow::Result<()> {
+    if std::env::var_os(AGENT).is_some_and(|agent| !agent.is_empty()) {
+        bail!("an agent ({AGENT} is set) cannot answer requests; a person has to, in a terminal of theirs");
+    }
+    Ok(())
+}
+
+/// The data folder that is there.
+fn data_dir(place: &Place) -> anyhow::Result<DataDir> {
+    Ok(place.data_dir()?)
+}

@@ -1,0 +1,127 @@
+//! Lists what waits, once, or as it comes and goes.
+
+use super::super::place::Place;
+use super::super::runtime;
+use super::super::style::{Style, plain_line};
+use super::shown::paragraph;
+use super::{ask_rows, data_dir, waiting};
+use crate::daemon::broker::{Kind, Row};
+use crate::daemon::client;
+use crate::rpc::client::AskError;
+use crate::rpc::envelope::{Event, GAP, LAGGED};
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use anyhow::bail;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = data_dir(place)?;
+    if watch {
+        runtime()?.block_on(follow(&dir, kind, json))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = runtime()?.block_on(waiting(&dir, kind))?;
+    let mut out = io::stdout().lock();
+    if json {
+        writeln!(out, "{}", json!({ "requests": rows }))?;
+    } else if rows.is_empty() {
+        writeln!(out, "{}", nothing(kind))?;
+    } else {
+        let (style, now) = (Style::of_stdout(), clock::now());
+        for (number, row) in rows.iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            paragraph(&mut out, style, row, now)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn nothing(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Permission => "nothing waits for permission",
+        Kind::Question => "no questions",
+    }
+}
+
+/// Shows what waits, and then every request that comes and what becomes of it, until the daemon ends.
+async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
+    let mut client = match client::connect(dir).await {
+        Ok(client) => client,
+        Err(AskError::Gone(_)) => bail!("murmur is not running, so nothing comes; run: murmur start"),
+        Err(error) => bail!("cannot reach the daemon: {error}"),
+    };
+    let mut view = View { kind, json, style: Style::of_stdout(), shown: HashSet::new() };
+    // What comes between the two is shown once, by the list.
+    client::attach(&mut client, None).await?;
+    view.all(ask_rows(&mut client).await?)?;
+    loop {
+        let event = match client.next_event().await {
+            Ok(event) => event,
+            Err(AskError::Gone(_)) => bail!("the daemon has ended; run: murmur start"),
+            Err(error) => return Err(error.into()),
+        };
+        if event.event_type == GAP || event.event_type == LAGGED {
+            client::attach(&mut client, None).await?;
+            view.all(ask_rows(&mut client).await?)?;
+        } else {
+            view.event(event)?;
+        }
+    }
+}
+
+struct View {
+    kind: Kind,
+    json: bool,
+    style: Style,
+    shown: HashSet<String>,
+}
+
+impl View {
+    fn all(&mut self, rows: Vec<Row>) -> io::Result<()> {
+        rows.into_iter().try_for_each(|row| self.opened(&row))
+    }
+
+    fn event(&mut self, event: Event) -> io::Result<()> {
+        match event.event_type.as_str() {
+            "request_opened" => match Row::deserialize(event.payload) {
+                Ok(row) => self.opened(&row),
+                Err(_) => Ok(()),
+            },
+            "request_closed" => self.closed(&event.payload),
+            _ => Ok(()),
+        }
+    }
+
+    fn opened(&mut self, row: &Row) -> io::Result<()> {
+        if row.kind != self.kind || !self.shown.insert(row.id.to_string()) {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", json!({ "opened": row }))?;
+        } else {
+            paragraph(&mut out, self.style, row, clock::now())?;
+        }
+        out.flush()
+    }
+
+    fn closed(&mut self, payload: &Value) -> io::Result<()> {
+        let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
+        if !self.shown.remove(text("id")) {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", json!({ "closed": payload }))?;
+        } else {
+            writeln!(out, "{}  {}", self.style.bold(plain_line(text("id"))), plain_line(text("how")))?;
+        }
+        out.flush()
+    }
+}

@@ -1,0 +1,65 @@
+//! Answers one request.
+
+use super::super::place::Place;
+use super::super::runtime;
+use super::super::style::plain_line;
+use super::{answer, data_dir, only_people};
+use crate::daemon::broker::Row;
+use crate::permit::request::RequestId;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// What a person says to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum Verdicts {
+    /// It runs.
+    Allow,
+    /// It does not.
+    Deny,
+}
+
+impl Verdicts {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// `murmur permission respond ID allow|deny`.
+pub(in crate::cli) fn respond(
+    id: &str,
+    verdict: Verdicts,
+    reason: Option<&str>,
+    always: bool,
+    place: &Place,
+) -> anyhow::Result<ExitCode> {
+    only_people()?;
+    let id = RequestId::parse(id)?;
+    let response = json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
+    let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;
+    said(&row, match verdict {
+        Verdicts::Allow => "allowed",
+        Verdicts::Deny => "denied",
+    })
+}
+
+/// `murmur question respond ID JSON`.
+pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -> anyhow::Result<ExitCode> {
+    only_people()?;
+    let id = RequestId::parse(id)?;
+    let answers: Value = serde_json::from_str(answers).map_err(|error| {
+        anyhow::anyhow!("not JSON: {answers:?}: {error}; write the answers as {{\"q1\":\"label\"}}")
+    })?;
+    let response = json!({ "id": id.as_str(), "answers": answers });
+    let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;
+    said(&row, "answered")
+}
+
+fn said(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
+    let goes_on = if row.standing == "deferred" { "; its beat goes on as soon as it can" } else { "" };
+    writeln!(io::stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,58 @@
+//! A request as a person reads it: nothing in it that a terminal would obey, and all of what would run.
+
+use super::super::style::{Style, plain_line, plain_text};
+use crate::daemon::broker::{Kind, Row};
+use jiff::Timestamp;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Writes `row` as a paragraph.
+pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Timestamp) -> io::Result<()> {
+    let (agent, workspace) = (plain_line(&row.agent), plain_line(&row.workspace.display().to_string()));
+    let agent = if agent.is_empty() { "an agent without a name" } else { &agent };
+    writeln!(out, "{}  {}  {agent} in {workspace}", style.bold(&row.id), plain_line(&row.tool))?;
+    for line in input(row).lines() {
+        writeln!(out, "    {line}")?;
+    }
+    if row.cwd != row.workspace {
+        writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
+    }
+    if let Some(doubt) = &row.doubt {
+        writeln!(out, "  the guard cannot tell what it does: {}", plain_line(doubt))?;
+    }
+    writeln!(out, "  {}", style.dim(times(row, now)))
+}
+
+/// What the call would do, in full.
+fn input(row: &Row) -> String {
+    if row.kind == Kind::Question {
+        return super::one_by_one::questions_text(row);
+    }
+    let command = row.input.get("command").and_then(serde_json::Value::as_str);
+    match command {
+        // What else goes with a command changes what it does: a time limit, the background.
+        Some(command) => {
+            let more = row.input.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
+            let more = more.map(|(name, value)| format!("\n{name}: {value}"));
+            plain_text(&format!("{command}{}", more.collect::<String>()))
+        }
+        None => plain_text(&serde_json::to_string_pretty(&row.input).unwrap_or_default()),
+    }
+}
+
+fn times(row: &Row, now: Timestamp) -> String {
+    let span = |from: Timestamp, to: Timestamp| {
+        let seconds = u64::try_from(to.duration_since(from).as_secs()).unwrap_or_default();
+        humantime::format_duration(Duration::from_secs(seconds)).to_string()
+    };
+    let age = row.asked_at.parse().map(|at| format!("asked {} ago", span(at, now)));
+    let age = age.unwrap_or_else(|_| "asked some time ago".to_owned());
+    let left = row.expires_at.as_deref().and_then(|until| until.parse().ok());
+    let left = left.map(|until| format!(", {} left", span(now, until))).unwrap_or_default();
+    let word = match row.standing.as_str() {
+        "deferred" => ", its beat has ended and goes on when it is answered",
+        "answered" => ", answered: its beat goes on as soon as it can",
+        _ => "",
+    };
+    format!("{age}{left}{word}")
+}

@@ -1,0 +1,120 @@
+//! What an agent asks on its own output (`can_use_tool`): answered by the hook, as every other call is, in a process of
+//! its own.
+//!
+//! In come the agent's questions, out go the lines that answer them on its input. Claude Code asks here what no hook
+//! decided; without an answer it waits.
+
+use crate::agent::event::{Asks, Event};
+use crate::agent::invocation::Invocation;
+use crate::agent::settings::HookProgram;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+/// How many answers wait to be written. With more, those that answer wait.
+const ANSWERS: usize = 8;
+
+/// Takes an agent's questions.
+#[derive(Debug)]
+pub(super) struct SecondDoor {
+    hook: Option<Arc<Hook>>,
+    answers: mpsc::Sender<Vec<u8>>,
+    /// The questions that are being answered.
+    asked: HashMap<String, AbortHandle>,
+}
+
+#[derive(Debug)]
+struct Hook {
+    program: HookProgram,
+    env: Vec<(&'static str, OsString)>,
+    cwd: PathBuf,
+}
+
+impl SecondDoor {
+    /// Has `program` answer the agent of `invocation`; without it, nobody does. The lines come out of the receiver.
+    pub(super) fn new(
+        program: Option<HookProgram>,
+        invocation: &Invocation,
+    ) -> (Self, mpsc::Receiver<Vec<u8>>) {
+        let (answers, lines) = mpsc::channel(ANSWERS);
+        let Invocation { env, cwd, .. } = invocation;
+        let hook = program.map(|program| Arc::new(Hook { program, env: env.clone(), cwd: cwd.clone() }));
+        (Self { hook, answers, asked: HashMap::new() }, lines)
+    }
+
+    /// Sees what the agent of the conversation `session` does, and has its questions answered.
+    pub(super) fn see(&mut self, event: &Event<'_>, session: Option<&str>) {
+        match event {
+            Event::Asks(asks) => self.answer(asks, session.unwrap_or_default()),
+            Event::AsksNoMore { request_id } => {
+                if let Some(answering) = self.asked.remove(request_id) {
+                    answering.abort();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, asks: &Asks, session: &str) {
+        let Some(hook) = self.hook.clone() else { return };
+        self.asked.retain(|_, answering| !answering.is_finished());
+        let (answers, asks, session) = (self.answers.clone(), asks.clone(), session.to_owned());
+        let id = asks.request_id.clone();
+        let answering = tokio::spawn(async move {
+            let response = hook.ask(&asks, &session).await;
+            // An agent that has ended needs no answer.
+            let _gone = answers.send(line(&asks.request_id, &response)).await;
+        });
+        self.asked.insert(id, answering.abort_handle());
+    }
+}
+
+impl Hook {
+    /// What the hook says of the call; a hook that says nothing denies it.
+    async fn ask(&self, asks: &Asks, session: &str) -> Value {
+        let input = json!({
+            "hook_event_name": "PermissionRequest",
+            "session_id": session,
+            "cwd": self.cwd,
+            "tool_name": asks.tool,
+            "tool_input": asks.input,
+            "tool_use_id": asks.tool_use_id,
+        });
+        let (program, words) = self.program.called_for("PermissionRequest");
+        let mut command = Command::new(program);
+        command.args(words).envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        let said = async {
+            let mut child = command.spawn().ok()?;
+            // Held, so that it is killed when the question is withdrawn. That it is reaped with the agent's orphans does
+            // no harm: how it ended does not matter, only what it said.
+            let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
+            stdin.write_all(input.to_string().as_bytes()).await.ok()?;
+            drop(stdin);
+            let mut said = Vec::new();
+            stdout.read_to_end(&mut said).await.ok()?;
+            let answer: Value = serde_json::from_slice(&said).ok()?;
+            Some(answer.get("hookSpecificOutput")?.get("decision")?.clone())
+        };
+        let denied = || json!({ "behavior": "deny", "message": "murmur could not decide on the call" });
+        let mut decision = said.await.unwrap_or_else(denied);
+        if decision["behavior"] == "allow" && decision.get("updatedInput").is_none() {
+            decision["updatedInput"] = asks.input.clone();
+        }
+        decision
+    }
+}
+
+fn line(request_id: &str, response: &Value) -> Vec<u8> {
+    let response = json!({ "subtype": "success", "request_id": request_id, "response": response });
+    let mut line = json!({ "type": "control_response", "response": response }).to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
