@@ -3,84 +3,28 @@
 //! Whatever is wrong, short of another beat in the same workspace, is an `error` outcome and journalled like any
 //! other. Who starts beats, and when, is not known here.
 
+mod job;
+
 use crate::agent::conversation::Conversation;
 use crate::agent::event::Event;
-use crate::agent::find::{self, CLAUDE};
-use crate::agent::invocation::{Invocation, Limits, beat_args};
-use crate::agent::prompt;
-use crate::agent::settings::{Guarded, HookProgram};
-use crate::config::heartbeat::{self, Heartbeat};
-use crate::config::permissions::Permissions;
 use crate::host::hosting::Hosting;
-use crate::host::id::{AgentId, IdError};
 use crate::host::process::{Ending, Run};
-use crate::host::protocol::Card;
 use crate::host::run::{self as host, Spec};
-use crate::host::state;
 use crate::journal::append;
 use crate::journal::entry::Entry;
 use crate::journal::last_beat;
 use crate::journal::put_off::{self, PutOff};
 use crate::journal::unfinished::{Begun, Kept, Record};
-use crate::outcome::{self, Kind, Outcome};
-use crate::permit::policy::Policy;
+use crate::outcome::{self, Outcome};
 use crate::permit::request::RequestId;
-use crate::sys::paths::{DataDir, readable};
+use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What is to be run: a heartbeat with everything resolved, so that nobody has to read the configuration again.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
-    /// The beat's id, a UUIDv7.
-    pub beat: String,
-    /// The agent's id.
-    pub agent: String,
-    /// The workspace, absolute.
-    pub workspace: PathBuf,
-    /// The name of a named heartbeat.
-    pub name: Option<String>,
-    /// Its HEARTBEAT.md.
-    pub file: PathBuf,
-    /// The most agent loop iterations.
-    pub max_turns: u32,
-    /// How long it may run, in seconds.
-    pub timeout: u32,
-    /// The model, where it is not the user's default.
-    pub model: Option<String>,
-    /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
-    pub deny: Option<Vec<String>>,
-    /// What holds where neither guard nor rules decide on its calls.
-    pub policy: Policy,
-    /// The PATH to find and run the agent with.
-    pub path: PathBuf,
-    /// What is known to be wrong with the heartbeat; nothing is started then.
-    pub problem: Option<String>,
-    /// Whether to keep the conversation.
-    pub verbose: bool,
-    /// Whether a daemon starts it.
-    pub scheduled: bool,
-    /// Whether it stands in `beats/` already, to be taken over from there.
-    #[serde(default)]
-    pub announced: bool,
-    /// What it goes on with, where it is not a new conversation.
-    #[serde(default)]
-    pub resumes: Option<Resumes>,
-}
-
-/// A conversation that goes on with an answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Resumes {
-    /// The request that was answered.
-    pub request: String,
-    /// The backend's id of the conversation.
-    pub session: String,
-}
+pub use job::{Job, Resumes, invocation, new_id};
 
 /// What came of a beat, and where it is written down.
 #[derive(Debug)]
@@ -211,43 +155,6 @@ pub async fn run(
     Ok(Report { entry, unwritten, unreachable })
 }
 
-/// How `job` would be started at `at`, or what is wrong with it.
-///
-/// # Errors
-/// One line that names the file and says what to do.
-pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation, String> {
-    if let Some(problem) = &job.problem {
-        return Err(problem.clone());
-    }
-    let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.to_string())?;
-    let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.to_string())?;
-    let hook = HookProgram::find().map_err(|error| format!("cannot find murmur's hook: {error}"))?;
-    let project = project(&job.workspace);
-    let guarded = Guarded {
-        agent: &job.agent,
-        dir: dir.root(),
-        socket_name: dir.socket_name(),
-        project: &project,
-        workspace: &job.workspace,
-        policy: &job.policy,
-        beat: Some((&job.beat, job.name.as_deref())),
-    };
-    let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
-    let mut args = beat_args(limits);
-    args.extend(guarded.args(&hook).map_err(|error| error.to_string())?);
-    // What is resumed goes on by itself: the call that was put off is made again.
-    let stdin = match &job.resumes {
-        Some(Resumes { session, .. }) => {
-            args.extend(["--resume".to_owned(), session.clone()]);
-            Vec::new()
-        }
-        None => prompt::beat(&job.workspace, at, &instructions).into_bytes(),
-    };
-    let mut env = guarded.environment().map_err(|error| error.to_string())?;
-    env.push(("PATH", job.path.clone().into()));
-    Ok(Invocation { program, args, env, cwd: job.workspace.clone(), stdin })
-}
-
 /// The call of `job`'s agent that was put off.
 fn waiting(job: &Job, dir: &DataDir) -> Option<(RequestId, PutOff)> {
     // A file that cannot be read is told of by the daemon.
@@ -256,28 +163,6 @@ fn waiting(job: &Job, dir: &DataDir) -> Option<(RequestId, PutOff)> {
         let resumed = job.resumes.as_ref().is_some_and(|resumes| resumes.request == id.as_str());
         call.request.agent == job.agent && !resumed
     })
-}
-
-/// A new beat's id, which sorts by `at`.
-#[must_use]
-pub fn new_id(at: Timestamp) -> String {
-    let seconds = u64::try_from(at.as_second()).unwrap_or_default();
-    let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
-    uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
-}
-
-/// The agent of a beat: the workspace's name, for people, and the random end of the beat's id.
-fn agent(workspace: &Path, name: Option<&str>, beat: &str) -> String {
-    let tail = beat.get(beat.len().saturating_sub(8)..).unwrap_or(beat);
-    match name {
-        Some(name) => format!("{}-{}-{tail}", project(workspace), readable(name)),
-        None => format!("{}-{tail}", project(workspace)),
-    }
-}
-
-/// The workspace's name in `MURMUR_PROJECT` and in agents' ids.
-fn project(workspace: &Path) -> String {
-    readable(&workspace.file_name().unwrap_or_default().to_string_lossy())
 }
 
 fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatError> {
@@ -337,85 +222,4 @@ fn cannot_start(program: &Path, error: &io::Error) -> String {
         ""
     };
     format!("{what}{hint}")
-}
-
-impl Job {
-    /// A beat of `heartbeat`, which finds its agent on `path`.
-    #[must_use]
-    pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf) -> Self {
-        Self {
-            agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
-            beat,
-            workspace: heartbeat.workspace.to_path_buf(),
-            name: heartbeat.name.as_deref().map(str::to_owned),
-            file: heartbeat.file.clone(),
-            max_turns: heartbeat.max_turns.get(),
-            timeout: heartbeat.timeout.as_secs(),
-            model: heartbeat.model.as_deref().map(str::to_owned),
-            deny: match &heartbeat.permissions {
-                Permissions::Skip => None,
-                Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
-            },
-            policy: Policy::of_beat(!matches!(heartbeat.permissions, Permissions::Skip)),
-            path,
-            problem: heartbeat.problem.as_ref().map(ToString::to_string),
-            verbose: false,
-            scheduled: false,
-            announced: false,
-            resumes: None,
-        }
-    }
-
-    /// What is written down of this beat before there is a process for it. `before` is the heartbeat's last run.
-    #[must_use]
-    pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
-        let (pid, entry) = (std::process::id(), self.entry(at));
-        Begun { pid, entry, over: false, scheduled: true, announced: true, before, data_dir: None }
-    }
-
-    /// The line of this beat if it could not even begin.
-    #[must_use]
-    pub fn failed(&self, started: Timestamp, error: String) -> Entry {
-        Entry { error: Some(error), ..self.entry(started) }
-    }
-
-    /// The line of a beat whose process died before it could say more.
-    fn entry(&self, started: Timestamp) -> Entry {
-        Entry {
-            ts: clock::rfc3339(started),
-            workspace: self.workspace.display().to_string(),
-            outcome: Kind::Error,
-            duration_ms: 0,
-            summary: None,
-            error: Some("murmur was killed while this beat ran; what came of it is not known".to_owned()),
-            turns: None,
-            beat: self.beat.clone(),
-            heartbeat: self.name.clone(),
-            agent: self.agent.clone(),
-            session_id: None,
-            cost_usd: None,
-            num_turns: None,
-            exit: None,
-            timed_out: false,
-            denials: Vec::new(),
-            capture: None,
-            capture_lost: None,
-            waiting: None,
-            resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
-        }
-    }
-
-    fn card(&self, started: Timestamp) -> Result<Card, IdError> {
-        Ok(Card {
-            agent_id: AgentId::parse(&self.agent)?,
-            kind: state::Kind::Beat,
-            project: project(&self.workspace),
-            role: "beat".to_owned(),
-            backend: CLAUDE.to_owned(),
-            worktree: self.workspace.clone(),
-            issue: None,
-            beat: Some(self.beat.clone()),
-            started_at: clock::rfc3339(started),
-        })
-    }
 }

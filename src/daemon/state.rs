@@ -4,14 +4,19 @@
 //! Never two beats of one workspace at once, never more than `max_concurrent` in all. A heartbeat that is due and
 //! cannot start stays due; it is not queued a second time, so missed times collapse into one run.
 
+mod entry;
+mod refusal;
+
 use crate::config::heartbeat::{Heartbeat, HeartbeatId};
 use crate::journal::unfinished::Begun;
 use crate::permit::request::RequestId;
-use crate::schedule;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+
+pub use entry::Entry;
+pub use refusal::NotNow;
 
 /// Everything that bears on what is due.
 #[derive(Debug, Default)]
@@ -22,21 +27,6 @@ pub struct State {
     put_off: Vec<PutOff>,
     max_concurrent: usize,
     stopping: bool,
-}
-
-/// A heartbeat and where it is in its schedule.
-#[derive(Debug)]
-pub struct Entry {
-    /// The heartbeat, as the configuration has it.
-    pub heartbeat: Heartbeat,
-    /// When it last began, as far as is known here; may be ahead of what config.json says.
-    pub last_run: Option<Timestamp>,
-    /// What the next run is counted from: the last run, or now where the clock was set back behind that.
-    anchor: Option<Timestamp>,
-    /// When it is due; `None` if never.
-    pub next: Option<Timestamp>,
-    /// Not before this, because it could not start although it was due.
-    not_before: Option<Timestamp>,
 }
 
 /// A beat that runs.
@@ -99,42 +89,6 @@ pub struct Start {
     pub before: Option<Timestamp>,
     /// The beat that it goes on with.
     pub resumes: Option<PutOff>,
-}
-
-/// Why a beat that is asked for cannot start.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotNow {
-    /// There is no such workspace.
-    #[error("{} is not registered; run: murmur workspaces add {}", .workspace.display(), .workspace.display())]
-    Unknown {
-        /// What was asked for.
-        workspace: PathBuf,
-    },
-    /// There is no such heartbeat in it.
-    #[error("no such heartbeat in {}; its names are: {names}", .workspace.display())]
-    Unnamed {
-        /// The workspace.
-        workspace: PathBuf,
-        /// Those that there are; `null` is HEARTBEAT.md itself.
-        names: String,
-    },
-    /// Another beat runs there.
-    #[error("a beat of {} is running already; wait for its end, see: murmur status", .workspace.display())]
-    Busy {
-        /// The workspace.
-        workspace: PathBuf,
-    },
-    /// There is no room for another.
-    #[error(
-        "{running} beats are running, as many as may; wait for an end, or raise maxConcurrent in config.json"
-    )]
-    Full {
-        /// How many run.
-        running: usize,
-    },
-    /// There are to be no more.
-    #[error("the daemon is stopping; ask the next one, see: murmur status")]
-    Stopping,
 }
 
 /// How long a heartbeat waits that found its workspace taken although nobody was known to be there.
@@ -373,39 +327,6 @@ impl State {
     #[must_use]
     pub fn running(&self) -> &[Running] {
         &self.running
-    }
-}
-
-impl Entry {
-    fn new(heartbeat: Heartbeat, now: Timestamp) -> Self {
-        let last_run = heartbeat.last_run;
-        Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }.counted_from(now)
-    }
-
-    fn counted_from(mut self, now: Timestamp) -> Self {
-        self.count_from(now);
-        self
-    }
-
-    fn count_from(&mut self, now: Timestamp) {
-        let Some(schedule) = &self.heartbeat.schedule else {
-            self.next = None;
-            return;
-        };
-        self.anchor = schedule::anchor(schedule, self.anchor, now);
-        self.next = schedule::next_run(schedule, self.anchor);
-    }
-
-    fn due(&self) -> Option<Timestamp> {
-        self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
-    }
-
-    fn is_of(&self, put_off: &PutOff) -> bool {
-        self.is(&put_off.workspace, put_off.name.as_deref())
-    }
-
-    fn is(&self, workspace: &Path, name: Option<&str>) -> bool {
-        *self.heartbeat.workspace == *workspace && self.heartbeat.name.as_deref() == name
     }
 }
 

@@ -33,12 +33,13 @@ pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What differs from run to run, and what stands for it in snapshots.
-const FILTERS: [(&str, &str); 20] = [
+const FILTERS: [(&str, &str); 21] = [
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
+    (r"'[^']*/murmur-hook'", "'[HOOK]'"),
     (r"\bPID: \d+ \(host \d+\)", "PID: [PID] (host [PID])"),
     (r#""capture": ?"[0-9A-HJKMNP-TV-Z]{26}""#, "\"capture\":\"[SESSION]\""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[BEAT]"),
-    (r#"("agent": ?"|MURMUR_AGENT_ID=)([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),
+    (r#"("agent": ?"|MURMUR_AGENT_ID=|"MURMUR_AGENT_ID":")([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", "[TIME]"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[WHEN]"),
     (r#"("durationMs": ?)\d+"#, "$1[MS]"),

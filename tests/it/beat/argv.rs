@@ -14,7 +14,11 @@ fn argv_with(mut entry: serde_json::Value, heartbeat: &str) -> String {
     entry["interval"] = json!("1h");
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     assert!(env.murmur(["beat", "site"]).output().status.success());
-    lines(&env.agents()[0]["argv"])
+    let argv = lines(&env.agents()[0]["argv"]);
+    // What follows is the same for every beat.
+    let (own, guarded) = argv.split_once("\n--permission-prompt-tool\nstdio\n--settings\n{").unwrap();
+    assert_eq!(guarded.lines().count(), 1, "{guarded}");
+    own.to_owned()
 }
 
 #[test]

@@ -122,7 +122,8 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
         env.told_again(ID).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for example in events() {
         serde_json::from_value::<Event>(example.clone()).unwrap();
-        let of_its_own = ["oversized", "problem", "lost", GAP, LAGGED];
+        let of_its_own =
+            ["oversized", "problem", "lost", "permission_asked", "permission_withdrawn", GAP, LAGGED];
         if of_its_own.contains(&example["event_type"].as_str().unwrap()) {
             continue;
         }
@@ -136,13 +137,24 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
 
 #[test]
 fn the_events_that_are_rare_are_as_the_page_says() {
-    use murmur::agent::event::Event as Agent;
+    use murmur::agent::event::{Asks, Event as Agent};
     use murmur::host::event::{Derived, Own};
     let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
     assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
     assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
     let oversized = Derived::Agent(&Agent::Oversized { bytes: 17_000_000 }).line("a", 0);
     assert_shape_of_example(&serde_json::from_slice(&oversized).unwrap());
+    let asks = Asks {
+        request_id: "r1".to_owned(),
+        tool: "AskUserQuestion".to_owned(),
+        input: json!({ "questions": [] }),
+        tool_use_id: "t1".to_owned(),
+    };
+    let withdrawn = Agent::AsksNoMore { request_id: "r1".to_owned() };
+    for event in [Agent::Asks(Box::new(asks)), withdrawn] {
+        let line = Derived::Agent(&event).line("a", 0);
+        assert_shape_of_example(&serde_json::from_slice(&line).unwrap());
+    }
 }
 
 #[test]

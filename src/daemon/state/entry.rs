@@ -1,0 +1,55 @@
+//! A heartbeat and where it is in its schedule.
+
+use super::PutOff;
+use crate::config::heartbeat::Heartbeat;
+use crate::schedule;
+use jiff::Timestamp;
+use std::path::Path;
+
+/// A heartbeat and where it is in its schedule.
+#[derive(Debug)]
+pub struct Entry {
+    /// The heartbeat, as the configuration has it.
+    pub heartbeat: Heartbeat,
+    /// When it last began, as far as is known here; may be ahead of what config.json says.
+    pub last_run: Option<Timestamp>,
+    /// What the next run is counted from: the last run, or now where the clock was set back behind that.
+    pub(super) anchor: Option<Timestamp>,
+    /// When it is due; `None` if never.
+    pub next: Option<Timestamp>,
+    /// Not before this, because it could not start although it was due.
+    pub(super) not_before: Option<Timestamp>,
+}
+
+impl Entry {
+    pub(super) fn new(heartbeat: Heartbeat, now: Timestamp) -> Self {
+        let last_run = heartbeat.last_run;
+        Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }.counted_from(now)
+    }
+
+    pub(super) fn counted_from(mut self, now: Timestamp) -> Self {
+        self.count_from(now);
+        self
+    }
+
+    pub(super) fn count_from(&mut self, now: Timestamp) {
+        let Some(schedule) = &self.heartbeat.schedule else {
+            self.next = None;
+            return;
+        };
+        self.anchor = schedule::anchor(schedule, self.anchor, now);
+        self.next = schedule::next_run(schedule, self.anchor);
+    }
+
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
+    }
+
+    pub(super) fn is_of(&self, put_off: &PutOff) -> bool {
+        self.is(&put_off.workspace, put_off.name.as_deref())
+    }
+
+    pub(super) fn is(&self, workspace: &Path, name: Option<&str>) -> bool {
+        *self.heartbeat.workspace == *workspace && self.heartbeat.name.as_deref() == name
+    }
+}
