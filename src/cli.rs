@@ -18,6 +18,10 @@ mod init;
 mod log;
 mod mcp;
 #[cfg(unix)]
+mod permission;
+#[cfg(unix)]
+mod permission_args;
+#[cfg(unix)]
 mod place;
 #[cfg(unix)]
 mod record;
@@ -130,6 +134,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => mcp::run(&args),
         Command::Schema => schema::run(),
         Command::Demo => demo::run(),
+        Command::Permission(args) => permission::run(&args, &place),
         Command::Host(args) => host::run(&args, &place),
         Command::Attach(args) => host::attach(&args, &place),
     }

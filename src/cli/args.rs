@@ -2,6 +2,7 @@
 
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
+pub(super) use super::permission_args::{Permission, PermissionCheck, PermissionCommand, PermissionRules};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -49,6 +50,7 @@ pub(super) enum Command {
     Schema,
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
     Demo,
+    Permission(Permission),
     Host(Host),
     Attach(HostAttach),
 }
