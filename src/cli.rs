@@ -18,9 +18,15 @@ mod init;
 mod log;
 mod mcp;
 #[cfg(unix)]
+mod permission;
+#[cfg(unix)]
+mod permission_args;
+#[cfg(unix)]
 mod place;
 #[cfg(unix)]
 mod record;
+#[cfg(unix)]
+mod requests;
 #[cfg(unix)]
 mod restart;
 mod run;
@@ -87,6 +93,8 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
         // The same as `murmur host serve`.
         let words = ["murmur", "host", "serve"].map(OsString::from);
         Args::try_parse_from(words.into_iter().chain(args.into_iter().skip(1))).map(dispatch)
+    } else if name == "murmur-hook" {
+        Ok(Ok(crate::hook::run(args.get(1).map(OsString::as_os_str))))
     } else if name == "derun" {
         Derun::try_parse_from(args).map(dispatch_derun)
     } else {
@@ -130,6 +138,9 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => mcp::run(&args),
         Command::Schema => schema::run(),
         Command::Demo => demo::run(),
+        Command::Permission(args) => permission::run(&args, &place),
+        Command::Question(args) => permission::question(&args, &place),
+        Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
         Command::Host(args) => host::run(&args, &place),
         Command::Attach(args) => host::attach(&args, &place),
     }

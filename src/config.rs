@@ -4,13 +4,16 @@
 //! reads the clock; the system's time zone is an argument. `docs/config.md` says the same to users.
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
-//! - [`permissions`], [`problem`]: the words that both files share
+//! - [`permissions`], [`asking`], [`problem`]: the words that the files share
+//! - [`settings`]: config.toml, what holds for all of a user's agents
 //! - [`mod@file`]: config.json, read so that a wrong workspace stops no other
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
+//! - [`toml_text`]: TOML read strictly, with places in its errors
 //! - [`heartbeat`]: both together, with what lies in the workspace's folder
 //! - [`edit`]: changes to config.json that leave every other byte alone
 //! - [`schema`]: the JSON Schema of config.json
 
+pub mod asking;
 pub mod cron;
 pub mod edit;
 pub mod file;
@@ -21,5 +24,7 @@ mod json;
 pub mod permissions;
 pub mod problem;
 pub mod schema;
+pub mod settings;
 mod spelling;
 pub mod timing;
+pub mod toml_text;

@@ -10,6 +10,7 @@ mod ask;
 mod audit;
 mod decide;
 mod event;
+pub mod judge;
 mod surroundings;
 mod transcript;
 

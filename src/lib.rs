@@ -13,9 +13,9 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `sys`: clock, atomic files, locks, process trees, sockets, wake-ups; the only unsafe code, the only clock
-//! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats
+//! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
-//! - `permit`: pure: a tool call → a decision: guard, rules, who is asked
+//! - `permit`: pure: (call, policy, rules, what the guard finds) → a decision, or whom to ask; questions and answers
 //! - `agent`: prompt, invocation, events, the stream parser
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol

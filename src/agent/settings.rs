@@ -6,6 +6,7 @@
 
 use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use crate::permit::policy::Policy;
+use crate::sys::paths::User;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io;
@@ -19,6 +20,10 @@ pub const SOCKET_VARIABLE: &str = "MURMUR_SOCKET";
 pub const WORKSPACE_VARIABLE: &str = "MURMUR_WORKSPACE";
 /// The variable that holds the [`Policy`], as JSON.
 pub const POLICY_VARIABLE: &str = "MURMUR_PERMISSIONS";
+/// The variable that holds the folder of the user's settings.
+pub const SETTINGS_VARIABLE: &str = "MURMUR_CONFIG_DIR";
+/// The variable that holds the user's home folder.
+pub const HOME_VARIABLE: &str = "MURMUR_HOME";
 /// The variable that holds the beat's id.
 pub const BEAT_VARIABLE: &str = "MURMUR_BEAT";
 /// The variable that holds the name of the beat's heartbeat, where it has one.
@@ -93,10 +98,14 @@ pub struct Guarded<'a> {
     pub project: &'a str,
     /// Its workspace.
     pub workspace: &'a Path,
+    /// Whose it is.
+    pub user: &'a User,
     /// What holds where neither guard nor rules decide.
     pub policy: &'a Policy,
     /// The beat's id and the name of its heartbeat, where it is one.
     pub beat: Option<(&'a str, Option<&'a str>)>,
+    /// What Claude Code itself is to allow, as patterns of its own.
+    pub allow: &'a [String],
 }
 
 impl Guarded<'_> {
@@ -116,6 +125,8 @@ impl Guarded<'_> {
             (PROJECT_VARIABLE, self.project.to_owned()),
             (SOCKET_VARIABLE, text(&self.dir.join(self.socket_name))?.to_owned()),
             (WORKSPACE_VARIABLE, text(self.workspace)?.to_owned()),
+            (SETTINGS_VARIABLE, text(self.user.settings.root())?.to_owned()),
+            (HOME_VARIABLE, text(&self.user.home)?.to_owned()),
             (POLICY_VARIABLE, policy),
         ];
         // Empty rather than unset, so that no other settings file can set them.
@@ -147,7 +158,11 @@ impl Guarded<'_> {
         }
         let env: Map<String, Value> =
             self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        Ok(json!({ "disableAllHooks": false, "env": env, "hooks": hooks }))
+        let mut settings = json!({ "disableAllHooks": false, "env": env, "hooks": hooks });
+        if !self.allow.is_empty() {
+            settings["permissions"] = json!({ "allow": self.allow });
+        }
+        Ok(settings)
     }
 }
 
@@ -155,6 +170,7 @@ impl Guarded<'_> {
 mod tests {
     use super::*;
     use crate::permit::policy::{Approval, Checker, Questions};
+    use crate::sys::paths::SettingsDir;
 
     const POLICY: Policy = Policy {
         guard: true,
@@ -168,14 +184,18 @@ mod tests {
 
     #[test]
     fn settings_have_every_failure_of_the_hook_block_the_call() {
+        let user =
+            User { home: "/home/u".into(), settings: SettingsDir::at("/home/u/.config/murmur".into()) };
         let guarded = Guarded {
             agent: "site-1",
             dir: Path::new("/home/u/.murmur"),
             socket_name: "murmur.sock",
             project: "site",
             workspace: Path::new("/w"),
+            user: &user,
             policy: &POLICY,
             beat: None,
+            allow: &[],
         };
         let hook = HookProgram { program: "/opt/it's/murmur-hook".into(), words: "" };
         let settings = guarded.settings(&hook).unwrap();

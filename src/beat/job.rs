@@ -5,17 +5,19 @@ use crate::agent::find::{self, CLAUDE};
 use crate::agent::invocation::{Invocation, Limits, beat_args};
 use crate::agent::prompt;
 use crate::agent::settings::{Guarded, HookProgram};
+use crate::config::asking::Asking;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::permissions::Permissions;
+use crate::config::settings::Settings;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::Begun;
 use crate::outcome::Kind;
-use crate::permit::policy::Policy;
+use crate::permit::policy::{Policy, Role};
 use crate::sys::clock;
-use crate::sys::paths::{DataDir, readable};
+use crate::sys::paths::{DataDir, User, readable};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -43,6 +45,8 @@ pub struct Job {
     pub deny: Option<Vec<String>>,
     /// What holds where neither guard nor rules decide on its calls.
     pub policy: Policy,
+    /// Whose agent it is.
+    pub user: User,
     /// The PATH to find and run the agent with.
     pub path: PathBuf,
     /// What is known to be wrong with the heartbeat; nothing is started then.
@@ -69,10 +73,18 @@ pub struct Resumes {
 }
 
 impl Job {
-    /// A beat of `heartbeat`, which finds its agent on `path`.
+    /// A beat of `heartbeat` for `user`, which finds its agent on `path`.
     #[must_use]
-    pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf) -> Self {
+    pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf, user: User) -> Self {
+        // What is wrong with the settings could be what they are to forbid: nothing is started then.
+        let (settings, wrong) = match Settings::read(&user.settings.settings()) {
+            Ok(settings) => (settings.asking, None),
+            Err(error) => (Asking::default(), Some(error.to_string())),
+        };
+        let Heartbeat { asking, tighter, permissions, .. } = heartbeat;
         Self {
+            policy: Policy::resolve(Role::Beat, &settings, asking, tighter, permissions),
+            user,
             agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
             beat,
             workspace: heartbeat.workspace.to_path_buf(),
@@ -85,9 +97,8 @@ impl Job {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
-            policy: Policy::of_beat(!matches!(heartbeat.permissions, Permissions::Skip)),
             path,
-            problem: heartbeat.problem.as_ref().map(ToString::to_string),
+            problem: heartbeat.problem.as_ref().map(ToString::to_string).or(wrong),
             verbose: false,
             scheduled: false,
             announced: false,
@@ -167,8 +178,10 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
         socket_name: dir.socket_name(),
         project: &project,
         workspace: &job.workspace,
+        user: &job.user,
         policy: &job.policy,
         beat: Some((&job.beat, job.name.as_deref())),
+        allow: &[],
     };
     let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
     let mut args = beat_args(limits);

@@ -2,6 +2,10 @@
 
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
+pub(super) use super::permission_args::{
+    Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
+    QuestionCommand, QuestionRespond,
+};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -49,6 +53,14 @@ pub(super) enum Command {
     Schema,
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
     Demo,
+    Permission(Permission),
+    Question(Question),
+    /// Answer one of Claude Code's hooks; its JSON stands on stdin
+    #[command(hide = true)]
+    Hook {
+        /// The event
+        event: Option<std::ffi::OsString>,
+    },
     Host(Host),
     Attach(HostAttach),
 }

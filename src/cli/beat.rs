@@ -42,7 +42,8 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
     let workspace = place.workspace(&args.path)?;
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
     super::runtime()?.block_on(async {
-        let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into());
+        let mut job =
+            Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
             show(&beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)?)
@@ -58,7 +59,7 @@ pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<Invocation> {
     let workspace = place.workspace(&args.path)?;
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
     let path = super::runtime()?.block_on(path(place));
-    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into());
+    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), place.user()?);
     beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)
 }
 

@@ -1,6 +1,6 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
-use crate::sys::paths::{DataDir, PathsError};
+use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,27 @@ impl Place {
         let dir = self.data_dir()?;
         dir.prepare()?;
         Ok(dir)
+    }
+
+    /// The folder of what holds for all agents, which need not exist.
+    pub(super) fn settings_dir(&self) -> Result<SettingsDir, PathsError> {
+        let [murmur_dir, xdg, home] = ["MURMUR_DIR", "XDG_CONFIG_HOME", "HOME"].map(std::env::var_os);
+        SettingsDir::find(self.data_dir.as_deref(), murmur_dir.as_deref(), xdg.as_deref(), home.as_deref())
+    }
+
+    /// This user.
+    pub(super) fn user(&self) -> Result<User, PathsError> {
+        Ok(User { home: self.home(), settings: self.settings_dir()? })
+    }
+
+    /// The user's home folder.
+    pub(super) fn home(&self) -> PathBuf {
+        std::env::var_os("HOME").filter(|home| !home.is_empty()).map_or_else(|| "/".into(), PathBuf::from)
+    }
+
+    /// The project that this process belongs to, where an agent runs it.
+    pub(super) fn project(&self) -> Option<String> {
+        std::env::var("MURMUR_PROJECT").ok().filter(|project| !project.is_empty())
     }
 
     /// This process's PATH.

@@ -46,7 +46,9 @@ async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
 async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
-        Err(AskError::Gone(_)) => bail!("murmur is not running, so nothing can be answered; run: murmur start"),
+        Err(AskError::Gone(_)) => {
+            bail!("murmur is not running, so nothing can be answered; run: murmur start")
+        }
         Err(error) => bail!("cannot reach the daemon: {error}"),
     };
     let row = client.answer("permission.respond", response, client::PATIENCE).await?;

@@ -115,6 +115,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             foreground: !args.announce,
             shell: place.shell(),
             path: place.path(),
+            user: place.user()?,
             dir: dir.clone(),
         };
         let served = serve::serve(setup, listener, stop, say).await;

@@ -149,15 +149,21 @@ fn refuse_duplicates(entries: &mut [Result<Workspace, Box<BadWorkspace>>], text:
         };
         let lines = (place_of(before), place_of(entry));
         if let (Ok(one), Ok(other)) = (&*before, &*entry)
-            && one.permissions != other.permissions
+            && let Some(key) = disagreement(one, other)
         {
-            let what = twice(path, lines.1, "the two disagree on \"permissions\", so nothing runs there");
+            let what = twice(path, lines.1, &format!("the two disagree on {key:?}, so nothing runs there"));
             *before = Err(Box::new(one.to_bad(Problem::at(text.path, lines.0, what))));
         }
         let what = twice(path, lines.0, "only that entry counts");
         let problem = Problem::at(text.path, lines.1, what);
         *entry = Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
     }
+}
+
+/// The key about what agents may do that two entries of one folder disagree on.
+pub(super) fn disagreement(one: &Workspace, other: &Workspace) -> Option<&'static str> {
+    let permissions = (one.permissions != other.permissions).then_some("permissions");
+    permissions.or_else(|| one.asking.difference(&other.asking))
 }
 
 /// The message for a workspace that is listed twice.

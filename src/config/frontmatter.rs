@@ -9,6 +9,7 @@ mod tests;
 
 use std::num::NonZeroU32;
 
+use super::asking::Asking;
 use super::cron::Crons;
 use super::interval::Interval;
 use super::permissions::Permissions;
@@ -35,6 +36,8 @@ pub struct Frontmatter {
     pub model: Option<Box<str>>,
     /// What the agent may not do: added to what config.json says, or `skip`.
     pub permissions: Option<Permissions>,
+    /// Who is asked before the agent acts.
+    pub asking: Asking,
 }
 
 /// Why a HEARTBEAT.md has no readable frontmatter.

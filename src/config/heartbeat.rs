@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::asking::Asking;
 use super::cron::Crons;
 use super::file::{File, Workspace};
 use super::interval::Interval;
@@ -82,6 +83,10 @@ pub struct Heartbeat {
     pub model: Option<Arc<str>>,
     /// What its agent may not do.
     pub permissions: Permissions,
+    /// Who is asked before its agent acts, as config.json has it.
+    pub asking: Asking,
+    /// The same as its frontmatter has it, which can only make that stricter ([`Asking::tightened`]).
+    pub tighter: Asking,
     /// Why it cannot run. A beat that comes due then ends at once with this as its error.
     pub problem: Option<Problem>,
     /// When it last ran.

@@ -11,6 +11,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
+use super::asking::{Approval, Asking, Checker, Questions, Word};
 use super::interval::Interval;
 use super::permissions::Permissions;
 
@@ -57,10 +58,33 @@ pub(super) struct WorkspaceEntry {
     /// What its agents may not do. Anything but `"skip"` or a deny list is an error, and nothing runs there.
     #[schemars(with = "Permissions", default)]
     pub(super) permissions: Option<Permissions>,
+    /// Who decides on a tool call that neither the guard nor a rule decides; without it, as config.toml says.
+    pub(super) permissions_checker: Option<Word<Checker>>,
+    /// What happens when a person does not answer in time; without it, as config.toml says.
+    pub(super) approval: Option<Word<Approval>>,
+    /// How long a person has to answer until the call is denied or put off; without it, as config.toml says.
+    pub(super) approval_wait: Option<Interval>,
+    /// How long a call that was put off waits for its answer; without it, as config.toml says.
+    pub(super) approval_expiry: Option<Interval>,
+    /// Who answers the questions of its agents; without it, as config.toml says.
+    pub(super) questions: Option<Word<Questions>>,
     /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
     pub(super) last_run: Option<Moment>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
     pub(super) last_runs: Option<BTreeMap<String, Option<Moment>>>,
+}
+
+impl WorkspaceEntry {
+    /// Who is asked before its agents act.
+    pub(super) fn asking(&self) -> Asking {
+        Asking {
+            checker: self.permissions_checker.map(|word| word.0),
+            approval: self.approval.map(|word| word.0),
+            approval_wait: self.approval_wait,
+            approval_expiry: self.approval_expiry,
+            questions: self.questions.map(|word| word.0),
+        }
+    }
 }
 
 /// A time in the file.

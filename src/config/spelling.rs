@@ -9,9 +9,13 @@ pub(super) fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
 /// Whether an unknown key was probably meant to forbid something. Such a key is never skipped with a warning.
 pub(super) fn is_about_permission(found: &str) -> bool {
     let found = found.to_lowercase();
-    ["permission", "deny", "denied", "disallow", "forbid"].iter().any(|start| found.starts_with(start))
+    ["permission", "deny", "denied", "disallow", "forbid", "approv"]
+        .iter()
+        .any(|start| found.starts_with(start))
         || distance(&found, "permissions") <= 3
         || distance(&found, "deny") <= 1
+        || distance(&found, "approval") <= 2
+        || distance(&found, "questions") <= 2
 }
 
 /// How many letters must be changed, put in or left out to turn one into the other; letter case costs nothing.
@@ -65,6 +69,9 @@ mod tests {
             "Deny",
             "denyList",
             "disallowedTools",
+            "aproval",
+            "approval_wait",
+            "question",
         ] {
             assert!(is_about_permission(found), "{found}");
         }

@@ -8,10 +8,11 @@ pub mod requests;
 
 use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
+use crate::permit::question::Asked;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::sys::clock;
 use jiff::Timestamp;
-use requests::{Answered, Asked, Ended, Late, Open, Requests, Standing};
+use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -182,9 +183,7 @@ impl Broker {
                 }
             }
             Order::List(to) => {
-                let rows = self.requests.all();
-                let rows = rows.into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
-                let _heard = to.send(rows.map(|(id, open)| Row::of(id, open)).collect());
+                let _heard = to.send(self.rows());
             }
             Order::Respond(response, to) => {
                 let _heard = to.send(self.respond(response, now));
@@ -195,14 +194,14 @@ impl Broker {
     fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
         match self.requests.ask(request, door, now) {
-            Asked::Waits(id) => {
+            Was::Waits(id) => {
                 if is_shown && let Some(row) = self.row(&id) {
                     self.told.push(Told::Requested(Box::new(row)));
                 }
                 self.keep(&id);
                 let _heard = to.send(id);
             }
-            Asked::Given(id, answer, door) => {
+            Was::Given(id, answer, door) => {
                 // It is given once: not before that is on disk.
                 let kept = self.keep(&id);
                 let _heard = to.send(id.clone());
@@ -324,6 +323,13 @@ impl Broker {
         }
     }
 
+    /// All that waits for a person.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let rows = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
+        rows.map(|(id, open)| Row::of(id, open)).collect()
+    }
+
     /// What is to be told since the last time.
     pub fn told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)
@@ -363,7 +369,18 @@ fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Str
         (Reply::Answers { .. }, false) => Err(format!(
             "request {id} is no question; answer it: murmur permission respond {id} allow, or deny"
         )),
-        (Reply::Answers { answers: _ }, true) => Err("questions are not answered yet".to_owned()),
+        (Reply::Answers { answers }, true) => {
+            let asked = Asked::parse(&request.input).map_err(|error| error.to_string())?;
+            let answers = asked.answers(&answers).map_err(|error| error.to_string())?;
+            let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();
+            Ok(Answer {
+                verdict: Verdict::Allow,
+                reason: None,
+                answers: Some(answers),
+                by: By::Person,
+                id: id.clone(),
+            })
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::host::state::Kind;
 use crate::journal::{append, unfinished};
 use crate::rpc;
 use crate::sys::alarm::{Alarm, Woke};
-use crate::sys::paths::DataDir;
+use crate::sys::paths::{DataDir, User};
 use crate::sys::watch::Watch;
 use crate::sys::{clock, memory};
 use jiff::Timestamp;
@@ -57,6 +57,8 @@ pub struct Setup {
     pub shell: PathBuf,
     /// The PATH the daemon itself was started with.
     pub path: OsString,
+    /// Whose agents it runs.
+    pub user: User,
 }
 
 /// How long the login shell may take to say its PATH.
@@ -136,6 +138,7 @@ fn about(setup: &Setup, started: Timestamp) -> Ping {
 
 struct Daemon<L> {
     dir: DataDir,
+    user: User,
     log: L,
     started: Timestamp,
     /// The PATH that agents are found and run with, once the login shell has said it.
@@ -171,7 +174,7 @@ enum Event {
 
 impl<L: FnMut(&str)> Daemon<L> {
     fn new(setup: Setup, started: Timestamp, log: L) -> io::Result<Self> {
-        let Setup { dir, time_zone, tick, .. } = setup;
+        let Setup { dir, time_zone, tick, user, .. } = setup;
         Ok(Self {
             log,
             started,
@@ -188,6 +191,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             unread: false,
             stopping: None,
             stirred: false,
+            user,
             dir,
         })
     }

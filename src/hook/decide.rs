@@ -4,12 +4,14 @@ use super::answer::Decided;
 use super::ask::{self, AskError, Asked};
 use super::audit::{self, Names};
 use super::event::Input;
+use super::judge;
 use super::surroundings::Surroundings;
 use super::transcript;
 use crate::permit::call::{Call, Place};
 use crate::permit::decision::{By, Decision, Verdict};
-use crate::permit::policy::{Approval, Checker, Questions};
-use crate::permit::request::{Answer, QUESTION_TOOL, Request, RequestId, Whom};
+use crate::permit::pipeline::Step;
+use crate::permit::policy::{Approval, Checker};
+use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::sys::random;
 use serde_json::Value;
 
@@ -22,12 +24,18 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
     let place = Place {
         workspace: surroundings.workspace.clone().unwrap_or_else(|| cwd.clone()),
         cwd,
-        home: surroundings.home.clone(),
+        home: surroundings.user.home.clone(),
     };
     let call = Call { tool, input: tool_input, place };
-    let (decided, request) = match step(&call, surroundings)? {
-        Step::Decided(decision) => (decision.into(), None),
-        Step::Ask { whom, doubt } => {
+    let asked = match step(&call, surroundings) {
+        Step::Decided(decision) => Err(decision),
+        Step::Ask { doubt } if surroundings.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),
+        Step::Ask { doubt } => Ok((Whom::Person, doubt)),
+        Step::Question => Ok((Whom::Person, None)),
+    };
+    let (decided, request) = match asked {
+        Err(decision) => (decision.into(), None),
+        Ok((whom, doubt)) => {
             let request = Asking { call: &call, session: &session, tool_use_id: &tool_use_id, whom, doubt }
                 .request(surroundings)?;
             let is_alone =
@@ -121,26 +129,11 @@ fn answered(answer: Answer, call: &Call) -> Decided {
     Decided { decision: Decision { verdict, reason, by }, input }
 }
 
-enum Step {
-    Decided(Decision),
-    Ask { whom: Whom, doubt: Option<String> },
-}
-
-fn step(call: &Call, surroundings: &Surroundings) -> Result<Step, String> {
-    let policy = &surroundings.policy;
-    let default = |verdict, which: &str| {
-        Step::Decided(Decision { verdict, reason: which.to_owned(), by: By::Default(which.to_owned()) })
-    };
-    if call.tool == QUESTION_TOOL {
-        return Ok(match policy.questions {
-            Questions::Broker => Step::Ask { whom: Whom::Person, doubt: None },
-            Questions::Deny => default(Verdict::Deny, "questions"),
-        });
+/// What guard and rules say.
+fn step(call: &Call, surroundings: &Surroundings) -> Step {
+    let Surroundings { dir, user, project, policy, .. } = surroundings;
+    match judge::files(dir, &user.settings, project.as_deref()) {
+        Ok(paths) => judge::step(call, policy, judge::read(paths).as_deref()),
+        Err(error) => judge::unreadable(&error),
     }
-    Ok(match policy.checker {
-        Checker::Off => default(Verdict::Allow, "off"),
-        Checker::Deny => default(Verdict::Deny, "deny"),
-        Checker::Manual => Step::Ask { whom: Whom::Person, doubt: None },
-        Checker::Llm => Step::Ask { whom: Whom::Model, doubt: None },
-    })
 }

@@ -2,11 +2,15 @@
 
 use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use crate::agent::settings::{
-    BEAT_VARIABLE, HEARTBEAT_VARIABLE, POLICY_VARIABLE, PROJECT_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
+    BEAT_VARIABLE, HEARTBEAT_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE, PROJECT_VARIABLE, SETTINGS_VARIABLE,
+    SOCKET_VARIABLE, WORKSPACE_VARIABLE,
 };
-use crate::permit::policy::Policy;
+use crate::config::asking::Asking;
+use crate::config::permissions::Permissions;
+use crate::config::settings::{Settings, SettingsError};
+use crate::permit::policy::{Policy, Role};
 use crate::permit::request::BeatOf;
-use crate::sys::paths::{DataDir, PathsError};
+use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use crate::sys::process;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,8 +25,8 @@ pub(super) struct Surroundings {
     pub(super) agent: String,
     /// murmur's data folder.
     pub(super) dir: DataDir,
-    /// The user's home.
-    pub(super) home: PathBuf,
+    /// Whose agent it is.
+    pub(super) user: User,
     /// The project whose rules hold, if any does.
     pub(super) project: Option<String>,
     /// The daemon's socket: its folder and its name.
@@ -43,6 +47,9 @@ pub(super) enum SurroundingsError {
     /// There is no data folder.
     #[error("{0}; murmur refuses the call")]
     Dir(#[from] PathsError),
+    /// The settings cannot be read.
+    #[error("{0}; murmur refuses the call")]
+    Settings(#[from] SettingsError),
     /// The policy cannot be read.
     #[error("{POLICY_VARIABLE} cannot be read: {0}; murmur refuses the call")]
     Policy(#[source] serde_json::Error),
@@ -62,17 +69,25 @@ impl Surroundings {
             value.map(|value| value.to_string_lossy().into_owned())
         };
         let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = path("HOME");
+        let home = path(HOME_VARIABLE).or_else(|| path("HOME"));
         let named = path(DIR_VARIABLE);
-        let dir = DataDir::find(
-            None,
-            named.as_ref().map(|dir| dir.as_os_str()),
-            home.as_ref().map(|home| home.as_os_str()),
-        )?;
+        let os = |path: &Option<PathBuf>| path.as_ref().map(|path| path.clone().into_os_string());
+        let dir = DataDir::find(None, os(&named).as_deref(), os(&home).as_deref())?;
+        let settings = match path(SETTINGS_VARIABLE) {
+            Some(root) => SettingsDir::at(root),
+            None => {
+                let xdg = std::env::var_os("XDG_CONFIG_HOME");
+                SettingsDir::find(None, os(&named).as_deref(), xdg.as_deref(), os(&home).as_deref())?
+            }
+        };
         let policy = match text(POLICY_VARIABLE) {
             Some(policy) => serde_json::from_str(&policy).map_err(SurroundingsError::Policy)?,
-            // An agent of somebody else's, or one whose policy was lost: a person decides.
-            None => Policy::of_hosted(),
+            // An agent that murmur did not start.
+            None => {
+                let settings = Settings::read(&settings.settings())?;
+                let nothing = Asking::default();
+                Policy::resolve(Role::Hosted, &settings.asking, &nothing, &nothing, &Permissions::default())
+            }
         };
         let socket = path(SOCKET_VARIABLE).and_then(|socket| {
             Some((socket.parent()?.to_path_buf(), socket.file_name()?.to_str()?.to_owned()))
@@ -88,7 +103,7 @@ impl Surroundings {
             agent: text(AGENT_VARIABLE).unwrap_or_default(),
             socket: socket.unwrap_or_else(|| (dir.root().to_path_buf(), dir.socket_name().to_owned())),
             dir,
-            home: home.unwrap_or_else(|| "/".into()),
+            user: User { home: home.unwrap_or_else(|| "/".into()), settings },
             project,
             workspace: path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT)),
             beat,

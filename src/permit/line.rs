@@ -6,8 +6,11 @@ pub struct Command {
     /// Its words, unquoted, with one space between them, without assignments before it and without redirections. A part
     /// that is only known when it runs stands as it was written.
     pub text: String,
-    /// Whether all of [`Self::text`] is known.
+    /// Whether all of [`Self::text`] is known, and its program's name has no white space, which the text would hide.
     pub is_known: bool,
+    /// The variables that are set for it, by assignments before it or by a wrapper as `env` around it: they can make
+    /// another thing of it (`PATH=. git status`). Where a command is nothing but assignments its text is empty.
+    pub sets: Vec<String>,
     /// The files that it would write by redirection, as they were written, unquoted; `None` for one that is only known
     /// when it runs. Copies of descriptors and /dev/null are none.
     pub writes: Vec<Option<String>>,

@@ -1,39 +1,25 @@
 //! What holds for one agent where neither guard nor rule decides. It travels to the hook in an environment variable.
 
+use crate::config::asking::Asking;
+pub use crate::config::asking::{Approval, Checker, Questions};
+use crate::config::interval::Interval;
+use crate::config::permissions::Permissions;
 use serde::{Deserialize, Serialize};
 
-/// Who decides what neither guard nor rules decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Checker {
-    /// Nobody: it is allowed.
-    Off,
-    /// A person.
-    Manual,
-    /// A model.
-    Llm,
-    /// Nobody: it is denied.
-    Deny,
-}
+/// How long a person has where nothing says otherwise.
+pub const DEFAULT_WAIT: Interval = Interval::from_secs(120).unwrap();
+/// How long a call that was put off waits for its answer where nothing says otherwise.
+pub const DEFAULT_EXPIRY: Interval = Interval::from_secs(86_400).unwrap();
 
-/// What happens when a person does not answer in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Approval {
-    /// The call is denied.
-    Wait,
-    /// The call is put off, the agent ends, and is resumed when the answer is there.
-    Defer,
-}
-
-/// Who answers an agent's questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Questions {
-    /// A person.
-    Broker,
-    /// Nobody: asking is denied.
-    Deny,
+/// What an agent is to murmur.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It runs one beat, unattended.
+    Beat,
+    /// It is hosted: somebody started it and speaks to it.
+    Hosted,
+    /// It is hosted and directs others.
+    Manager,
 }
 
 /// All of it, resolved for one agent. Times are in seconds.
@@ -64,24 +50,36 @@ const WORK: u32 = 20;
 const MARGIN: u32 = 10;
 
 impl Policy {
-    /// What holds for a beat where nothing else is said.
+    /// What holds: the defaults of its role, config.toml's word over them, then config.json's, and of the frontmatter,
+    /// which lies where the agent can write, only what makes it stricter ([`Asking::tightened`]).
     #[must_use]
-    pub fn of_beat(guard: bool) -> Self {
+    pub fn resolve(
+        role: Role,
+        settings: &Asking,
+        workspace: &Asking,
+        frontmatter: &Asking,
+        permissions: &Permissions,
+    ) -> Self {
+        let checker = if role == Role::Beat { Checker::Off } else { Checker::Manual };
+        let defaults =
+            Asking { checker: Some(checker), questions: Some(Questions::Broker), ..Asking::default() };
+        let said = defaults.overlaid(settings).overlaid(workspace).tightened(frontmatter);
         Self {
-            guard,
-            manager: false,
-            checker: Checker::Off,
-            approval: Approval::Wait,
-            approval_wait: 120,
-            approval_expiry: 86_400,
-            questions: Questions::Broker,
+            guard: *permissions != Permissions::Skip,
+            manager: role == Role::Manager,
+            checker: said.checker.unwrap_or(checker),
+            approval: said.approval.unwrap_or(Approval::Wait),
+            approval_wait: said.approval_wait.unwrap_or(DEFAULT_WAIT).as_secs(),
+            approval_expiry: said.approval_expiry.unwrap_or(DEFAULT_EXPIRY).as_secs(),
+            questions: said.questions.unwrap_or(Questions::Broker),
         }
     }
 
-    /// What holds for a hosted agent where nothing else is said.
+    /// What holds for a beat where nothing is said.
     #[must_use]
-    pub fn of_hosted() -> Self {
-        Self { checker: Checker::Manual, ..Self::of_beat(true) }
+    pub fn of_beat(permissions: &Permissions) -> Self {
+        let nothing = Asking::default();
+        Self::resolve(Role::Beat, &nothing, &nothing, &nothing, permissions)
     }
 
     /// How long a hook may take before it denies, in seconds.
@@ -96,5 +94,68 @@ impl Policy {
     #[must_use]
     pub fn timeout(&self) -> u32 {
         self.deadline().saturating_add(MARGIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: Asking =
+        Asking { checker: None, approval: None, approval_wait: None, approval_expiry: None, questions: None };
+
+    fn resolve(role: Role, settings: Asking, workspace: Asking, frontmatter: Asking) -> Policy {
+        Policy::resolve(role, &settings, &workspace, &frontmatter, &Permissions::default())
+    }
+
+    #[test]
+    fn a_beat_is_let_run_and_a_hosted_agent_asks_where_nothing_is_said() {
+        let beat = resolve(Role::Beat, NOTHING, NOTHING, NOTHING);
+        assert_eq!(
+            beat,
+            Policy {
+                guard: true,
+                manager: false,
+                checker: Checker::Off,
+                approval: Approval::Wait,
+                approval_wait: 120,
+                approval_expiry: 86_400,
+                questions: Questions::Broker,
+            }
+        );
+        assert_eq!(
+            resolve(Role::Hosted, NOTHING, NOTHING, NOTHING),
+            Policy { checker: Checker::Manual, ..beat }
+        );
+        assert!(resolve(Role::Manager, NOTHING, NOTHING, NOTHING).manager);
+    }
+
+    #[test]
+    fn config_json_overrides_config_toml_and_frontmatter_only_tightens_either() {
+        let with = |checker| Asking { checker: Some(checker), ..NOTHING };
+        for (settings, workspace, frontmatter, expected) in [
+            (with(Checker::Manual), NOTHING, NOTHING, Checker::Manual),
+            (with(Checker::Manual), with(Checker::Off), NOTHING, Checker::Off),
+            (with(Checker::Manual), NOTHING, with(Checker::Off), Checker::Manual),
+            (NOTHING, with(Checker::Manual), with(Checker::Off), Checker::Manual),
+            (NOTHING, NOTHING, with(Checker::Deny), Checker::Deny),
+            (with(Checker::Deny), with(Checker::Llm), with(Checker::Manual), Checker::Manual),
+        ] {
+            assert_eq!(resolve(Role::Beat, settings, workspace, frontmatter).checker, expected);
+        }
+    }
+
+    #[test]
+    fn skip_turns_the_guard_off_and_nothing_else() {
+        let policy = Policy::resolve(Role::Beat, &NOTHING, &NOTHING, &NOTHING, &Permissions::Skip);
+        assert_eq!(Policy { guard: true, ..policy }, resolve(Role::Beat, NOTHING, NOTHING, NOTHING));
+    }
+
+    #[test]
+    fn it_survives_the_journey_through_the_environment() {
+        let policy = resolve(Role::Manager, NOTHING, NOTHING, NOTHING);
+        let text = serde_json::to_string(&policy).unwrap();
+        assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy);
+        assert!(text.contains(r#""checker":"manual""#), "{text}");
     }
 }

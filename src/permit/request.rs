@@ -1,13 +1,11 @@
 //! What is asked of a person or a model, and what they answer: the messages between hook and broker.
 
 use super::decision::Verdict;
+use super::pipeline::ASK;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::PathBuf;
-
-/// The tool by which an agent asks a person something.
-pub const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// The question by which a hook asks the daemon.
 pub const REQUEST: &str = "permission.request";
@@ -137,7 +135,7 @@ impl Request {
     /// Whether it is a question to a person rather than a call to be allowed.
     #[must_use]
     pub fn is_question(&self) -> bool {
-        self.tool == QUESTION_TOOL
+        self.tool == ASK
     }
 
     /// Whether `other` is about the same call, so that an answer to one is an answer to the other.

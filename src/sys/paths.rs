@@ -1,6 +1,7 @@
 //! murmur's data folder: which it is, that it is ours alone, and what stands where in it.
 
 use rustix::process::getuid;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -36,6 +37,83 @@ pub enum PathsError {
         /// Its permission bits.
         mode: u32,
     },
+    /// A project whose name is no name of a folder.
+    #[error("{name:?} cannot be a project; name a folder of {{data folder}}/projects, such as \"site\"")]
+    Project {
+        /// What was given.
+        name: String,
+    },
+}
+
+/// The folder of what a user sets for all agents: `config` in the data folder, so that a data folder has all of its own;
+/// but of the default one `~/.config/murmur`, unless `~/.murmur/config` is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SettingsDir {
+    root: PathBuf,
+}
+
+impl SettingsDir {
+    /// The folder that the arguments and the environment name. An empty variable counts as unset, and so does an
+    /// `xdg_config_home` that is not absolute, as its specification says.
+    ///
+    /// # Errors
+    /// [`PathsError::Homeless`] if there is none of them.
+    pub fn find(
+        explicit: Option<&Path>,
+        murmur_dir: Option<&OsStr>,
+        xdg_config_home: Option<&OsStr>,
+        home: Option<&OsStr>,
+    ) -> Result<Self, PathsError> {
+        let data = DataDir::find(explicit, murmur_dir, home)?;
+        let own = data.root.join("config");
+        // By what it is and not by who named it: an agent's environment names the default as well.
+        let is_default = DataDir::find(None, None, home).is_ok_and(|default| default == data);
+        if !is_default || own.is_dir() {
+            return Ok(Self { root: own });
+        }
+        let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+        let root = set(xdg_config_home)
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| set(home).map(|home| home.join(".config")))
+            .ok_or(PathsError::Homeless)?;
+        let root =
+            std::path::absolute(&root).map_err(|source| PathsError::Unusable { path: root, source })?;
+        Ok(Self { root: root.join("murmur") })
+    }
+
+    /// The folder at `root`.
+    #[must_use]
+    pub fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The settings: config.toml.
+    #[must_use]
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("config.toml")
+    }
+
+    /// The rules for every project.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.root.join("permissions.toml")
+    }
+}
+
+/// Whose agents they are: where this user has what holds for all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// The home folder.
+    pub home: PathBuf,
+    /// The settings.
+    pub settings: SettingsDir,
 }
 
 /// `$MURMUR_DIR`, by default `~/.murmur`.
@@ -107,6 +185,21 @@ impl DataDir {
     #[must_use]
     pub fn config_lock(&self) -> PathBuf {
         self.root.join("config.lock")
+    }
+
+    /// The rules of one project.
+    ///
+    /// # Errors
+    /// [`PathsError::Project`] where `project` cannot be the name of a folder.
+    pub fn project_rules(&self, project: &str) -> Result<PathBuf, PathsError> {
+        let is_name = !project.is_empty()
+            && !project.contains(['/', '\\'])
+            && !project.chars().any(char::is_control)
+            && !matches!(project, "." | "..");
+        if !is_name {
+            return Err(PathsError::Project { name: project.to_owned() });
+        }
+        Ok(self.root.join("projects").join(project).join("permissions.toml"))
     }
 
     /// The journal.
@@ -222,6 +315,38 @@ mod tests {
         assert_eq!(find(None, Some("/b"), Some("/c")).unwrap(), Path::new("/b"));
         assert_eq!(find(None, Some(""), Some("/c")).unwrap(), Path::new("/c/.murmur"));
         assert!(matches!(find(None, None, Some("")), Err(PathsError::Homeless)));
+    }
+
+    #[test]
+    fn the_settings_stand_in_the_data_folder_where_it_is_named() {
+        let find = |explicit: Option<&str>, dir: Option<&str>, xdg: Option<&str>, home: Option<&str>| {
+            let (dir, xdg, home) = (dir.map(OsStr::new), xdg.map(OsStr::new), home.map(OsStr::new));
+            SettingsDir::find(explicit.map(Path::new), dir, xdg, home).map(|dir| dir.settings())
+        };
+        assert_eq!(
+            find(Some("/a"), Some("/b"), Some("/x"), Some("/h")).unwrap(),
+            Path::new("/a/config/config.toml")
+        );
+        assert_eq!(
+            find(None, Some("/b"), Some("/x"), Some("/h")).unwrap(),
+            Path::new("/b/config/config.toml")
+        );
+        assert_eq!(find(None, Some(""), Some("/x"), Some("/h")).unwrap(), Path::new("/x/murmur/config.toml"));
+        for unset in [None, Some(""), Some("x")] {
+            let found = find(None, None, unset, Some("/h")).unwrap();
+            assert_eq!(found, Path::new("/h/.config/murmur/config.toml"));
+        }
+        assert!(matches!(find(None, None, None, None), Err(PathsError::Homeless)));
+    }
+
+    #[test]
+    fn a_project_is_one_folder_and_no_way_out() {
+        let dir = DataDir::find(Some(Path::new("/m")), None, None).unwrap();
+        let rules = dir.project_rules("my site").unwrap();
+        assert_eq!(rules, Path::new("/m/projects/my site/permissions.toml"));
+        for name in ["", ".", "..", "a/b", "../x", "/x", "a\\b", "a\n"] {
+            assert!(matches!(dir.project_rules(name), Err(PathsError::Project { .. })), "{name:?}");
+        }
     }
 
     #[test]

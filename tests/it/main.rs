@@ -27,6 +27,8 @@ mod log;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod permission;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod replay;

@@ -1,6 +1,7 @@
 //! `murmur host serve`, `murmur-host`: is the host of one agent, until that has ended.
 
 use super::super::args::HostServe;
+use super::super::permission::heartbeat_at;
 use super::super::place::Place;
 use super::super::{captures, runtime, verbose};
 use crate::agent::event::Event;
@@ -8,7 +9,10 @@ use crate::agent::find;
 use crate::agent::invocation::{Invocation, live_args};
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::beat::{self, BeatError, Job};
+use crate::config::permissions::Permissions;
+use crate::config::settings::Settings;
 use crate::daemon::launch::Said as BeatSaid;
+use crate::hook::judge;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
 use crate::host::protocol::Card;
@@ -16,12 +20,14 @@ use crate::host::record::Ended;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::unfinished::Kept;
-use crate::permit::policy::Policy;
-use crate::sys::paths::DataDir;
+use crate::permit::manager;
+use crate::permit::policy::{Policy, Role};
+use crate::permit::rules::Rules;
+use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, inherited, process};
 use anyhow::{Context, bail};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -42,6 +48,9 @@ pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     }
     served
 }
+
+/// The role of an agent that directs others (spec 1, Manager Agent Restrictions).
+const MANAGER: &str = "manager";
 
 /// The signals that are not to end a host, and the one that is.
 struct Signals {
@@ -133,15 +142,27 @@ fn spec(
         beat: None,
         started_at,
     };
-    let policy = Policy::of_hosted();
+    let user = place.user()?;
+    let role = if args.role == MANAGER { Role::Manager } else { Role::Hosted };
+    let policy = policy(role, &worktree, &user, place)?;
+    let allow = match role {
+        Role::Manager => {
+            let files = judge::read(judge::files(dir, &user.settings, Some(&project))?)?;
+            let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
+            manager::allow_settings(&manager::patterns(&rules))
+        }
+        Role::Hosted | Role::Beat => Vec::new(),
+    };
     let guarded = Guarded {
         agent: agent_id.as_str(),
         dir: dir.root(),
         socket_name: dir.socket_name(),
         project: &project,
         workspace: &worktree,
+        user: &user,
         policy: &policy,
         beat: None,
+        allow: &allow,
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     let mut more = guarded.args(&hook)?;
@@ -156,6 +177,16 @@ fn spec(
         stdin: message.into_bytes(),
     };
     Ok(Spec { card, invocation, limit: None, captures: captures(), hook: Some(hook) })
+}
+
+/// What holds for an agent in `worktree`, which may be in a workspace that says so.
+fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Result<Policy> {
+    let settings = Settings::read(&user.settings.settings())?.asking;
+    let heartbeat = heartbeat_at(worktree, place)?;
+    let heartbeat = heartbeat.as_ref();
+    // A live agent always has its deny list, and with it the guard.
+    let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
+    Ok(Policy::resolve(role, &settings, &said.0, &said.1, &Permissions::default()))
 }
 
 fn captures() -> Option<PathBuf> {

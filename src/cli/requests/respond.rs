@@ -38,12 +38,16 @@ pub(in crate::cli) fn respond(
 ) -> anyhow::Result<ExitCode> {
     only_people()?;
     let id = RequestId::parse(id)?;
-    let response = json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
+    let response =
+        json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
     let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;
-    said(&row, match verdict {
-        Verdicts::Allow => "allowed",
-        Verdicts::Deny => "denied",
-    })
+    said(
+        &row,
+        match verdict {
+            Verdicts::Allow => "allowed",
+            Verdicts::Deny => "denied",
+        },
+    )
 }
 
 /// `murmur question respond ID JSON`.

@@ -1,6 +1,8 @@
 //! What config.json may say, and what it says back.
 
 use super::*;
+use crate::config::asking::{Approval, Asking, Checker, Questions};
+use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -47,12 +49,21 @@ fn the_config_of_the_first_spec_is_read() {
 fn every_key_is_read() {
     let workspace = entry(
         r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "model": "opus",
-           "permissions": "skip", "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
+           "permissions": "skip", "permissionsChecker": "manual", "approval": "defer", "approvalWait": "30s",
+           "approvalExpiry": null, "questions": "deny", "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
     )
     .unwrap();
     assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
     assert_eq!((workspace.name.as_deref(), workspace.model.as_deref()), (Some("A"), Some("opus")));
     assert_eq!((workspace.timeout.as_secs(), &workspace.permissions), (60, &Permissions::Skip));
+    let asking = Asking {
+        checker: Some(Checker::Manual),
+        approval: Some(Approval::Defer),
+        approval_wait: Interval::from_secs(30),
+        approval_expiry: None,
+        questions: Some(Questions::Deny),
+    };
+    assert_eq!(workspace.asking, asking);
     assert_eq!(*workspace.last_runs, [("b".into(), "2026-02-03T10:00:00.5Z".parse().unwrap())]);
 }
 
@@ -184,6 +195,32 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
             r#""path": "/a", "permisions": "skip""#,
             r#":2:18: key "permisions" is not known; did you mean "permissions"?"#,
         ),
+        (
+            r#""path": "/a", "permissionsChecker": "on""#,
+            r#":2:40: "permissionsChecker": "on" is not known; write "off", "manual", "llm" or "deny""#,
+        ),
+        (
+            r#""path": "/a", "permissionsChecker": true"#,
+            r#":2:40: "permissionsChecker" is true; write "off", "manual", "llm" or "deny""#,
+        ),
+        (
+            r#""path": "/a", "permissionschecker": "deny""#,
+            r#":2:18: key "permissionschecker" is not known; did you mean "permissionsChecker"?"#,
+        ),
+        (r#""path": "/a", "approval": 1"#, r#":2:30: "approval" is 1; write "wait" or "defer""#),
+        (r#""path": "/a", "approvalWait": 2"#, r#":2:34: "approvalWait" is 2; write a text such as "2m""#),
+        (
+            r#""path": "/a", "approvalExpiry": {}"#,
+            r#":2:36: "approvalExpiry" is {}; write a text such as "24h""#,
+        ),
+        (
+            r#""path": "/a", "questions": "no""#,
+            r#":2:31: "questions": "no" is not known; write "broker" or "deny""#,
+        ),
+        (
+            r#""path": "/a", "question": "deny""#,
+            r#":2:18: key "question" is not known; did you mean "questions"?"#,
+        ),
         (r#""path": "/a", "deny": []"#, r#":2:18: key "deny" is not known; rules go into "permissions""#),
     ] {
         assert_eq!(entry(members).unwrap_err(), format!("/m/config.json{expected}"));
@@ -244,6 +281,10 @@ fn a_path_that_is_listed_twice_runs_once_and_not_at_all_where_rules_differ() {
             Some("/m/config.json:2:1: workspace \"/a\" is also listed in line 1; only that entry counts; remove one of the two".into()),
         ]
     );
+    let first =
+        problems("{\"workspaces\": [{\"path\": \"/a\", \"questions\": \"deny\"},\n{\"path\": \"/a\"}]}")
+            .swap_remove(0);
+    assert!(first.unwrap().contains("the two disagree on \"questions\", so nothing runs there"));
 }
 
 #[test]

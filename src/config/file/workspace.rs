@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use super::{BadWorkspace, Text};
+use crate::config::asking::{Approval, Asking, Checker, Choice, Questions};
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
@@ -24,7 +25,7 @@ pub(in crate::config) const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).u
 pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 11] = [
+pub(in crate::config) const KEYS: [&str; 16] = [
     "path",
     "name",
     "interval",
@@ -34,6 +35,11 @@ pub(in crate::config) const KEYS: [&str; 11] = [
     "timeout",
     "model",
     "permissions",
+    "permissionsChecker",
+    "approval",
+    "approvalWait",
+    "approvalExpiry",
+    "questions",
     "lastRun",
     "lastRuns",
 ];
@@ -55,6 +61,8 @@ pub struct Workspace {
     pub model: Option<Arc<str>>,
     /// What its agents may not do.
     pub permissions: Permissions,
+    /// Who is asked before its agents act.
+    pub asking: Asking,
     /// When the heartbeat of the folder itself last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
@@ -75,6 +83,7 @@ impl Workspace {
             timeout: DEFAULT_TIMEOUT,
             model: None,
             permissions: Permissions::default(),
+            asking: Asking::default(),
             last_run: None,
             last_runs: Box::default(),
             place: Place { line: 1, column: 1 },
@@ -143,6 +152,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             ));
         }
         let schedule = schedule.unwrap_or_default();
+        let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);
         match (path, first) {
             (Some(path), None) => Ok(Workspace {
@@ -153,6 +163,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 timeout: keys.timeout.unwrap_or(DEFAULT_TIMEOUT),
                 model: keys.model.map(Into::into),
                 permissions: keys.permissions.unwrap_or_default(),
+                asking,
                 last_run,
                 last_runs: keys
                     .last_runs
@@ -193,6 +204,13 @@ impl<'a, 'b> Reader<'a, 'b> {
             "timeout" => keys.timeout = read(text, name, value, "write a text such as \"5m\" or \"1h30m\"")?,
             "model" => keys.model = word(text, name, value)?,
             "permissions" => keys.permissions = Some(permissions(text, value)?),
+            "permissionsChecker" => keys.permissions_checker = read(text, name, value, Checker::ACCEPTED)?,
+            "approval" => keys.approval = read(text, name, value, Approval::ACCEPTED)?,
+            "approvalWait" => keys.approval_wait = read(text, name, value, "write a text such as \"2m\"")?,
+            "approvalExpiry" => {
+                keys.approval_expiry = read(text, name, value, "write a text such as \"24h\"")?
+            }
+            "questions" => keys.questions = read(text, name, value, Questions::ACCEPTED)?,
             "lastRun" => {
                 keys.last_run =
                     read(text, name, value, "write null, or a time such as \"2026-02-03T10:00:00Z\"")?

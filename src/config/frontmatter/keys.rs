@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
 
 use super::{Frontmatter, FrontmatterError};
+use crate::config::asking::{Approval, Asking, Checker, Choice, Questions, Word};
 use crate::config::cron::Crons;
 use crate::config::file::is_word;
 use crate::config::interval::Interval;
@@ -14,8 +15,23 @@ use crate::config::problem::Place;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 10] =
-    ["name", "description", "interval", "cron", "tz", "timeout", "maxTurns", "model", "agent", "permissions"];
+const KEYS: [&str; 15] = [
+    "name",
+    "description",
+    "interval",
+    "cron",
+    "tz",
+    "timeout",
+    "maxTurns",
+    "model",
+    "agent",
+    "permissions",
+    "permissionsChecker",
+    "approval",
+    "approvalWait",
+    "approvalExpiry",
+    "questions",
+];
 
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
@@ -40,6 +56,16 @@ struct Keys {
     agent: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
     permissions: Option<Permissions>,
+    #[serde(deserialize_with = "given")]
+    permissions_checker: Option<Word<Checker>>,
+    #[serde(deserialize_with = "given")]
+    approval: Option<Word<Approval>>,
+    #[serde(deserialize_with = "given")]
+    approval_wait: Option<Interval>,
+    #[serde(deserialize_with = "given")]
+    approval_expiry: Option<Interval>,
+    #[serde(deserialize_with = "given")]
+    questions: Option<Word<Questions>>,
 }
 
 /// A key without a value is an error and not an absent key.
@@ -102,6 +128,13 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         timeout: keys.timeout.map(|timeout| timeout.value),
         model: keys.model.map(|model| model.value.into()),
         permissions: keys.permissions,
+        asking: Asking {
+            checker: keys.permissions_checker.map(|word| word.0),
+            approval: keys.approval.map(|word| word.0),
+            approval_wait: keys.approval_wait,
+            approval_expiry: keys.approval_expiry,
+            questions: keys.questions.map(|word| word.0),
+        },
     })
 }
 
@@ -149,12 +182,17 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
 
 fn accepted(key: &str) -> &'static str {
     match key {
-        "interval" | "timeout" => "write an interval such as 30m or 1h30m",
+        "interval" | "timeout" | "approvalWait" | "approvalExpiry" => {
+            "write an interval such as 30m or 1h30m"
+        }
         "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",
         "tz" => "write an IANA name such as Europe/Berlin",
         "maxTurns" => "write a whole number of at least 1",
         "agent" => "write \"claude\"",
         "permissions" => permissions::ACCEPTED,
+        "permissionsChecker" => Checker::ACCEPTED,
+        "approval" => Approval::ACCEPTED,
+        "questions" => Questions::ACCEPTED,
         _ => "write one line of text",
     }
 }

@@ -1,6 +1,7 @@
 //! What HEARTBEAT.md may begin with.
 
 use super::*;
+use crate::config::asking::{Approval, Checker, Questions};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
@@ -29,6 +30,22 @@ fn every_key_is_read_and_the_body_is_what_follows() {
     assert_eq!((front.max_turns.unwrap().get(), front.timeout.unwrap().as_secs()), (8, 600));
     assert_eq!(front.model.as_deref(), Some("opus"));
     assert_eq!(front.permissions.unwrap().denied(), ["Bash(curl *)".into(), "Edit".into()]);
+}
+
+#[test]
+fn who_is_asked_is_read() {
+    let (front, _) = read(
+        "---\npermissionsChecker: off\napproval: defer\napprovalWait: 5m\napprovalExpiry: 2d\nquestions: deny\n---\nx",
+    )
+    .unwrap();
+    let expected = Asking {
+        checker: Some(Checker::Off),
+        approval: Some(Approval::Defer),
+        approval_wait: Interval::from_secs(300),
+        approval_expiry: Interval::from_secs(172_800),
+        questions: Some(Questions::Deny),
+    };
+    assert_eq!(front.unwrap().asking, expected);
 }
 
 #[test]
@@ -83,7 +100,7 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
         ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, maxTurns, model, agent, permissions",
+            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions",
         ),
         ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
         ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),
@@ -130,6 +147,24 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
             "permissions: {deny: Edit}",
             "2:21: \"permissions\" has a wrong value; write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}",
         ),
+        (
+            "permissionsChecker: no",
+            "2:21: \"permissionsChecker\": \"no\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\"",
+        ),
+        (
+            "permissionsChecker:",
+            "2:19: \"permissionsChecker\" has a wrong value; write \"off\", \"manual\", \"llm\" or \"deny\"",
+        ),
+        ("approval: later", "2:11: \"approval\": \"later\" is not known; write \"wait\" or \"defer\""),
+        (
+            "approvalWait: 2",
+            "2:15: \"approvalWait\": \"2\" is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"",
+        ),
+        (
+            "approvalExpiry: [1h]",
+            "2:17: \"approvalExpiry\" has a wrong value; write an interval such as 30m or 1h30m",
+        ),
+        ("questions: never", "2:12: \"questions\": \"never\" is not known; write \"broker\" or \"deny\""),
         ("name: a\nname: b", "3:1: key \"name\" is given twice; remove one of the two"),
     ] {
         assert_eq!(wrong(yaml), expected, "{yaml}");

@@ -228,9 +228,9 @@ impl Resolved {
         let at_place = |place: Place, what: String| Problem::at(config, place, what);
         let what = format!("it is the same folder as {:?}, and only that entry counts", before.path);
         self.problems.push(at_place(workspace.place, file::twice(&workspace.path, before.place, &what)));
-        if workspace.permissions != before.permissions {
-            let what = "the two disagree on \"permissions\", so nothing runs there";
-            let problem = at_place(before.place, file::twice(&before.path, workspace.place, what));
+        if let Some(key) = file::disagreement(before, workspace) {
+            let what = format!("the two disagree on {key:?}, so nothing runs there");
+            let problem = at_place(before.place, file::twice(&before.path, workspace.place, &what));
             let own = self
                 .heartbeats
                 .iter_mut()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::note::{self, Note};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
+use crate::config::asking::Asking;
 use crate::config::cron::Crons;
 use crate::config::file::{BadWorkspace, DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
@@ -135,6 +136,8 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
             || workspace.permissions.clone(),
             |narrower| workspace.permissions.overlaid(narrower),
         ),
+        asking: workspace.asking,
+        tighter: front.asking,
         problem: folder.cloned().or(problem),
         last_run,
         file,
@@ -156,6 +159,8 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         timeout: DEFAULT_TIMEOUT,
         model: None,
         permissions: Permissions::default(),
+        asking: Asking::default(),
+        tighter: Asking::default(),
         problem: Some(entry.problem.clone()),
         last_run: entry.last_run,
     })

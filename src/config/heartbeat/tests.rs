@@ -1,6 +1,7 @@
 //! From a folder and a config.json to heartbeats, and what the cache notices.
 
 use super::*;
+use crate::config::asking::{Checker, Questions};
 use jiff::tz::TimeZone;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -86,6 +87,18 @@ fn frontmatter_overrides_config_and_rules_add_up() {
     assert_eq!(beat.schedule.unwrap().to_string(), "every 1h");
     assert_eq!((beat.max_turns.get(), beat.timeout.as_secs(), beat.model.as_deref()), (9, 60, Some("opus")));
     assert_eq!(beat.permissions.denied(), ["A".into(), "B".into()]);
+}
+
+#[test]
+fn what_the_frontmatter_says_of_asking_is_kept_apart_from_what_the_user_says() {
+    let mut home = Home::new();
+    home.config(r#"{"path": "@/a", "interval": "1h", "permissionsChecker": "manual", "approvalWait": "1m"}"#);
+    home.write("a/HEARTBEAT.md", "---\npermissionsChecker: off\nquestions: deny\n---\nx");
+    let beat = home.load().heartbeats.remove(0);
+    assert_eq!((beat.asking.checker, beat.tighter.checker), (Some(Checker::Manual), Some(Checker::Off)));
+    let both = beat.asking.tightened(&beat.tighter);
+    assert_eq!((both.checker, both.questions), (Some(Checker::Manual), Some(Questions::Deny)));
+    assert_eq!(both.approval_wait.unwrap().as_secs(), 60);
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let Start { running, heartbeat, before, resumes } = start;
         self.upkeep.remember(running.workspace, running.name, running.since);
         let path = self.path.clone().unwrap_or_default();
-        let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path) };
+        let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
         if let Some(PutOff { id, agent, session, .. }) = resumes {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });

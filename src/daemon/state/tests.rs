@@ -23,6 +23,8 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         timeout: Interval::from_secs(300).unwrap(),
         model: None,
         permissions: Permissions::default(),
+        asking: crate::config::asking::Asking::default(),
+        tighter: crate::config::asking::Asking::default(),
         problem: None,
         last_run: last_run.map(at),
     }

@@ -1,0 +1,72 @@
+//! `murmur permission rules`: every rule, in the order in which they are looked at.
+
+use super::super::args::PermissionRules;
+use super::super::place::Place;
+use super::super::style::plain_line;
+use crate::hook::judge::{self, File};
+use crate::permit::manager;
+use crate::permit::rules::Rules;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitCode> {
+    let files = judge::read(super::files(args.project.as_deref(), place)?)?;
+    let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
+    let manager = manager::patterns(&there);
+    let mut out = io::stdout().lock();
+    if args.json {
+        let rules: Vec<Value> = there.iter().flat_map(|file| objects(file)).collect();
+        let files: Vec<Value> = files
+            .iter()
+            .map(|file| json!({ "path": file.path.display().to_string(), "exists": file.rules.is_some() }))
+            .collect();
+        writeln!(out, "{}", json!({ "files": files, "rules": rules, "manager": manager }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for file in &files {
+        list(&mut out, file)?;
+    }
+    writeln!(out, "a manager may run: {}", plain_line(&manager.join(", ")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(out: &mut impl Write, file: &File) -> io::Result<()> {
+    let path = plain_line(&file.path.display().to_string());
+    let Some(rules) = &file.rules else {
+        return writeln!(
+            out,
+            "{path} is not there; docs/permissions.md and permissions.toml.default say what goes into it"
+        );
+    };
+    if rules.iter().len() == 0 {
+        writeln!(out, "{path} has no rules")?;
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let patterns: Vec<&str> = rule.patterns().collect();
+        let what =
+            if patterns.is_empty() { "every call".to_owned() } else { plain_line(&patterns.join(", ")) };
+        let tool = plain_line(rule.tool());
+        writeln!(
+            out,
+            "{path}:{}  {}. {:<5}  {tool}  {what}",
+            rule.line(),
+            index + 1,
+            rule.action().to_string()
+        )?;
+    }
+    Ok(())
+}
+
+fn objects(file: &Rules) -> impl Iterator<Item = Value> {
+    file.iter().enumerate().map(|(index, rule)| {
+        json!({
+            "file": file.file(),
+            "line": rule.line(),
+            "number": index + 1,
+            "tool": rule.tool(),
+            "action": rule.action(),
+            "patterns": rule.patterns().collect::<Vec<_>>(),
+        })
+    })
+}

@@ -1,0 +1,141 @@
+//! Asks a person about everything that waits, one after the other, on a terminal.
+
+use super::super::place::Place;
+use super::super::runtime;
+use super::super::style::{Style, plain_text};
+use super::list::nothing;
+use super::respond::Verdicts;
+use super::shown::paragraph;
+use super::{answer, data_dir, only_people, waiting};
+use crate::daemon::broker::{Kind, Row};
+use crate::permit::question::Asked;
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use anyhow::bail;
+use serde_json::{Map, Value, json};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// What comes of one of them.
+enum Said {
+    Answered,
+    Skipped,
+    Quit,
+}
+
+/// `murmur permission respond`, `murmur question respond`, without arguments.
+pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<ExitCode> {
+    only_people()?;
+    if !io::stdin().is_terminal() {
+        bail!(
+            "there is no terminal to ask on; say which: murmur {0} respond ID ..., see: murmur {0} list",
+            word(kind)
+        );
+    }
+    let dir = data_dir(place)?;
+    let rows = runtime()?.block_on(waiting(&dir, kind))?;
+    let rows: Vec<Row> = rows.into_iter().filter(|row| row.standing != "answered").collect();
+    if rows.is_empty() {
+        writeln!(io::stdout(), "{}", nothing(kind))?;
+    }
+    for row in rows {
+        paragraph(&mut io::stdout().lock(), Style::of_stdout(), &row, clock::now())?;
+        let said = match kind {
+            Kind::Permission => permission(&dir, &row)?,
+            Kind::Question => question(&dir, &row)?,
+        };
+        if matches!(said, Said::Quit) {
+            break;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Permission => "permission",
+        Kind::Question => "question",
+    }
+}
+
+fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
+    loop {
+        let Some(typed) = prompt("allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ")? else {
+            return Ok(Said::Quit);
+        };
+        let (verdict, always) = match typed.to_lowercase().as_str() {
+            "y" | "yes" => (Verdicts::Allow, false),
+            "n" | "no" => (Verdicts::Deny, false),
+            "a" | "always" => (Verdicts::Allow, true),
+            "v" | "never" => (Verdicts::Deny, true),
+            "" | "s" | "skip" => return Ok(Said::Skipped),
+            "q" | "quit" => return Ok(Said::Quit),
+            _ => continue,
+        };
+        let response = json!({ "id": row.id.as_str(), "verdict": verdict.word(), "always": always });
+        give(dir, response)?;
+        return Ok(Said::Answered);
+    }
+}
+
+fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
+    let Ok(asked) = Asked::parse(&row.input) else { return Ok(Said::Skipped) };
+    loop {
+        let mut answers = Map::new();
+        for (index, question) in asked.questions().iter().enumerate() {
+            let several =
+                if question.multi_select { "numbers or labels, with commas" } else { "a number or a label" };
+            let own = if question.options.is_empty() { "" } else { ", or = and a text of yours" };
+            let what = if question.options.is_empty() { "a text" } else { several };
+            let Some(typed) = prompt(&format!("q{}: {what}{own}; empty skips: ", index + 1))? else {
+                return Ok(Said::Quit);
+            };
+            if typed.is_empty() {
+                return Ok(Said::Skipped);
+            }
+            let value = match typed.strip_prefix('=') {
+                Some(text) if !question.options.is_empty() => json!({ "other": text.trim() }),
+                _ if question.multi_select => typed.split(',').map(|part| json!(part.trim())).collect(),
+                _ => json!(typed),
+            };
+            answers.insert(format!("q{}", index + 1), value);
+        }
+        // What is wrong is said here, where it can be mended.
+        if let Err(error) = asked.answers(&Value::Object(answers.clone())) {
+            writeln!(io::stdout(), "{error}")?;
+            continue;
+        }
+        give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;
+        return Ok(Said::Answered);
+    }
+}
+
+/// Answers; what the daemon does not take is said, and the next one comes.
+fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
+    // Somebody else may have been quicker, or the agent may be gone.
+    if let Err(error) = runtime()?.block_on(answer(dir, response)) {
+        writeln!(io::stdout(), "not taken: {error:#}")?;
+    }
+    Ok(())
+}
+
+/// What is typed, without space around it; none at the end of input.
+fn prompt(text: &str) -> io::Result<Option<String>> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}")?;
+    out.flush()?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line)?;
+    if read == 0 {
+        writeln!(out)?;
+    }
+    Ok((read > 0).then(|| line.trim().to_owned()))
+}
+
+/// A call's questions as a person reads them.
+pub(super) fn questions_text(row: &Row) -> String {
+    match Asked::parse(&row.input) {
+        Ok(asked) => asked.printed(),
+        Err(_) => plain_text(&row.input.to_string()),
+    }
+}

@@ -1,0 +1,249 @@
+//! config.toml: what holds for all agents of a user, where neither a workspace nor a heartbeat says otherwise.
+//!
+//! Read strictly: whoever finds it wrong denies, because a fallback could allow what it was meant to forbid.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::asking::{Approval, Asking, Checker, Questions, Word};
+use super::interval::Interval;
+use super::problem::Problem;
+use super::toml_text;
+
+/// What config.toml says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Who is asked before an agent acts.
+    pub asking: Asking,
+    /// Which model is asked, where one is to be.
+    pub llm: Option<LlmAuth>,
+    /// How the providers of models are reached.
+    pub providers: BTreeMap<Provider, Access>,
+}
+
+/// The table `llm_auth`: which model decides where the checker is `llm`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LlmAuth {
+    /// Whose model.
+    pub provider: Provider,
+    /// Its name at the provider.
+    pub model: String,
+}
+
+/// Who runs a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Anthropic, or who speaks its Messages API.
+    Anthropic,
+    /// OpenAI, or who speaks its Chat Completions API.
+    Openai,
+}
+
+impl Provider {
+    /// The variable of the environment that has its key where config.toml has none.
+    #[must_use]
+    pub fn key_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_API_KEY",
+            Self::Openai => "OPENAI_API_KEY",
+        }
+    }
+}
+
+/// The table `providers.<name>`: how a provider is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Access {
+    /// The key itself.
+    pub api_key: Option<Secret>,
+    /// A file that holds it. Not together with the key.
+    pub api_key_file: Option<PathBuf>,
+    /// Where to ask instead of at the provider's own address.
+    pub base_url: Option<String>,
+}
+
+/// A text that is not to be shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text, for whoever needs it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret(...)")
+    }
+}
+
+/// Why config.toml cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The system could not read it.
+    #[error("{} cannot be read; check its owner and mode", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A place in it is wrong.
+    #[error(transparent)]
+    Wrong(#[from] Problem),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    #[serde(rename = "permissions-checker")]
+    checker: Option<Word<Checker>>,
+    approval: Option<Word<Approval>>,
+    #[serde(rename = "approval-wait")]
+    approval_wait: Option<Interval>,
+    #[serde(rename = "approval-expiry")]
+    approval_expiry: Option<Interval>,
+    questions: Option<Word<Questions>>,
+    llm_auth: Option<LlmAuth>,
+    #[serde(default)]
+    providers: BTreeMap<Provider, Access>,
+}
+
+impl Settings {
+    /// Reads the file at `path`. One that does not exist says nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read, or [`Settings::parse`] finds it wrong.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Self::parse(&bytes, path)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(SettingsError::Read { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Reads the bytes of a file; `path` is for messages.
+    ///
+    /// # Errors
+    /// When it is not TOML, or has a key or value that is not known, or a key and a file with a key for one provider.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Problem> {
+        let keys: Keys = toml_text::read(bytes, path)?;
+        for (provider, access) in &keys.providers {
+            if access.api_key.is_some() && access.api_key_file.is_some() {
+                let what = format!(
+                    "both \"api-key\" and \"api-key-file\" are given for {provider:?}; remove one of them"
+                );
+                return Err(Problem::with(path, what));
+            }
+        }
+        Ok(Self {
+            asking: Asking {
+                checker: keys.checker.map(|word| word.0),
+                approval: keys.approval.map(|word| word.0),
+                approval_wait: keys.approval_wait,
+                approval_expiry: keys.approval_expiry,
+                questions: keys.questions.map(|word| word.0),
+            },
+            llm: keys.llm_auth,
+            providers: keys.providers,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Settings, String> {
+        Settings::parse(text.as_bytes(), Path::new("/c/config.toml")).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let settings = parse(
+            r#"
+            permissions-checker = "llm"
+            approval = "defer"
+            approval-wait = "90s"
+            approval-expiry = "2d"
+            questions = "deny"
+            [llm_auth]
+            provider = "openai"
+            model = "small"
+            [providers.openai]
+            api-key = "sk-very-secret"
+            base-url = "http://127.0.0.1:1/v1"
+            [providers.anthropic]
+            api-key-file = "/run/secrets/anthropic"
+            "#,
+        )
+        .unwrap();
+        assert_eq!(
+            settings.asking,
+            Asking {
+                checker: Some(Checker::Llm),
+                approval: Some(Approval::Defer),
+                approval_wait: Interval::from_secs(90),
+                approval_expiry: Interval::from_secs(2 * 86_400),
+                questions: Some(Questions::Deny),
+            }
+        );
+        assert_eq!(settings.llm, Some(LlmAuth { provider: Provider::Openai, model: "small".to_owned() }));
+        let openai = &settings.providers[&Provider::Openai];
+        assert_eq!(openai.api_key.as_ref().unwrap().reveal(), "sk-very-secret");
+        assert_eq!(openai.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
+        let file = settings.providers[&Provider::Anthropic].api_key_file.as_deref();
+        assert_eq!(file, Some(Path::new("/run/secrets/anthropic")));
+        assert!(!format!("{settings:?}").contains("very-secret"));
+    }
+
+    #[test]
+    fn nothing_is_said_by_no_file_and_by_an_empty_one() {
+        assert_eq!(Settings::read(Path::new("/nowhere/config.toml")).unwrap(), Settings::default());
+        assert_eq!(parse("# nothing\n").unwrap(), Settings::default());
+        let folder = tempfile::tempdir().unwrap();
+        let error = Settings::read(folder.path()).unwrap_err().to_string();
+        assert_eq!(error, format!("{} cannot be read; check its owner and mode", folder.path().display()));
+    }
+
+    #[test]
+    fn whatever_is_not_understood_is_an_error_with_its_place() {
+        for (text, expected) in [
+            (
+                "\npermissions-checker = \"of\"",
+                "2:23: \"of\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\"",
+            ),
+            (
+                "permission-checker = \"deny\"",
+                "1:1: key \"permission-checker\" is not known; did you mean \"permissions-checker\"?",
+            ),
+            ("approval = \"later\"", "1:12: \"later\" is not known; write \"wait\" or \"defer\""),
+            ("questions = true", "1:13: invalid type: boolean `true`, expected a string"),
+            ("approval-wait = \"0s\"", "1:17: \"0s\" is no time at all; write at least \"1s\""),
+            ("approval-wait = 5", "1:17: invalid type"),
+            ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
+            ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
+            ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
+            (
+                "[providers.openai]\napikey = \"x\"",
+                "2:1: key \"apikey\" is not known; did you mean \"api-key\"?",
+            ),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(&format!("/c/config.toml:{expected}")), "{text}: {error}");
+        }
+        let both = "[providers.openai]\napi-key = \"sk-x\"\napi-key-file = \"/k\"";
+        let error = parse(both).unwrap_err();
+        assert!(error.contains("remove one of them") && !error.contains("sk-x"), "{error}");
+    }
+}

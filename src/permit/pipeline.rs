@@ -1,0 +1,128 @@
+//! The pipeline: guard, rules, and what holds where neither decides. The first that decides wins.
+
+use super::call::Call;
+use super::decision::{By, Decision, Verdict};
+use super::manager;
+use super::policy::{Checker, Policy, Questions};
+use super::rules::{self, Action, Matched, Reading, Rules};
+
+/// The tool with which an agent asks a person.
+pub const ASK: &str = "AskUserQuestion";
+
+/// What the guard finds in a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Nothing that it refuses.
+    Clear,
+    /// A catastrophe.
+    Refused {
+        /// The entry of its table.
+        entry: String,
+        /// What is refused, and what to do instead.
+        why: String,
+    },
+    /// It cannot tell what the call would do.
+    Doubt {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// It is decided.
+    Decided(Decision),
+    /// Whom the policy names is to decide: a person, or a model.
+    Ask {
+        /// Why the guard could not tell what the call would do, for the person. A model is not asked then.
+        doubt: Option<String>,
+    },
+    /// A person is to answer the agent's questions.
+    Question,
+}
+
+/// What becomes of a call by an agent for which `policy` holds. `files` are the rules in their order; where one of them
+/// cannot be read the call is denied without this being asked. `guard` is asked only if it is on; `reading.doubted` is
+/// set here.
+#[must_use]
+pub fn decide(
+    call: &Call,
+    policy: &Policy,
+    files: &[&Rules],
+    reading: Reading<'_>,
+    guard: impl FnOnce(&Call) -> Finding,
+) -> Step {
+    let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
+        Finding::Refused { entry, why } => return decided(Verdict::Deny, why, By::Guard(entry)),
+        Finding::Doubt { why } => Some(why),
+        Finding::Clear => None,
+    };
+    let reading = Reading { doubted: doubt.is_some(), ..reading };
+    let matched = rules::decide(files, call, reading);
+    match matched {
+        Some(matched) if matched.action == Action::Deny => by_rule(matched, Verdict::Deny),
+        _ if call.tool == ASK => asks(policy),
+        _ if policy.manager => manages(call, files, reading, doubt),
+        Some(matched) if matched.action == Action::Allow => by_rule(matched, Verdict::Allow),
+        _ => checks(policy.checker, doubt),
+    }
+}
+
+fn asks(policy: &Policy) -> Step {
+    match policy.questions {
+        Questions::Broker => Step::Question,
+        Questions::Deny => {
+            let why =
+                "nobody answers questions here; decide by yourself, or end and say what you need to know";
+            decided(Verdict::Deny, why.to_owned(), By::Default("questions".to_owned()))
+        }
+    }
+}
+
+fn manages(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {
+    let patterns = manager::patterns(files);
+    let by = By::Default("manager".to_owned());
+    if manager::is_allowed(&patterns, call, reading) {
+        return decided(Verdict::Allow, "the manager's patterns allow it".to_owned(), by);
+    }
+    let why = doubt.map(|why| format!("{why}; ")).unwrap_or_default();
+    let may = patterns.join(", ");
+    let why = format!("{why}a manager runs only {may}, and has others do the rest; hand it to another agent");
+    decided(Verdict::Deny, why, by)
+}
+
+fn checks(checker: Checker, doubt: Option<String>) -> Step {
+    let by = By::Default("permissions-checker".to_owned());
+    match (checker, doubt) {
+        (Checker::Manual, doubt) => Step::Ask { doubt },
+        (_, Some(why)) => {
+            let why =
+                format!("{why}; nobody can be asked whether it may run; write it so that it can be read");
+            decided(Verdict::Deny, why, By::Guard("doubt".to_owned()))
+        }
+        (Checker::Off, None) => decided(Verdict::Allow, "nothing forbids it".to_owned(), by),
+        (Checker::Llm, None) => Step::Ask { doubt: None },
+        (Checker::Deny, None) => {
+            decided(Verdict::Deny, "no rule allows it; do without, or say what you need".to_owned(), by)
+        }
+    }
+}
+
+fn by_rule(matched: Matched, verdict: Verdict) -> Step {
+    let word = if verdict == Verdict::Deny { "denies" } else { "allows" };
+    let pattern = matched.pattern.map(|pattern| format!(" ({pattern:?})")).unwrap_or_default();
+    let Matched { file, number, .. } = matched;
+    let reason = match verdict {
+        Verdict::Deny => format!("rule {number} of {file} {word} it{pattern}; do without it"),
+        Verdict::Allow | Verdict::Defer => format!("rule {number} of {file} {word} it{pattern}"),
+    };
+    decided(verdict, reason, By::Rule { file, number })
+}
+
+fn decided(verdict: Verdict, reason: String, by: By) -> Step {
+    Step::Decided(Decision { verdict, reason, by })
+}
+
+#[cfg(test)]
+mod tests;

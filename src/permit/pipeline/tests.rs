@@ -1,0 +1,172 @@
+//! Who decides, in which order.
+
+use super::*;
+use crate::permit::call::Place;
+use crate::permit::policy::{Approval, Role};
+use crate::permit::rules::tests::commands;
+use serde_json::{Value, json};
+use std::path::Path;
+
+const POLICY: Policy = Policy {
+    guard: true,
+    manager: false,
+    checker: Checker::Off,
+    approval: Approval::Wait,
+    approval_wait: 120,
+    approval_expiry: 86_400,
+    questions: Questions::Broker,
+};
+
+fn with(checker: Checker) -> Policy {
+    Policy { checker, ..POLICY }
+}
+
+/// Refuses `sudo`, and cannot tell what begins with `$`.
+fn guard(call: &Call) -> Finding {
+    match call.command().unwrap_or_default() {
+        line if line.contains("sudo") => {
+            Finding::Refused { entry: "sudo".to_owned(), why: "no other user's rights".to_owned() }
+        }
+        line if line.contains('$') => Finding::Doubt { why: "$X is not known".to_owned() },
+        _ => Finding::Clear,
+    }
+}
+
+fn call(tool: &str, input: Value) -> Call {
+    let place = Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into() };
+    Call { tool: tool.to_owned(), input, place }
+}
+
+/// The step in a few words: `deny guard sudo`, `allow rule 1`, `ask`.
+fn step(policy: &Policy, rules: &str, call: &Call) -> String {
+    let rules = Rules::parse(rules.as_bytes(), Path::new("/c/permissions.toml")).unwrap();
+    let reading = Reading { commands: &commands, links: &|_| None, doubted: false };
+    match decide(call, policy, &[&rules], reading, guard) {
+        Step::Ask { doubt: None } => "ask".to_owned(),
+        Step::Ask { doubt: Some(doubt) } => format!("ask: {doubt}"),
+        Step::Question => "question".to_owned(),
+        Step::Decided(decision) => {
+            let verdict = if decision.verdict == Verdict::Allow { "allow" } else { "deny" };
+            match decision.by {
+                By::Guard(entry) => format!("{verdict} guard {entry}"),
+                By::Rule { number, .. } => format!("{verdict} rule {number}"),
+                By::Default(setting) => format!("{verdict} {setting}"),
+                other => format!("{verdict} {other:?}"),
+            }
+        }
+    }
+}
+
+fn of(policy: &Policy, rules: &str, line: &str) -> String {
+    step(policy, rules, &call("Bash", json!({ "command": line })))
+}
+
+const RULES: &str = "
+[[rules]]
+tool = 'Bash'
+action = 'deny'
+pattern = 'rm:*'
+[[rules]]
+tool = 'Bash'
+action = 'pass'
+pattern = 'git push:*'
+[[rules]]
+tool = 'Bash'
+action = 'allow'
+patterns = ['git:*', 'make $TARGET', 'sudo ls']
+";
+
+#[test]
+fn the_guard_is_first_and_no_rule_overrides_it() {
+    assert_eq!(of(&POLICY, RULES, "sudo ls"), "deny guard sudo");
+    assert_eq!(of(&with(Checker::Manual), "", "sudo ls"), "deny guard sudo");
+    let off = Policy { guard: false, ..POLICY };
+    assert_eq!(of(&off, RULES, "sudo ls"), "allow rule 3");
+    assert_eq!(of(&off, "", "sudo ls"), "allow permissions-checker");
+}
+
+#[test]
+fn a_rule_decides_before_the_checker_and_a_pass_leaves_it_to_that() {
+    use Checker::{Deny, Llm, Manual, Off};
+    for (checker, line, expected) in [
+        (Off, "rm x", "deny rule 1"),
+        (Deny, "git log", "allow rule 3"),
+        (Off, "git push", "allow permissions-checker"),
+        (Manual, "git push", "ask"),
+        (Llm, "git push", "ask"),
+        (Deny, "git push", "deny permissions-checker"),
+        (Off, "ls", "allow permissions-checker"),
+        (Manual, "ls", "ask"),
+        (Llm, "ls", "ask"),
+        (Deny, "ls", "deny permissions-checker"),
+    ] {
+        assert_eq!(of(&with(checker), RULES, line), expected, "{line} with {checker:?}");
+    }
+}
+
+#[test]
+fn doubt_asks_a_person_if_one_is_asked_and_else_denies() {
+    use Checker::{Deny, Llm, Manual, Off};
+    for (checker, line, expected) in [
+        (Off, "$X", "deny guard doubt"),
+        (Llm, "$X", "deny guard doubt"),
+        (Deny, "$X", "deny guard doubt"),
+        (Manual, "$X", "ask: $X is not known"),
+        (Manual, "$X; rm y", "deny rule 1"),
+        (Manual, "git log; git $X", "ask: $X is not known"),
+        (Off, "git $X", "deny guard doubt"),
+        (Off, "make $TARGET", "allow rule 3"),
+        (Manual, "git push $X", "ask: $X is not known"),
+    ] {
+        assert_eq!(of(&with(checker), RULES, line), expected, "{line} with {checker:?}");
+    }
+}
+
+#[test]
+fn a_manager_runs_what_its_patterns_say_and_nothing_else() {
+    let manager = Policy::resolve(
+        Role::Manager,
+        &Default::default(),
+        &Default::default(),
+        &Default::default(),
+        &Default::default(),
+    );
+    for (rules, line, expected) in [
+        ("", "murmur status", "allow manager"),
+        ("", "murmur host spawn x && murmur log", "allow manager"),
+        ("", "murmur status; ls", "deny manager"),
+        ("", "timeout 5 murmur status", "allow manager"),
+        ("", "murmur status > /w/x", "deny manager"),
+        ("", "murmur permission respond 1 allow", "deny manager"),
+        ("", "PATH=. murmur status", "deny manager"),
+        ("", "murmur log $X", "deny manager"),
+        ("", "sudo murmur log", "deny guard sudo"),
+        ("", "git log", "deny manager"),
+        (RULES, "git log", "deny manager"),
+        (RULES, "rm x", "deny rule 1"),
+        ("[manager]\nallowed_patterns = ['git :*']", "git log", "allow manager"),
+        ("[manager]\nallowed_patterns = ['git :*']", "murmur status", "deny manager"),
+        ("[manager]\nallowed_patterns = ['timeout 5:*']", "timeout 5 rm x", "deny manager"),
+        ("[[rules]]\ntool = 'Bash'\naction = 'deny'\npattern = 'murmur log:*'", "murmur log", "deny rule 1"),
+    ] {
+        assert_eq!(of(&manager, rules, line), expected, "{line}");
+    }
+    assert_eq!(step(&manager, "", &call("Edit", json!({ "file_path": "/w/x" }))), "deny manager");
+    assert_eq!(step(&manager, "", &call("mcp__murmur__list", json!({}))), "allow manager");
+    assert_eq!(step(&manager, "", &call("mcp__murmurs__list", json!({}))), "deny manager");
+    assert_eq!(step(&manager, "", &call(ASK, json!({}))), "question");
+    assert_eq!(manager::allow_settings(&manager::patterns(&[])), ["Bash(murmur:*)"]);
+}
+
+#[test]
+fn a_question_goes_to_a_person_unless_a_rule_or_the_policy_denies_it() {
+    let ask = call(ASK, json!({ "questions": [] }));
+    let rule = |action: &str| format!("[[rules]]\ntool = '{ASK}'\naction = '{action}'");
+    for checker in [Checker::Off, Checker::Manual, Checker::Llm, Checker::Deny] {
+        assert_eq!(step(&with(checker), "", &ask), "question");
+        assert_eq!(step(&with(checker), &rule("allow"), &ask), "question");
+        assert_eq!(step(&with(checker), &rule("deny"), &ask), "deny rule 1");
+        let quiet = Policy { questions: Questions::Deny, ..with(checker) };
+        assert_eq!(step(&quiet, &rule("allow"), &ask), "deny questions");
+    }
+}

@@ -1,0 +1,93 @@
+//! Text that an agent wrote, for a terminal: nothing in it that the terminal would obey, and no word of it hidden.
+
+/// `text` without escape sequences, control characters but line breaks and tabs, and characters that turn the direction
+/// of the text around them. What a terminal would take for a title or another command that shows nothing stays as text:
+/// whoever is asked is to see all of it.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        match letter {
+            '\u{1b}' => rest = after_escape(rest),
+            '\u{9b}' => rest = after_parameters(rest),
+            '\n' | '\t' => plain.push(letter),
+            letter if letter.is_control() || is_unseen(letter) => {}
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
+
+/// The same on one line.
+#[must_use]
+pub fn plain_line(text: &str) -> String {
+    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn after_escape(mut rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
+    let before = rest.clone();
+    match rest.next() {
+        Some('[') => after_parameters(rest),
+        // The beginning of a command with a text, which stays.
+        Some(']' | 'P' | 'X' | '^' | '_') => rest,
+        Some(' '..='/') => {
+            let mut last = rest.clone();
+            let end = last.find(|letter| !matches!(letter, ' '..='/'));
+            if end.is_some_and(|end| matches!(end, '0'..='~')) { last } else { before }
+        }
+        Some('0'..='~') => rest,
+        _ => before,
+    }
+}
+
+/// What comes after the parameters of a control sequence and the letter that ends it, if one does.
+fn after_parameters(rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
+    let mut after = rest.clone();
+    let end = after.find(|letter| !matches!(letter, ' '..='?'));
+    if end.is_some_and(|end| matches!(end, '@'..='~')) { after } else { rest }
+}
+
+/// Marks of direction, and characters without any width that can hide text in text.
+fn is_unseen(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn nothing_is_left_that_a_terminal_obeys_and_no_word_is_lost() {
+        for (text, expected) in [
+            ("plain ä 日本 🙂\n\tx", "plain ä 日本 🙂\n\tx"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}[2J\u{1b}[1;1Hgone", "gone"),
+            ("\u{9b}31mred", "red"),
+            ("a\u{1b}]0;title\u{7}b", "a0;titleb"),
+            ("a\u{1b}]0;never ended", "a0;never ended"),
+            ("a\u{1b}(Bb\u{1b}7c", "abc"),
+            ("a\u{1b}", "a"),
+            ("a\u{1b}[31", "a31"),
+            ("a\u{1b}[äb", "aäb"),
+            ("over\rwritten\u{8}", "overwritten"),
+            ("a\u{202e}b\u{200b}c\u{0}", "abc"),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+        assert_eq!(plain_line(" a\n\u{1b}[1m b\t"), "a b");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_no_control_character_is_left(text in "[\u{1b}\\[\\]0-9;m \u{7}\u{9b}a-zä\u{202e}\n]{0,40}") {
+            let plain = plain(&text);
+            prop_assert!(plain.chars().all(|letter| letter == '\n' || !(letter.is_control() || is_unseen(letter))));
+            prop_assert_eq!(super::plain(&plain), plain);
+        }
+    }
+}

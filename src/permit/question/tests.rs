@@ -1,0 +1,163 @@
+//! Questions as Claude Code asks them, and what people answer.
+
+use super::*;
+use serde_json::json;
+
+fn input() -> Value {
+    json!({
+        "questions": [
+            {
+                "question": "Which database?",
+                "header": "Database",
+                "options": [
+                    {"label": "Postgres", "description": "what we have"},
+                    {"label": "SQLite", "description": "one file", "preview": "..."},
+                    {"label": "2", "description": "the second one"}
+                ],
+                "multiSelect": false
+            },
+            {
+                "question": "Which checks?",
+                "header": "Checks",
+                "options": [{"label": "Lint"}, {"label": "Test"}, {"label": "test "}],
+                "multiSelect": true
+            },
+            {"question": "What is it called?", "header": "Name"}
+        ],
+        "metadata": {"source": "x"}
+    })
+}
+
+fn asked() -> Asked {
+    Asked::parse(&input()).unwrap()
+}
+
+/// The answer to one question, the others answered well.
+fn answer(number: usize, value: Value) -> Result<String, String> {
+    let mut given = json!({"q1": 1, "q2": 1, "q3": "x"});
+    given[format!("q{number}")] = value;
+    let answers = asked().answers(&given).map_err(|error| error.to_string())?;
+    Ok(answers[&asked().questions()[number - 1].question].clone())
+}
+
+#[test]
+fn the_answers_go_back_under_the_questions_texts_and_the_rest_of_the_input_stays() {
+    let given = json!({"q1": "postgres", "checks": ["Lint", 2], "What is it called?": "murmur"});
+    let answers = asked().answers(&given).unwrap();
+    let mut expected = input();
+    expected["answers"] = json!({
+        "Which database?": "Postgres", "Which checks?": "Lint, Test", "What is it called?": "murmur"
+    });
+    assert_eq!(Asked::answered(&input(), &answers), expected);
+}
+
+#[test]
+fn a_value_is_a_label_a_number_a_list_or_a_text_of_ones_own() {
+    for (number, value, expected) in [
+        (1, json!("SQLite"), "SQLite"),
+        (1, json!(" sqlite "), "SQLite"),
+        (1, json!(1), "Postgres"),
+        (1, json!("1"), "Postgres"),
+        (1, json!("2"), "2"),
+        (1, json!(2), "SQLite"),
+        (1, json!(["SQLite"]), "SQLite"),
+        (1, json!({"other": "MySQL, sorry"}), "MySQL, sorry"),
+        (2, json!("Lint"), "Lint"),
+        (2, json!("Test"), "Test"),
+        (2, json!([2, "lint", "Lint"]), "Test, Lint"),
+        (2, json!(["Lint", {"other": "Fuzz"}]), "Lint, Fuzz"),
+        (3, json!("Postgres"), "Postgres"),
+        (3, json!({"other": "x y"}), "x y"),
+    ] {
+        assert_eq!(answer(number, value.clone()).unwrap(), expected, "{value}");
+    }
+}
+
+#[test]
+fn what_is_no_choice_is_refused_with_the_choices() {
+    let choices = r#"write one of "Postgres" (1), "SQLite" (2), "2" (3), or {"other": "a text of yours"}"#;
+    let several =
+        r#"write one or a list of "Lint" (1), "Test" (2), "test" (3), or {"other": "a text of yours"}"#;
+    for (number, value, expected) in [
+        (1, json!("Postgre"), format!("q1 cannot be answered with \"Postgre\"; {choices}")),
+        (1, json!(0), format!("q1 cannot be answered with 0; {choices}")),
+        (1, json!(4), format!("q1 cannot be answered with 4; {choices}")),
+        (1, json!(1.5), format!("q1 cannot be answered with 1.5; {choices}")),
+        (1, json!("-1"), format!("q1 cannot be answered with \"-1\"; {choices}")),
+        (1, json!(""), format!("q1 cannot be answered with \"\"; {choices}")),
+        (1, json!(null), format!("q1 cannot be answered with null; {choices}")),
+        (1, json!(true), format!("q1 cannot be answered with true; {choices}")),
+        (1, json!({"other": " "}), format!("q1 cannot be answered with {{\"other\":\" \"}}; {choices}")),
+        (1, json!({"text": "x"}), format!("q1 cannot be answered with {{\"text\":\"x\"}}; {choices}")),
+        (1, json!([1, 2]), format!("q1 takes one answer and not 2; {choices}")),
+        (1, json!([]), format!("q1 takes one answer and not 0; {choices}")),
+        (2, json!("TEST"), format!("q2 cannot be answered with \"TEST\"; {several}")),
+        (2, json!(["Lint", "Fuzz"]), format!("q2 cannot be answered with \"Fuzz\"; {several}")),
+        (2, json!([["Lint"]]), format!("q2 cannot be answered with [\"Lint\"]; {several}")),
+        (3, json!(1), "q3 cannot be answered with 1; write a text".to_owned()),
+    ] {
+        assert_eq!(answer(number, value.clone()).unwrap_err(), expected, "{value}");
+    }
+}
+
+#[test]
+fn every_question_is_answered_once_and_no_other_is() {
+    for (given, expected) in [
+        (json!(["x"]), "the answers are no JSON object; write one such as {\"q1\": 1}"),
+        (json!({"q1": 1, "q2": 1}), "q3 (\"What is it called?\") is not answered; write a text"),
+        (
+            json!({"q1": 1, "q4": 1}),
+            "\"q4\" is none of the questions; they are q1 (\"Database\"), q2 (\"Checks\"), q3 (\"Name\")",
+        ),
+        (json!({"q0": 1}), "\"q0\" is none of the questions; they are"),
+        (json!({"": 1}), "\"\" is none of the questions; they are"),
+        (json!({"q1": 1, "Database": 1}), "q1 is answered twice; remove one of the two"),
+    ] {
+        let error = asked().answers(&given).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{given}: {error}");
+    }
+    let alike = json!({"questions": [{"question": "a", "header": "q2"}, {"question": "b", "header": "H"}, {"question": "c", "header": "h"}]});
+    let alike = Asked::parse(&alike).unwrap();
+    for key in ["q2", "H"] {
+        let error = alike.answers(&json!({ key: "x" })).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{key:?} could be more than one question; write q1, q2 and so on")
+        );
+    }
+}
+
+#[test]
+fn what_asks_nothing_is_refused() {
+    for (input, expected) in [
+        (json!({}), "the questions cannot be read (\"questions\" is missing)"),
+        (json!({"questions": "x"}), "the questions cannot be read (invalid type"),
+        (json!({"questions": [{"header": "x"}]}), "the questions cannot be read (missing field `question`)"),
+        (json!({"questions": []}), "there is no question; ask again with at least one"),
+        (json!({"questions": [{"question": "a"}, {"question": "a"}]}), "\"a\" is asked twice"),
+    ] {
+        let error = Asked::parse(&input).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{input}: {error}");
+    }
+}
+
+#[test]
+fn it_is_printed_without_anything_that_a_terminal_obeys() {
+    let input = json!({"questions": [
+        {
+            "question": "Which \u{1b}[31mone\u{1b}[0m?\nq2 [Fake] Sure?",
+            "header": "A\u{7}\nB",
+            "options": [{"label": "x\u{1b}]0;t\u{7}\ny", "description": "first\nsecond"}, {"label": "z"}],
+            "multiSelect": true
+        },
+        {"question": "Why?"}
+    ]});
+    insta::assert_snapshot!(Asked::parse(&input).unwrap().printed(), @"
+    q1 [A B] Which one?
+         q2 [Fake] Sure? (one or more)
+      1. x0;t y: first
+         second
+      2. z
+    q2 Why?
+    ");
+}

@@ -1,0 +1,137 @@
+//! The shape of permissions.toml. Whatever is not exactly understood is an error: it was meant to have an effect.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::path::PathPattern;
+use super::place::PATH_TOOLS;
+use super::web::{self, Host};
+use super::{Action, Pattern, Rule, Rules, Tool, Wildcard};
+use crate::config::problem::{Place, Problem};
+use crate::config::toml_text;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    rules: Vec<Entry>,
+    manager: Option<Manager>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    tool: Spanned<String>,
+    action: Action,
+    pattern: Option<Spanned<String>>,
+    patterns: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manager {
+    allowed_patterns: Spanned<Vec<Spanned<String>>>,
+}
+
+impl Rules {
+    /// Reads the bytes of a permissions.toml; `file` is its path, as messages are to call it.
+    ///
+    /// # Errors
+    /// When it is not TOML, has a key or value that is not known, or a pattern that could match nothing. Whoever gets
+    /// an error denies every call: a rule that nobody could read may have been the one that denies it.
+    pub fn parse(bytes: &[u8], file: &Path) -> Result<Self, Problem> {
+        let read: File = toml_text::read(bytes, file)?;
+        let text = toml_text::text_of(bytes, file)?;
+        let at = |offset: usize, what: String| Problem::at(file, Place::of(text, offset), what);
+        let mut rules = Vec::with_capacity(read.rules.len());
+        for entry in read.rules {
+            rules.push(entry.rule(text).map_err(|(offset, what)| at(offset, what))?);
+        }
+        let manager = read.manager.map(|manager| {
+            let list = manager.allowed_patterns.into_inner();
+            list.into_iter()
+                .map(|pattern| manager_pattern(pattern).map_err(|(offset, what)| at(offset, what)))
+        });
+        let manager = manager.map(Iterator::collect).transpose()?;
+        Ok(Self { file: file.display().to_string(), rules, manager })
+    }
+}
+
+/// What is wrong, and at which byte.
+type Wrong = (usize, String);
+
+impl Entry {
+    fn rule(self, text: &str) -> Result<Rule, Wrong> {
+        let tool = tool(&self.tool)?;
+        let patterns = match (self.pattern, self.patterns) {
+            (Some(one), Some(_)) => {
+                let what = "both \"pattern\" and \"patterns\" are given; put all of them into \"patterns\"";
+                return Err((one.span().start, what.to_owned()));
+            }
+            (Some(one), None) => vec![one],
+            (None, Some(several)) if several.get_ref().is_empty() => {
+                let what = "\"patterns\" is empty; write one, or no \"patterns\" for every call of the tool";
+                return Err((several.span().start, what.to_owned()));
+            }
+            (None, Some(several)) => several.into_inner(),
+            (None, None) => Vec::new(),
+        };
+        let patterns: Result<Vec<Pattern>, Wrong> =
+            patterns.into_iter().map(|found| pattern(found, &tool)).collect();
+        // A rule stands where its table begins, which is where people look for it.
+        let before = text.get(..self.tool.span().start).unwrap_or_default();
+        let start = before.rfind("[[").unwrap_or(self.tool.span().start);
+        Ok(Rule { patterns: patterns?, tool, action: self.action, line: Place::of(text, start).line })
+    }
+}
+
+fn tool(found: &Spanned<String>) -> Result<Tool, Wrong> {
+    let text = found.get_ref();
+    let what = if text.contains('(') {
+        "what stands in its parentheses is a pattern; write tool = \"Bash\" and pattern = \"git push:*\""
+    } else if text.is_empty() || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        "it is no tool's name; write one such as \"Bash\", \"mcp__server\" or \"*\""
+    } else if text.ends_with(":*") {
+        "`:*` is for patterns; write a name, with a plain `*` for any text in it"
+    } else {
+        let parsed = Wildcard::parse(text).map(|name| Tool { text: text.clone(), name });
+        return parsed.ok_or_else(|| (found.span().start, "it is empty; write a tool's name".to_owned()));
+    };
+    Err((found.span().start, format!("tool {text:?}: {what}")))
+}
+
+fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {
+    let start = found.span().start;
+    let text = found.into_inner();
+    let wrong = |what: &str| (start, format!("pattern {text:?}: {what}"));
+    let Some(words) = Wildcard::parse(&text) else {
+        return Err(wrong("nothing stands before its end; write \"*\" for everything"));
+    };
+    let path = PathPattern::parse(&text);
+    if let Err(error) = &path
+        && PATH_TOOLS.iter().any(|name| tool.is_meant(name))
+    {
+        return Err(wrong(error));
+    }
+    let host = Host::parse(&text);
+    if host.is_none() && text.starts_with(web::DOMAIN) && tool.is_meant("WebFetch") {
+        return Err(wrong(
+            "it names no host; write domain:example.com, or domain:*.example.com for those below it",
+        ));
+    }
+    Ok(Pattern { words, path: path.ok(), host, text })
+}
+
+fn manager_pattern(found: Spanned<String>) -> Result<String, Wrong> {
+    let start = found.span().start;
+    let text = found.into_inner();
+    if Wildcard::parse(&text).is_none() || text.contains(['(', ')']) || text.chars().any(char::is_control) {
+        return Err((
+            start,
+            format!("pattern {text:?}: it names no command; write one such as \"murmur:*\""),
+        ));
+    }
+    Ok(text)
+}

@@ -1,0 +1,120 @@
+//! permissions.toml as a file: what it may say, what is added to it, and the one that is shipped.
+
+use super::*;
+
+#[test]
+fn a_file_is_read_and_its_rules_are_numbered() {
+    let rules = rules(
+        "# mine\n[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npatterns = [\"git push:*\", \"rm *\"]\n\n[[rules]]\naction = \"allow\"\ntool = \"mcp__db\"\n\n[manager]\nallowed_patterns = [\"murmur:*\", \"git :*\"]\n",
+    );
+    let shown: Vec<String> = rules
+        .iter()
+        .map(|rule| {
+            format!(
+                "{}: {} {} {:?}",
+                rule.line(),
+                rule.action(),
+                rule.tool(),
+                rule.patterns().collect::<Vec<_>>()
+            )
+        })
+        .collect();
+    assert_eq!(shown, ["2: deny Bash [\"git push:*\", \"rm *\"]", "7: allow mcp__db []"]);
+    assert_eq!(
+        (rules.file(), rules.manager().unwrap()),
+        (FILE, &["murmur:*".to_owned(), "git :*".to_owned()][..])
+    );
+    assert_eq!(Rules::parse(b"", Path::new(FILE)).unwrap().iter().len(), 0);
+}
+
+#[test]
+fn what_is_not_understood_is_an_error_with_its_place_and_what_to_do() {
+    let rule = |members: &str| format!("[[rules]]\n{members}\n");
+    for (text, expected) in [
+        ("[[rule]]".to_owned(), "1:3: key \"rule\" is not known; did you mean \"rules\"?"),
+        (rule("tool = \"Bash\""), "1:1: \"action\" is missing; write it, or remove the entry"),
+        (rule("action = \"deny\""), "1:1: \"tool\" is missing; write it, or remove the entry"),
+        (
+            rule("tool = \"Bash\"\naction = \"ask\""),
+            "3:10: \"ask\" is not known; write \"allow\" or \"deny\" or \"pass\"",
+        ),
+        (
+            rule("tool = \"Bash\"\naction = \"deny\"\npatern = \"x\""),
+            "4:1: key \"patern\" is not known; did you mean \"pattern\"?",
+        ),
+        (
+            rule("tool = \"Bash\"\naction = \"deny\"\npattern = \"x\"\npatterns = [\"y\"]"),
+            "4:11: both \"pattern\" and \"patterns\" are given; put all of them into \"patterns\"",
+        ),
+        (
+            rule("tool = \"Bash\"\naction = \"deny\"\npatterns = []"),
+            "4:12: \"patterns\" is empty; write one, or no \"patterns\" for every call of the tool",
+        ),
+        (
+            rule("tool = \"Bash\"\naction = \"deny\"\npatterns = [\"a\", \":*\"]"),
+            "4:18: pattern \":*\": nothing stands before its end; write \"*\" for everything",
+        ),
+        (
+            rule("tool = \"Bash(git *)\"\naction = \"deny\""),
+            "2:8: tool \"Bash(git *)\": what stands in its parentheses is a pattern; write tool = \"Bash\" and pattern = \"git push:*\"",
+        ),
+        (
+            rule("tool = \"\"\naction = \"deny\""),
+            "2:8: tool \"\": it is no tool's name; write one such as \"Bash\", \"mcp__server\" or \"*\"",
+        ),
+        (
+            rule("tool = \"Edit\"\naction = \"deny\"\npattern = \"/../x\""),
+            "4:11: pattern \"/../x\": it has `..`; write where that leads",
+        ),
+        (
+            rule("tool = \"WebFetch\"\naction = \"deny\"\npattern = \"domain:\""),
+            "4:11: pattern \"domain:\": it names no host; write domain:example.com, or domain:*.example.com for those below it",
+        ),
+        (
+            "[manager]\nallowed_patterns = [\"Bash(x)\"]".to_owned(),
+            "2:21: pattern \"Bash(x)\": it names no command; write one such as \"murmur:*\"",
+        ),
+        ("[manager]\n".to_owned(), "1:1: \"allowed_patterns\" is missing; write it, or remove the entry"),
+        ("x = ".to_owned(), "1:5: "),
+    ] {
+        let error = Rules::parse(text.as_bytes(), Path::new(FILE)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{FILE}:{expected}")), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
+    let bash = |line: &str| call("Bash", json!({ "command": line }));
+    let file = Path::new(FILE);
+    let before = "# mine\n[manager]\nallowed_patterns = [\"a\"]";
+    let odd = "git commit -m \"it's \\\\ \u{7f}ä\"";
+    let text = appended(before, file, &bash(odd), Action::Allow).unwrap();
+    assert!(text.starts_with(&format!("{before}\n\n[[rules]]\n")), "{text}");
+    assert_eq!(said_of(&rules(&text), odd), "allow 1");
+    let edit = |path: &str| call("Edit", json!({ "file_path": path, "new_string": "x" }));
+    let text = appended(&text, file, &edit("/w/src/a.rs"), Action::Deny).unwrap();
+    assert_eq!(said(&rules(&text), &edit("src/a.rs")), "deny 2");
+    let text =
+        appended("", file, &call("WebFetch", json!({ "url": "https://a.b/c" })), Action::Allow).unwrap();
+    assert_eq!(text, "[[rules]]\ntool = \"WebFetch\"\naction = \"allow\"\npattern = \"domain:a.b\"\n");
+    for inexact in [bash("ls *"), bash("a:*"), edit("/w/[a]"), call("Grep", json!({ "pattern": "x" }))] {
+        let error = appended("", file, &inexact, Action::Allow).unwrap_err();
+        assert!(matches!(error, EntryError::Inexact { .. }), "{error}");
+    }
+    let wrong = ["rules = []", "nonsense"];
+    assert!(wrong.iter().all(|text| appended(text, file, &bash("ls"), Action::Allow).is_err()));
+}
+
+#[test]
+fn the_file_that_is_shipped_is_read_and_says_nothing_by_itself() {
+    let text = include_str!("../../../../permissions.toml.default");
+    let shipped = rules(text);
+    assert_eq!(shipped.iter().len(), 0);
+    // Its examples are comments of one `# ` each; prose has more than one word before any sign.
+    let examples: String = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#| "))
+        .fold(String::new(), |all, line| all + line + "\n");
+    let examples = rules(&examples);
+    assert!(examples.iter().len() > 5 && examples.manager().is_some());
+}

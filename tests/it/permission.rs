@@ -1,0 +1,231 @@
+//! `murmur permission check|rules`: what would happen, and who says so.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::env::Env;
+
+const RULES: &str = "\
+# mine
+[[rules]]
+tool = \"Bash\"
+action = \"deny\"
+patterns = [\"git push --force:*\", \"git push -f:*\"]
+
+[[rules]]
+tool = \"Edit\"
+action = \"allow\"
+pattern = \"/src/**\"
+
+[[rules]]
+tool = \"mcp__db\"
+action = \"pass\"
+";
+
+fn global(env: &Env, name: &str, text: &str) {
+    let folder = env.made_data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+fn of_project(env: &Env, project: &str, text: &str) {
+    let folder = env.made_data().join("projects").join(project);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("permissions.toml"), text).unwrap();
+}
+
+fn check(env: &Env, call: &str) -> String {
+    env.run(["permission", "check", call])
+}
+
+#[test]
+fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["permission", "rules"]), @"
+    [ENV]/data/config/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    a manager may run: murmur:*
+    [exit 0]
+    ");
+    assert_snapshot!(env.murmur(["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
+    [ENV]/xdg/murmur/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    a manager may run: murmur:*
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["permission", "rules", "--json"]), @r#"
+    {"files":[{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"rules":[]}
+    [exit 0]
+    "#);
+    assert_snapshot!(check(&env, "Bash(ls)"), @r#"
+    allow: nothing forbids it
+      by permissions-checker = "off"
+    [exit 0]
+    "#);
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn rules_are_listed_in_their_order_the_projects_first() {
+    let env = Env::new();
+    global(&env, "permissions.toml", RULES);
+    of_project(
+        &env,
+        "site",
+        "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n[manager]\nallowed_patterns = [\"murmur:*\", \"git :*\"]\n",
+    );
+    assert_snapshot!(env.run(["permission", "rules", "--project", "site"]), @"
+    [ENV]/data/projects/site/permissions.toml:1  1. allow  Bash  git push -f
+    [ENV]/data/config/permissions.toml:2  1. deny   Bash  git push --force:*, git push -f:*
+    [ENV]/data/config/permissions.toml:7  2. allow  Edit  /src/**
+    [ENV]/data/config/permissions.toml:12  3. pass   mcp__db  every call
+    a manager may run: murmur:*, git :*
+    [exit 0]
+    ");
+    assert_snapshot!(env.murmur(["permission", "rules", "--json"]).set("MURMUR_PROJECT", "site").run(), @r#"
+    {"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["permission", "rules", "--project", "../x"]), @r#"
+    | error: "../x" cannot be a project
+    | hint: name a folder of {data folder}/projects, such as "site"
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn a_call_is_checked_and_the_rule_that_decides_is_named() {
+    let env = Env::new();
+    global(&env, "permissions.toml", RULES);
+    of_project(&env, "site", "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n");
+    assert_snapshot!(check(&env, "Bash(git push -f)"), @r#"
+    deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
+      by rule 1 of [ENV]/data/config/permissions.toml
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["permission", "check", "Bash(git push -f)", "--project", "site"]), @r#"
+    allow: rule 1 of [ENV]/data/projects/site/permissions.toml allows it ("git push -f")
+      by rule 1 of [ENV]/data/projects/site/permissions.toml
+    [exit 0]
+    "#);
+    assert_snapshot!(check(&env, "Edit(src/../../etc/hosts)"), @r#"
+    allow: nothing forbids it
+      by permissions-checker = "off"
+    [exit 0]
+    "#);
+    let site = env.workspace("site", "Do it.");
+    std::os::unix::fs::symlink("/etc", site.0.join("out")).unwrap();
+    let at = |call: &str, role: &str| env.run(["permission", "check", call, "--cwd", "site", "--as", role]);
+    assert_snapshot!(at("Edit(src/a.rs)", "hosted"), @r#"
+    allow: rule 2 of [ENV]/data/config/permissions.toml allows it ("/src/**")
+      by rule 2 of [ENV]/data/config/permissions.toml
+    [exit 0]
+    "#);
+    assert_snapshot!(at("Edit(out/hosts)", "hosted"), @r#"
+    ask: a person decides
+      within 2m, or it is denied
+      by permissions-checker = "manual"
+    [exit 0]
+    "#);
+    assert_snapshot!(at("mcp__db__drop({\"table\":\"x\"})", "hosted"), @r#"
+    ask: a person decides
+      within 2m, or it is denied
+      by permissions-checker = "manual"
+    [exit 0]
+    "#);
+    assert_snapshot!(at("Edit(src/a.rs)", "manager"), @"
+    deny: a manager runs only murmur:*, and has others do the rest; hand it to another agent
+      by [manager] in permissions.toml
+    [exit 0]
+    ");
+    assert_snapshot!(at("AskUserQuestion", "beat"), @r#"
+    question: a person answers
+      within 2m, or it is denied
+      by questions = "broker"
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
+    let env = Env::new();
+    global(
+        &env,
+        "config.toml",
+        "permissions-checker = \"llm\"\napproval = \"defer\"\nquestions = \"deny\"\n",
+    );
+    let site = env.workspace("site", "---\npermissionsChecker: off\napprovalWait: 5m\n---\nDo it.");
+    let sub = site.0.join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    let at = |call: &str| env.murmur(["permission", "check", call]).at(&sub).run();
+    assert_snapshot!(at("Task"), @r#"
+    ask: a model decides
+      by permissions-checker = "llm"
+    [exit 0]
+    "#);
+    env.configure(
+        &json!({"workspaces": [{"path": site.0, "interval": "1h", "permissionsChecker": "manual"}]})
+            .to_string(),
+    );
+    assert_snapshot!(at("Task"), @r#"
+    ask: a person decides
+      within 5m, or it is put off, and denied after 1d
+      by permissions-checker = "manual"
+    [exit 0]
+    "#);
+    assert_snapshot!(at("AskUserQuestion"), @r#"
+    deny: nobody answers questions here; decide by yourself, or end and say what you need to know
+      by questions = "deny"
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["permission", "check", "Task", "--json", "--cwd", "site/sub"]), @r#"
+    {"by":null,"cwd":"[ENV]/site/sub","policy":{"approval":"defer","approvalExpiry":86400,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"questions":"deny"},"reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
+    let env = Env::new();
+    global(&env, "permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
+    assert_snapshot!(check(&env, "Read(a)"), @r#"
+    deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
+      by what cannot be read: every call is denied until it can
+    [exit 0]
+    "#);
+    assert_snapshot!(env.run(["permission", "rules"]), @r#"
+    | error: [ENV]/data/config/permissions.toml:3:10: "alow" is not known
+    | hint: write "allow" or "deny" or "pass"
+    [exit 1]
+    "#);
+    global(&env, "permissions.toml", "");
+    global(&env, "config.toml", "[providers.openai]\napi-key = \"sk-secret\"\nkey = 1\n");
+    assert_snapshot!(check(&env, "Read(a)"), @r#"
+    deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; known are api-key, api-key-file, base-url
+      by what cannot be read: every call is denied until it can
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn a_call_is_typed_or_comes_on_stdin_as_a_hook_gets_it() {
+    let env = Env::new();
+    global(&env, "permissions.toml", RULES);
+    let hook = env.root().join("hook.json");
+    std::fs::write(&hook, r#"{"tool_name":"Bash","tool_input":{"command":"git push -f"}}"#).unwrap();
+    let stdin = || std::fs::File::open(&hook).unwrap();
+    assert_snapshot!(env.murmur(["permission", "check", "-"]).stdin(stdin()).run(), @r#"
+    deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
+      by rule 1 of [ENV]/data/config/permissions.toml
+    [exit 0]
+    "#);
+    std::fs::write(&hook, "{}").unwrap();
+    assert_snapshot!(env.murmur(["permission", "check", "-"]).stdin(stdin()).run(), @r#"
+    | error: stdin has no "tool_name" and "tool_input"
+    | hint: write {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+    [exit 1]
+    "#);
+    assert_snapshot!(check(&env, "git push"), @r#"
+    | error: "git push" names no tool
+    | hint: write it as 'Bash(git push)'
+    [exit 1]
+    "#);
+}
