@@ -8,7 +8,6 @@ mod shown;
 use super::place::Place;
 use crate::daemon::broker::{Broker, Kind, Row};
 use crate::daemon::client;
-use crate::journal::put_off::Folder;
 use crate::rpc::client::{AskError, Client};
 use crate::sys::paths::DataDir;
 use anyhow::bail;
@@ -17,6 +16,7 @@ pub(super) use one_by_one::one_by_one;
 pub(super) use respond::{Verdicts, respond, respond_question};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// The variable that every process of an agent has.
 const AGENT: &str = crate::agent::invocation::AGENT_VARIABLE;
@@ -30,7 +30,7 @@ struct Rows {
 async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
     let mut rows = match client::connect(dir).await {
         Ok(mut client) => ask_rows(&mut client).await?,
-        Err(AskError::Gone(_)) => Broker::begin(Folder::new(dir.approvals()), |_| false).rows(),
+        Err(AskError::Gone(_)) => Broker::begin(dir, PathBuf::new(), |_| false).rows(),
         Err(error) => bail!("cannot reach the daemon: {error}"),
     };
     rows.retain(|row| row.kind == kind);

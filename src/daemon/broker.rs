@@ -3,6 +3,7 @@
 //! [`requests`] is what waits, pure; [`door`] is one hook's connection. This owns both and keeps on disk what was put
 //! off; the daemon's loop owns this, and is told what is to be told.
 
+mod always;
 pub mod door;
 pub mod requests;
 
@@ -10,7 +11,9 @@ use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::question::Asked;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
+use crate::permit::rules::Action;
 use crate::sys::clock;
+use crate::sys::paths::DataDir;
 use jiff::Timestamp;
 use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
 use serde::{Deserialize, Serialize};
@@ -145,15 +148,19 @@ pub struct Resumable {
 #[derive(Debug)]
 pub struct Broker {
     requests: Requests<Door>,
+    dir: DataDir,
+    home: PathBuf,
     folder: Folder,
     told: Vec<Told>,
 }
 
 impl Broker {
-    /// Takes up what was put off into `folder`. Requests of which `is_over` is true are done with.
+    /// Takes up what was put off in `dir`. Requests of which `is_over` is true are done with. `home` is the user's.
     #[must_use]
-    pub fn begin(folder: Folder, is_over: impl Fn(&RequestId) -> bool) -> Self {
-        let mut broker = Self { requests: Requests::default(), folder, told: Vec::new() };
+    pub fn begin(dir: &DataDir, home: PathBuf, is_over: impl Fn(&RequestId) -> bool) -> Self {
+        let folder = Folder::new(dir.approvals());
+        let mut broker =
+            Self { requests: Requests::default(), dir: dir.clone(), home, folder, told: Vec::new() };
         let mut told = Vec::new();
         for (id, call) in broker.folder.all(|error| told.push(Told::Trouble(error.to_string()))) {
             let answered = !matches!(call.standing, put_off::Standing::Deferred { .. });
@@ -244,7 +251,16 @@ impl Broker {
     fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, String> {
         let Response { id, reply } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.to_string())?;
+        let rule = match reply {
+            Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
+            Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),
+            _ => None,
+        };
         let answer = answer(&id, request, reply)?;
+        // Before the answer, so that one that cannot be kept to is not given either.
+        if let Some(action) = rule {
+            always::add(&self.dir, &self.home, request, action)?;
+        }
         let row = self.row(&id).ok_or_else(|| requests::NotTaken::Unknown(id.clone()).to_string())?;
         self.give(&id, answer, now)?;
         Ok(row)

@@ -185,7 +185,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             beats: Watch::new(places::beats(&dir)).ok(),
             alarm: Alarm::new()?,
             ours: Beats::default(),
-            broker: brokering::begin(&dir),
+            broker: brokering::begin(&dir, &user),
             hosts: Hosts::new(dir.hosts())?,
             events: Events::new(&dir),
             unread: false,

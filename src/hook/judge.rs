@@ -7,7 +7,7 @@ use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::line::{Command, Doubt};
 use crate::permit::pipeline::{self, Finding, Step};
 use crate::permit::policy::Policy;
-use crate::permit::rules::{Reading, Rules};
+use crate::permit::rules::{self, Matched, Reading, Rules};
 use crate::sys::paths::{DataDir, PathsError, SettingsDir};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,13 @@ pub fn step(call: &Call, policy: &Policy, files: Result<&[File], &Problem>) -> S
     let links = |path: &Path| std::fs::read_link(path).ok();
     let reading = Reading { commands: &commands, links: &links, doubted: false };
     pipeline::decide(call, policy, &rules, reading, guard)
+}
+
+/// The rule of `rules` that decides on `call`, if one does. `doubted` is whether the guard could tell what it does.
+#[must_use]
+pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> {
+    let links = |path: &Path| std::fs::read_link(path).ok();
+    rules::decide(rules, call, Reading { commands: &commands, links: &links, doubted })
 }
 
 /// What a hook does that cannot read what it is to go by.

@@ -3,16 +3,15 @@
 use super::Daemon;
 use crate::daemon::broker::{Broker, Told};
 use crate::daemon::state::PutOff;
-use crate::journal::put_off::Folder;
 use crate::permit::request::RequestId;
 use crate::sys::clock;
-use crate::sys::paths::DataDir;
+use crate::sys::paths::{DataDir, User};
 
 /// The broker, with what waits since a daemon before this one. An answer is done with when the journal has the beat
 /// that went on with it.
-pub(super) fn begin(dir: &DataDir) -> Broker {
+pub(super) fn begin(dir: &DataDir, user: &User) -> Broker {
     let journal = std::cell::OnceCell::new();
-    Broker::begin(Folder::new(dir.approvals()), |id| {
+    Broker::begin(dir, user.home.clone(), |id| {
         // Read only where an answer was waiting, which is rare.
         let text = journal.get_or_init(|| std::fs::read(dir.journal()).unwrap_or_default());
         memchr::memmem::find(text, format!("\"resumes\":\"{id}\"").as_bytes()).is_some()

@@ -1,0 +1,46 @@
+//! An answer once and for all: a rule for just this call, in the project's permissions.toml.
+
+use crate::hook::judge;
+use crate::permit::call::{Call, Place};
+use crate::permit::request::Request;
+use crate::permit::rules::{self, Action, Rules, appended};
+use crate::sys::atomic;
+use crate::sys::paths::DataDir;
+use std::io;
+use std::path::Path;
+
+/// Adds the rule that does `action` to the call of `request`. Nothing is changed where it would not decide.
+///
+/// # Errors
+/// Why there is no such rule, and what to do.
+pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action) -> Result<(), String> {
+    if request.project.is_empty() {
+        return Err(
+            "the agent has no project whose permissions.toml could have a rule; answer without --always"
+                .to_owned(),
+        );
+    }
+    let path = dir.project_rules(&request.project).map_err(|error| error.to_string())?;
+    let place =
+        Place { cwd: request.cwd.clone(), workspace: request.workspace.clone(), home: home.to_path_buf() };
+    let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
+    let failed = |error: io::Error| format!("cannot add a rule to {}: {error}", path.display());
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(error)),
+    };
+    let text = appended(&text, &path, &call, action).map_err(|error| error.to_string())?;
+    let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.to_string())?;
+    let decides = judge::matched(&call, &[&rules], request.doubt.is_some());
+    match decides.filter(|matched| matched.action != action) {
+        Some(rules::Matched { number, file, .. }) => Err(format!(
+            "rule {number} of {file} comes before a new one; change that, or answer without --always"
+        )),
+        None => {
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            atomic::create_private_folder(folder).map_err(failed)?;
+            atomic::write(&path, text.as_bytes()).map_err(failed)
+        }
+    }
+}
