@@ -18,7 +18,7 @@ impl Message<'_> {
     /// The answer to a request that does not stream.
     pub(crate) fn whole(&self) -> Value {
         json!({"id": self.id, "type": "message", "role": "assistant", "model": self.model,
-            "content": self.content, "stop_reason": self.stop_reason(), "stop_sequence": null,
+            "content": self.content.iter().map(said).collect::<Vec<_>>(), "stop_reason": self.stop_reason(), "stop_sequence": null,
             "usage": {"input_tokens": 10, "output_tokens": 20}})
     }
 
@@ -34,9 +34,19 @@ impl Message<'_> {
     }
 }
 
+/// A block without what fake-claude is told about its result.
+fn said(block: &Value) -> Value {
+    let mut block = block.clone();
+    if let (true, Some(fields)) = (block["type"] == "tool_use", block.as_object_mut()) {
+        fields.remove("result");
+        fields.remove("is_error");
+    }
+    block
+}
+
 fn block_events(index: usize, block: &Value) -> [Value; 3] {
     let (start, delta) = if block["type"] == "tool_use" {
-        let mut start = block.clone();
+        let mut start = said(block);
         start["input"] = json!({});
         (start, json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}))
     } else {
