@@ -53,6 +53,13 @@ pub(crate) fn run(
     }
 }
 
+fn no_id(id: &str) -> String {
+    format!(
+        "Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume \
+         <session-id|title>. Provided value \"{id}\" is not a UUID and does not match any session title."
+    )
+}
+
 fn act(
     instructions: &Instructions,
     asked: &Asked,
@@ -67,7 +74,8 @@ fn act(
     let id = asked.resume.as_deref().or(asked.session_id.as_deref());
     let mut session = Session::open(id, &home, cwd, version, asked.skips())?;
     if let Some(id) = asked.resume.as_deref().filter(|_| !session.load()) {
-        let why = format!("No conversation found with session ID: {id}");
+        let is_id = uuid::Uuid::try_parse(id).is_ok();
+        let why = if is_id { format!("No conversation found with session ID: {id}") } else { no_id(id) };
         let more = json!({"subtype": "error_during_execution", "is_error": true, "stop_reason": null,
             "duration_ms": 0, "duration_api_ms": 0, "errors": [why]});
         player::print(format!("{}\n", lines::result(&session, 0, &[], &more)).as_bytes())?;
@@ -83,7 +91,9 @@ fn act(
     let done = session.messages();
     let asks = asked.permission_prompt_tool.as_deref() == Some("stdio");
     let player = Player::open(instructions)?;
-    let mut actor = Actor { asked, script, session, settings, player, inbox, asks, done, begun: false };
+    let (begun, shows_hooks, kept) = (false, false, None);
+    let mut actor =
+        Actor { asked, script, session, settings, player, inbox, asks, done, begun, shows_hooks, kept };
     let mut failed = false;
     if let Some(call) = deferred {
         failed = actor.resume(&call)?;

@@ -1,5 +1,6 @@
 //! What acts: a script, a session, its settings, and the doors to the outside.
 
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use super::session::{Session, unique};
 use super::settings::Settings;
 use super::verdict::{How, Ran};
 use crate::argv::Asked;
+use crate::instructions::Wrong;
 use crate::live::inbox::{Halt, Inbox};
 use crate::player::Player;
 use crate::script::Script;
@@ -27,6 +29,10 @@ pub(crate) struct Actor<'a> {
     /// Messages of the model so far.
     pub(super) done: usize,
     pub(super) begun: bool,
+    /// What hooks did shows in the stream.
+    pub(super) shows_hooks: bool,
+    /// The message of the model that is not yet over.
+    pub(super) kept: Option<JoinHandle<Result<(), Wrong>>>,
 }
 
 impl Actor<'_> {

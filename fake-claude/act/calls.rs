@@ -11,7 +11,7 @@ use super::hooks::{self, Outcome};
 use super::settings::Hook;
 use super::tools;
 use super::turn::Turn;
-use super::verdict::{Decision, Ran, Verdict};
+use super::verdict::{Decision, How, Ran, Verdict};
 use super::{lines, turn::Performed};
 use crate::live::inbox::Halt;
 
@@ -83,12 +83,31 @@ impl Actor<'_> {
             Outcome::Interrupted => return Ok(None),
         };
         let mut ran = ran.into_iter();
-        let version = &self.session.version;
-        let verdicts = batch.iter().zip(counts).map(|(call, count)| {
-            let own: Vec<(Hook, Ran)> = ran.by_ref().take(count?).collect();
-            Some(Verdict::of(&own, EVENT, &name(call), version))
-        });
-        Ok(Some(verdicts.collect()))
+        let (mut verdicts, mut shown) = (Vec::new(), Vec::new());
+        for (call, count) in batch.iter().zip(counts) {
+            let Some(count) = count else {
+                verdicts.push(None);
+                continue;
+            };
+            let own: Vec<(Hook, Ran)> = ran.by_ref().take(count).collect();
+            let verdict = Verdict::of(&own, EVENT, &name(call), &self.session.version);
+            if self.shows_hooks && !matches!(verdict.decision, Decision::Deny(_)) {
+                shown.extend(own.iter().filter_map(|(hook, ran)| self.shown(call, hook, ran)));
+            }
+            verdicts.push(Some(verdict));
+        }
+        for line in &shown {
+            self.print(line)?;
+        }
+        Ok(Some(verdicts))
+    }
+
+    /// The line about a hook that went well.
+    fn shown(&self, call: &Value, hook: &Hook, ran: &Ran) -> Option<Value> {
+        let done = json!({"type": "hook_success", "hookName": format!("{EVENT}:{}", name(call)),
+            "toolUseID": call["id"], "hookEvent": EVENT, "content": "", "stdout": ran.stdout,
+            "stderr": ran.stderr, "exitCode": 0, "command": hook.command, "durationMs": 1});
+        (ran.how == How::Exited(0)).then(|| lines::attachment(&self.session, &done))
     }
 
     fn refusal(&self, call: &Value) -> Option<String> {
@@ -180,8 +199,9 @@ impl Actor<'_> {
     fn run(&mut self, call: &Value, input: &Value, turn: &mut Turn) -> Result<(), Halt> {
         let (mut text, mut result) = tools::yielded(&name(call), input);
         let scripted = self.script.result(&call["id"]);
-        let is_error = scripted.as_ref().is_some_and(|scripted| scripted.is_error);
-        if let Some(said) = scripted.and_then(|scripted| scripted.text) {
+        let failure = tools::failure(&name(call), input).filter(|_| scripted.is_none());
+        let is_error = failure.is_some() || scripted.as_ref().is_some_and(|scripted| scripted.is_error);
+        if let Some(said) = failure.or(scripted.and_then(|scripted| scripted.text)) {
             result = if is_error { format!("Error: {said}").into() } else { result };
             text = said;
         }
@@ -225,7 +245,8 @@ impl Actor<'_> {
         result: &Value,
         turn: &mut Turn,
     ) -> Result<(), Halt> {
-        let content = json!([lines::tool_result(&call["id"], text, is_error)]);
+        self.settle()?;
+        let content = json!([lines::tool_result(call, text, is_error)]);
         self.session.keep(&json!({"type": "user", "message": {"role": "user", "content": content},
             "toolUseResult": result}))?;
         turn.users += 1;

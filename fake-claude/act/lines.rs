@@ -46,9 +46,14 @@ pub(crate) fn user(session: &Session, content: &Value, result: &Value) -> Value 
     line
 }
 
-/// The block with the result of the call `id`.
-pub(crate) fn tool_result(id: &Value, text: &str, is_error: bool) -> Value {
-    json!({"tool_use_id": id, "type": "tool_result", "content": text, "is_error": is_error})
+/// The block with the result of a call.
+pub(crate) fn tool_result(call: &Value, text: &str, is_error: bool) -> Value {
+    let mut block = json!({"tool_use_id": call["id"], "type": "tool_result", "content": text});
+    // Only commands say that they did not fail.
+    if is_error || call["name"] == "Bash" {
+        block["is_error"] = is_error.into();
+    }
+    block
 }
 
 /// A line about the run itself.
@@ -58,6 +63,12 @@ pub(crate) fn system(session: &Session, subtype: &str, more: &Value) -> Value {
         line[name] = value.clone();
     }
     line
+}
+
+/// What the conversation keeps about a hook. The real one shows it only when it resumes a call.
+pub(crate) fn attachment(session: &Session, attachment: &Value) -> Value {
+    json!({"attachment": attachment, "type": "attachment", "timestamp": TIME, "session_id": session.id,
+        "parent_tool_use_id": null})
 }
 
 /// The end of a turn: what all ends have, and `more`.
@@ -76,6 +87,9 @@ pub(crate) fn can_use_tool(request: &str, call: &Value, reason: Option<&str>) ->
     let name = &call["name"];
     let mut asked = json!({"subtype": "can_use_tool", "tool_name": name, "display_name": name,
         "input": call["input"], "tool_use_id": call["id"]});
+    if let Some(description) = call["input"].get("description") {
+        asked["description"] = description.clone();
+    }
     if name == tools::QUESTION {
         asked["requires_user_interaction"] = true.into();
     }

@@ -6,7 +6,10 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
+use murmur::sys::pause::pause;
 use serde_json::{Value, json};
 use uuid::Builder;
 
@@ -33,6 +36,15 @@ pub(crate) struct Session {
 pub(crate) fn unique() -> Result<String, Wrong> {
     let bytes = murmur::sys::random::bytes().map_err(|error| Wrong(format!("no random id: {error}")))?;
     Ok(Builder::from_random_bytes(bytes).into_uuid().to_string())
+}
+
+fn append(path: &Path, text: &str) -> Result<(), Wrong> {
+    let wrong = |error: std::io::Error| Wrong(format!("{}: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(wrong)?;
+    }
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(wrong)
 }
 
 impl Session {
@@ -66,18 +78,31 @@ impl Session {
 
     /// Keeps a line of the conversation.
     pub(crate) fn keep(&self, line: &Value) -> Result<(), Wrong> {
-        let wrong = |error: std::io::Error| Wrong(format!("{}: {error}", self.transcript.display()));
+        append(&self.transcript, &self.whole(line)?)
+    }
+
+    /// Keeps lines some time later, at once; wait for what is returned before the next one is kept.
+    pub(crate) fn keep_after(
+        &self,
+        delay: Duration,
+        lines: &[Value],
+    ) -> Result<JoinHandle<Result<(), Wrong>>, Wrong> {
+        let text = lines.iter().map(|line| self.whole(line)).collect::<Result<String, _>>()?;
+        let path = self.transcript.clone();
+        Ok(std::thread::spawn(move || {
+            pause(delay);
+            append(&path, &text)
+        }))
+    }
+
+    fn whole(&self, line: &Value) -> Result<String, Wrong> {
         let mut whole = json!({"parentUuid": null, "isSidechain": false, "uuid": unique()?, "timestamp": TIME,
             "userType": "external", "cwd": self.cwd.to_string_lossy(), "sessionId": self.id,
             "version": self.version.text()});
         for (name, value) in line.as_object().into_iter().flatten() {
             whole[name] = value.clone();
         }
-        if let Some(folder) = self.transcript.parent() {
-            std::fs::create_dir_all(folder).map_err(wrong)?;
-        }
-        let file = OpenOptions::new().append(true).create(true).open(&self.transcript);
-        file.and_then(|mut file| file.write_all(format!("{whole}\n").as_bytes())).map_err(wrong)
+        Ok(format!("{whole}\n"))
     }
 
     /// What every hook is told, and `more`.
@@ -97,7 +122,7 @@ impl Session {
         for (name, value) in more.as_object().into_iter().flatten() {
             input[name] = value.clone();
         }
-        input.to_string()
+        format!("{input}\n")
     }
 
     /// How many messages of the model it holds.

@@ -112,6 +112,17 @@ pub(crate) fn is_disallowed(rule: &str, name: &str, input: &Value) -> bool {
     }
 }
 
+/// What a command is said to have failed with: `exit N` and `false` do, no other is looked into.
+pub(crate) fn failure(name: &str, input: &Value) -> Option<String> {
+    let command = input["command"].as_str().filter(|_| name == "Bash")?;
+    let code = match command.strip_prefix("exit ") {
+        Some(code) => code.trim().parse::<u8>().ok().filter(|code| *code != 0)?,
+        None if command == "false" => 1,
+        None => return None,
+    };
+    Some(format!("Exit code {code}"))
+}
+
 /// What a tool is said to have yielded: the text for the model, and `tool_use_result`.
 pub(crate) fn yielded(name: &str, input: &Value) -> (String, Value) {
     let text = |key: &str| input[key].as_str().unwrap_or_default();

@@ -2,12 +2,17 @@
 //!
 //! In comes a prompt, or a call that was put off; out go the turn's lines, and whether it failed.
 
+use std::thread::JoinHandle;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::actor::Actor;
 use super::hooks::Outcome;
 use super::lines;
+use super::session::unique;
 use super::verdict::How;
+use crate::instructions::Wrong;
 use crate::live::inbox::Halt;
 use crate::script::Play;
 
@@ -59,13 +64,16 @@ impl Actor<'_> {
     /// Makes the call that was put off, and goes on from there.
     pub(super) fn resume(&mut self, call: &Value) -> Result<bool, Halt> {
         self.begin()?;
-        let lifecycle =
-            |state: &str, id: &str| json!({"type": "command_lifecycle", "state": state, "session_id": id});
+        let command = unique()?;
+        let lifecycle = |state: &str, id: &str| json!({"type": "command_lifecycle", "command_uuid": command, "state": state, "session_id": id});
         let (started, completed) =
             (lifecycle("started", &self.session.id), lifecycle("completed", &self.session.id));
         self.print(&started)?;
         let mut turn = Turn::default();
-        let failed = match self.perform(std::slice::from_ref(call), &mut turn)? {
+        self.shows_hooks = true;
+        let performed = self.perform(std::slice::from_ref(call), &mut turn)?;
+        self.shows_hooks = false;
+        let failed = match performed {
             Performed::Done => {
                 // The result does not count as a turn here.
                 turn.users = 0;
@@ -74,7 +82,7 @@ impl Actor<'_> {
                 self.print(&lines::init(&self.session, self.asks))?;
                 self.go_on(turn)?
             }
-            performed => self.break_off(performed, &turn)?,
+            performed => self.break_off(performed, &turn, true)?,
         };
         self.print(&completed)?;
         Ok(failed)
@@ -99,13 +107,13 @@ impl Actor<'_> {
                 return self.break_off_speech(&turn);
             }
             turn.said += 1;
-            let content = match play {
-                Play::Content(content) => content,
+            let (content, end_delay) = match play {
+                Play::Content(content, end_delay) => (content, end_delay),
                 Play::Error(error) => return self.fail(error.status, &error.error, &turn),
             };
             let calls: Vec<Value> =
                 content.iter().filter(|block| block["type"] == "tool_use").map(said).collect();
-            self.say(content, !calls.is_empty())?;
+            self.say(content, end_delay, !calls.is_empty())?;
             let text = content.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default();
             if calls.is_empty() {
                 if self.is_sent_back(text, stopped_before, &mut turn)? {
@@ -120,17 +128,20 @@ impl Actor<'_> {
             }
             match self.perform(&calls, &mut turn)? {
                 Performed::Done => {}
-                performed => return self.break_off(performed, &turn),
+                performed => return self.break_off(performed, &turn, false),
             }
         }
     }
 
-    /// Prints a message, a line for each block, and keeps it whole before any of its calls is made.
-    fn say(&mut self, content: &[Value], calls: bool) -> Result<(), Halt> {
+    /// Prints a message, a line for each block. It is kept when it is over, and its calls begin before that.
+    fn say(&mut self, content: &[Value], end_delay: Duration, calls: bool) -> Result<(), Halt> {
         let stop = if calls { "tool_use" } else { "end_turn" };
-        for block in content.iter().map(said) {
-            let message = lines::message(self.done, &block, Some(stop));
-            self.session.keep(&json!({"type": "assistant", "message": message}))?;
+        let kept =
+            |block| json!({"type": "assistant", "message": lines::message(self.done, &block, Some(stop))});
+        let kept: Vec<Value> = content.iter().map(said).map(kept).collect();
+        self.kept = Some(self.session.keep_after(end_delay, &kept)?);
+        if end_delay.is_zero() {
+            self.settle()?;
         }
         for block in content.iter().map(said) {
             let message = lines::message(self.done, &block, None);
@@ -138,6 +149,15 @@ impl Actor<'_> {
         }
         self.done += 1;
         Ok(())
+    }
+
+    /// Waits until the message is over and kept.
+    pub(super) fn settle(&mut self) -> Result<(), Halt> {
+        match self.kept.take().map(JoinHandle::join) {
+            Some(Ok(kept)) => Ok(kept?),
+            Some(Err(_)) => Err(Wrong("a message could not be kept".into()).into()),
+            None => Ok(()),
+        }
     }
 
     /// Whether a `Stop` hook wants the model to go on, which is then told why.
@@ -162,13 +182,17 @@ impl Actor<'_> {
     }
 
     /// The end of a turn whose calls were not all made.
-    fn break_off(&mut self, performed: Performed, turn: &Turn) -> Result<bool, Halt> {
+    fn break_off(&mut self, performed: Performed, turn: &Turn, resumed: bool) -> Result<bool, Halt> {
+        self.settle()?;
         match performed {
             Performed::Deferred(call) => {
-                self.session.keep(&json!({"type": "attachment", "attachment": {
-                    "type": "hook_deferred_tool", "toolUseID": call["id"], "toolName": call["name"],
-                    "toolInput": call["input"], "hookName": "settings", "hookEvent": "PreToolUse",
-                    "permissionMode": self.session.mode()}}))?;
+                let marker = json!({"type": "hook_deferred_tool", "toolUseID": call["id"],
+                    "toolName": call["name"], "toolInput": call["input"], "hookName": "settings",
+                    "hookEvent": "PreToolUse", "permissionMode": self.session.mode()});
+                self.session.keep(&json!({"type": "attachment", "attachment": marker}))?;
+                if resumed {
+                    self.print(&lines::attachment(&self.session, &marker))?;
+                }
                 let named = json!({"id": call["id"], "name": call["name"], "input": call["input"]});
                 self.end(
                     turn,

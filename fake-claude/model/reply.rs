@@ -1,5 +1,8 @@
 //! One message of the model, whole or as the events of a stream.
 
+use std::time::Duration;
+
+use murmur::sys::pause::pause;
 use serde_json::{Value, json};
 
 /// A message to be said.
@@ -7,6 +10,8 @@ pub(crate) struct Message<'a> {
     pub(crate) id: String,
     pub(crate) model: &'a Value,
     pub(crate) content: &'a [Value],
+    /// A wait between the last block and the end, in a stream.
+    pub(crate) end_delay: Duration,
 }
 
 impl Message<'_> {
@@ -30,7 +35,11 @@ impl Message<'_> {
         let blocks = self.content.iter().enumerate().flat_map(|(index, block)| block_events(index, block));
         let end = json!({"type": "message_delta", "usage": {"output_tokens": 20},
             "delta": {"stop_reason": self.stop_reason(), "stop_sequence": null}});
-        [start].into_iter().chain(blocks).chain([end, json!({"type": "message_stop"})])
+        let end = std::iter::once_with(move || {
+            pause(self.end_delay);
+            end
+        });
+        [start].into_iter().chain(blocks).chain(end).chain([json!({"type": "message_stop"})])
     }
 }
 
