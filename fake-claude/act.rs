@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use murmur::replay::End;
 use serde_json::json;
 
-use crate::argv::Asked;
+use crate::argv::{self, Asked};
 use crate::instructions::{Instructions, Wrong};
 use crate::live::inbox::{Halt, Inbox};
 use crate::player::{self, Player};
@@ -86,14 +86,14 @@ fn act(
     let prompt = prompt.map(|prompt| String::from_utf8_lossy(prompt).into_owned());
     let silent = prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty());
     if asked.resume.is_some() && silent && deferred.is_none() {
-        return Err(Halt::Refused(NO_MARKER.into()));
+        let nothing = prompt.as_ref().is_none_or(String::is_empty);
+        return Err(Halt::Refused(if nothing { NO_MARKER.into() } else { argv::blank() }));
     }
     let done = session.messages();
     let asks = asked.permission_prompt_tool.as_deref() == Some("stdio");
     let player = Player::open(instructions)?;
-    let (begun, shows_hooks, kept) = (false, false, None);
-    let mut actor =
-        Actor { asked, script, session, settings, player, inbox, asks, done, begun, shows_hooks, kept };
+    let (begun, kept) = (false, None);
+    let mut actor = Actor { asked, script, session, settings, player, inbox, asks, done, begun, kept };
     let mut failed = false;
     if let Some(call) = deferred {
         failed = actor.resume(&call)?;

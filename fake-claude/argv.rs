@@ -149,15 +149,13 @@ impl Asked {
             return Err("Error: --input-format=stream-json requires output-format=stream-json.".into());
         }
         if self.print && !self.prompt && !stream_in && self.resume.is_none() {
-            let provided =
-                "Provide a prompt with text through stdin or as a prompt argument when using --print";
             if stdin.is_empty() {
                 return Err("Error: Input must be provided either through stdin or as a prompt argument \
                             when using --print"
                     .into());
             }
             if stdin.trim_ascii().is_empty() {
-                return Err(format!("Error: Input contained only whitespace. {provided}"));
+                return Err(blank());
             }
         }
         if self.print && stream_out && !self.verbose {
@@ -167,6 +165,12 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// What is said of a prompt that is none.
+pub(crate) fn blank() -> String {
+    let provided = "Provide a prompt with text through stdin or as a prompt argument when using --print";
+    format!("Error: Input contained only whitespace. {provided}")
 }
 
 fn is_root() -> bool {

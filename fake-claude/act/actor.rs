@@ -29,8 +29,6 @@ pub(crate) struct Actor<'a> {
     /// Messages of the model so far.
     pub(super) done: usize,
     pub(super) begun: bool,
-    /// What hooks did shows in the stream.
-    pub(super) shows_hooks: bool,
     /// The message of the model that is not yet over.
     pub(super) kept: Option<JoinHandle<Result<(), Wrong>>>,
 }
@@ -65,7 +63,14 @@ impl Actor<'_> {
         }
         let source = if self.session.before.is_empty() { "startup" } else { "resume" };
         let name = format!("SessionStart:{source}");
-        for job in self.jobs("SessionStart", Some(source), &json!({"source": source})) {
+        let mut told = json!({"source": source});
+        if source == "resume" && self.session.version.is_new() {
+            told["context_tokens"] = 30.into();
+            told["estimated_cache_write_usd"] = 0.0002.into();
+            told["prompt_cache_likely_expired"] = false.into();
+            told["seconds_since_last_response"] = 0.into();
+        }
+        for job in self.jobs("SessionStart", Some(source), &told) {
             let id = unique()?;
             let mut told = json!({"hook_id": id, "hook_name": name, "hook_event": "SessionStart"});
             self.print(&lines::system(&self.session, "hook_started", &told))?;

@@ -133,6 +133,9 @@ impl Actor<'_> {
         if let Some(reason) = reason {
             more["decision_reason_type"] = "hook".into();
             more["decision_reason"] = reason.into();
+        } else if call["name"] == "Bash" {
+            more["decision_reason_type"] = "other".into();
+            more["decision_reason"] = message.into();
         }
         let line = lines::system(&self.session, "permission_denied", &more);
         self.print(&line)

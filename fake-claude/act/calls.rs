@@ -91,8 +91,8 @@ impl Actor<'_> {
             };
             let own: Vec<(Hook, Ran)> = ran.by_ref().take(count).collect();
             let verdict = Verdict::of(&own, EVENT, &name(call), &self.session.version);
-            if self.shows_hooks && !matches!(verdict.decision, Decision::Deny(_)) {
-                shown.extend(own.iter().filter_map(|(hook, ran)| self.shown(call, hook, ran)));
+            if self.session.resumes && !matches!(verdict.decision, Decision::Deny(_)) {
+                shown.extend(own.iter().filter_map(|ran| self.shown(EVENT, call, ran)));
             }
             verdicts.push(Some(verdict));
         }
@@ -103,9 +103,9 @@ impl Actor<'_> {
     }
 
     /// The line about a hook that went well.
-    fn shown(&self, call: &Value, hook: &Hook, ran: &Ran) -> Option<Value> {
-        let done = json!({"type": "hook_success", "hookName": format!("{EVENT}:{}", name(call)),
-            "toolUseID": call["id"], "hookEvent": EVENT, "content": "", "stdout": ran.stdout,
+    fn shown(&self, event: &str, call: &Value, (hook, ran): &(Hook, Ran)) -> Option<Value> {
+        let done = json!({"type": "hook_success", "hookName": format!("{event}:{}", name(call)),
+            "toolUseID": call["id"], "hookEvent": event, "content": "", "stdout": ran.stdout,
             "stderr": ran.stderr, "exitCode": 0, "command": hook.command, "durationMs": 1});
         (ran.how == How::Exited(0)).then(|| lines::attachment(&self.session, &done))
     }
@@ -216,8 +216,13 @@ impl Actor<'_> {
             "PostToolUse"
         };
         // What such a hook says comes too late for the tool.
-        self.run_hooks(event, call["name"].as_str(), &told)?;
-        self.tell(call, &text, is_error, &result, turn)
+        let ran = self.run_hooks(event, call["name"].as_str(), &told)?;
+        self.tell(call, &text, is_error, &result, turn)?;
+        if let (true, Outcome::Ran(ran)) = (self.session.resumes, ran) {
+            let shown: Vec<Value> = ran.iter().filter_map(|ran| self.shown(event, call, ran)).collect();
+            shown.iter().try_for_each(|line| self.print(line))?;
+        }
+        Ok(())
     }
 
     fn refuse(&mut self, call: &Value, text: &str, denied: bool, turn: &mut Turn) -> Result<(), Halt> {

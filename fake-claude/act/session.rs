@@ -29,6 +29,8 @@ pub(crate) struct Session {
     pub(crate) transcript: PathBuf,
     /// Everything that was said before this process, where it is resumed.
     pub(crate) before: Vec<Value>,
+    /// A call is made that was put off: it belongs to no prompt, and what hooks do about it shows in the stream.
+    pub(crate) resumes: bool,
     prompt_id: String,
 }
 
@@ -61,8 +63,8 @@ impl Session {
         let project: String = cwd.to_string_lossy().chars().map(plain).collect();
         let folder = home.join(".claude/projects").join(project);
         let transcript = folder.join(format!("{id}.jsonl"));
-        let (before, prompt_id) = (Vec::new(), unique()?);
-        Ok(Self { id, cwd, version, skips, transcript, before, prompt_id })
+        let (before, resumes, prompt_id) = (Vec::new(), false, unique()?);
+        Ok(Self { id, cwd, version, skips, transcript, before, resumes, prompt_id })
     }
 
     /// Reads what was said before; false where there is no such conversation.
@@ -109,7 +111,8 @@ impl Session {
     pub(crate) fn hook_input(&self, event: &str, more: &Value) -> String {
         let mut input = json!({"session_id": self.id, "transcript_path": self.transcript.to_string_lossy(),
             "cwd": self.cwd.to_string_lossy()});
-        if event != "SessionStart" {
+        let resumed = self.resumes && matches!(event, "PreToolUse" | "PostToolUse" | "PostToolUseFailure");
+        if event != "SessionStart" && !resumed {
             input["prompt_id"] = self.prompt_id.clone().into();
         }
         if !matches!(event, "SessionStart" | "SessionEnd") {

@@ -16,6 +16,9 @@ use crate::instructions::Wrong;
 use crate::live::inbox::Halt;
 use crate::script::Play;
 
+/// What the model is told when a call that was put off has been made.
+const GO_ON: &str = "Continue from where you left off.";
+
 /// What has happened in a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
@@ -70,14 +73,15 @@ impl Actor<'_> {
             (lifecycle("started", &self.session.id), lifecycle("completed", &self.session.id));
         self.print(&started)?;
         let mut turn = Turn::default();
-        self.shows_hooks = true;
+        self.session.resumes = true;
         let performed = self.perform(std::slice::from_ref(call), &mut turn)?;
-        self.shows_hooks = false;
+        self.session.resumes = false;
         let failed = match performed {
             Performed::Done => {
                 // The result does not count as a turn here.
                 turn.users = 0;
-                let go_on = json!({"role": "user", "content": "Continue from where you left off."});
+                self.run_hooks("UserPromptSubmit", None, &json!({"prompt": GO_ON}))?;
+                let go_on = json!({"role": "user", "content": GO_ON});
                 self.session.keep(&json!({"type": "user", "isMeta": true, "message": go_on}))?;
                 self.print(&lines::init(&self.session, self.asks))?;
                 self.go_on(turn)?
@@ -194,11 +198,12 @@ impl Actor<'_> {
                     self.print(&lines::attachment(&self.session, &marker))?;
                 }
                 let named = json!({"id": call["id"], "name": call["name"], "input": call["input"]});
-                self.end(
-                    turn,
-                    &json!({"stop_reason": "tool_deferred", "terminal_reason": "tool_deferred",
-                    "result": "", "deferred_tool_use": named}),
-                )
+                let mut more =
+                    json!({"stop_reason": "tool_deferred", "result": "", "deferred_tool_use": named});
+                if !resumed {
+                    more["terminal_reason"] = "tool_deferred".into();
+                }
+                self.end(turn, &more)
             }
             Performed::Interrupted => {
                 let content = json!([{"type": "text", "text": "[Request interrupted by user for tool use]"}]);
