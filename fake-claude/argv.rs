@@ -18,6 +18,14 @@ pub(crate) struct Asked {
     input: Option<String>,
     prompt: bool,
     pub(crate) replay: bool,
+    pub(crate) settings: Option<String>,
+    pub(crate) resume: Option<String>,
+    pub(crate) session_id: Option<String>,
+    pub(crate) permission_prompt_tool: Option<String>,
+    permission_mode: Option<String>,
+    pub(crate) max_turns: Option<usize>,
+    /// The patterns of `--disallowedTools`.
+    pub(crate) disallowed: Vec<String>,
 }
 
 /// Reads `argv`; what is wrong with an option is said in the order of the words, unknown ones last.
@@ -48,9 +56,12 @@ pub(crate) fn parse(argv: &[String]) -> Result<Asked, String> {
                 Takes::One | Takes::Many => Some(words.next().ok_or_else(|| missing(option))?),
                 Takes::Maybe => words.next_if(|next| !next.starts_with('-')),
             };
-            while option.takes == Takes::Many && words.next_if(|next| !next.starts_with('-')).is_some() {}
         }
         asked.take(option, value)?;
+        while inline.is_none() && option.takes == Takes::Many {
+            let Some(more) = words.next_if(|next| !next.starts_with('-')) else { break };
+            asked.take(option, Some(more))?;
+        }
     }
     match unknown {
         Some(word) if !asked.version => {
@@ -96,6 +107,13 @@ impl Asked {
             "--version" => self.version = true,
             "--replay-user-messages" => self.replay = true,
             "--dangerously-skip-permissions" => self.skip_permissions = true,
+            "--settings" => self.settings = value.map(str::to_owned),
+            "--resume" => self.resume = value.map(str::to_owned),
+            "--session-id" => self.session_id = value.map(str::to_owned),
+            "--permission-prompt-tool" => self.permission_prompt_tool = value.map(str::to_owned),
+            "--permission-mode" => self.permission_mode = value.map(str::to_owned),
+            "--max-turns" => self.max_turns = text.trim().parse().ok(),
+            "--disallowedTools" => self.disallowed.extend(value.map(str::to_owned)),
             _ => {}
         }
         Ok(())
@@ -104,6 +122,11 @@ impl Asked {
     /// Whether it is to keep reading messages from stdin.
     pub(crate) fn is_live(&self) -> bool {
         self.input.as_deref() == Some("stream-json")
+    }
+
+    /// Whether no call needs somebody's permission.
+    pub(crate) fn skips(&self) -> bool {
+        self.skip_permissions || self.permission_mode.as_deref() == Some("bypassPermissions")
     }
 
     /// As root, the real one refuses to skip permissions outside a sandbox. Only where a test asks for it,
@@ -125,16 +148,14 @@ impl Asked {
         if stream_in && !stream_out {
             return Err("Error: --input-format=stream-json requires output-format=stream-json.".into());
         }
-        if self.print && !self.prompt && !stream_in {
-            let provided =
-                "Provide a prompt with text through stdin or as a prompt argument when using --print";
+        if self.print && !self.prompt && !stream_in && self.resume.is_none() {
             if stdin.is_empty() {
                 return Err("Error: Input must be provided either through stdin or as a prompt argument \
                             when using --print"
                     .into());
             }
             if stdin.trim_ascii().is_empty() {
-                return Err(format!("Error: Input contained only whitespace. {provided}"));
+                return Err(blank());
             }
         }
         if self.print && stream_out && !self.verbose {
@@ -144,6 +165,12 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// What is said of a prompt that is none.
+pub(crate) fn blank() -> String {
+    let provided = "Provide a prompt with text through stdin or as a prompt argument when using --print";
+    format!("Error: Input contained only whitespace. {provided}")
 }
 
 fn is_root() -> bool {

@@ -9,6 +9,7 @@ use murmur::replay::End;
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::low_level;
 
+use crate::act::hooks;
 use crate::faults::{Fault, Faults};
 
 const SUCCESS: &[u8] = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"duration_ms\":1,\
@@ -18,7 +19,10 @@ const SUCCESS: &[u8] = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error
 /// Ends as the real one does on SIGTERM (143) and SIGHUP (129), or as the faults say.
 pub(crate) fn catch_signals(faults: &Faults) -> io::Result<()> {
     let (ignore, success) = (faults.has(Fault::IgnoreTerm), faults.has(Fault::SuccessAfterTerm));
-    on(SIGHUP, || exit(129))?;
+    on(SIGHUP, || {
+        hooks::end_all();
+        exit(129);
+    })?;
     on(SIGTERM, move || {
         if ignore {
             return;
@@ -27,6 +31,7 @@ pub(crate) fn catch_signals(faults: &Faults) -> io::Result<()> {
             // The reader may be gone; it ends all the same.
             drop(io::stdout().write_all(SUCCESS));
         }
+        hooks::end_all();
         exit(143);
     })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use murmur::replay::{End, Pace};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::burst::Burst;
 use crate::faults::{Fault, Faults};
@@ -29,6 +30,9 @@ pub(crate) struct Instructions {
     /// Turns are made up.
     pub(crate) echo: bool,
     pub(crate) burst: Option<Burst>,
+    /// Acted, in place of all that is played: a script, or the name of a file with one.
+    pub(crate) script: Option<Value>,
+    pub(crate) version: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -43,6 +47,8 @@ struct Form {
     exit: Option<i32>,
     live: Option<String>,
     burst: Option<Count>,
+    script: Option<Value>,
+    version: Option<String>,
 }
 
 /// A number, or one with a size.
@@ -73,6 +79,8 @@ impl Instructions {
             exit: file.exit.or(env.exit),
             echo: file.live.or(env.live).map(|word| parse_live(&word)).transpose()?.is_some(),
             burst: burst.transpose()?,
+            script: file.script.or(env.script),
+            version: file.version.or(env.version),
         };
         Ok(instructions)
     }
@@ -80,7 +88,7 @@ impl Instructions {
     /// Whether anything says what to play.
     pub(crate) fn say_nothing(&self) -> bool {
         let text = self.stdout.is_none() && self.stderr.is_none();
-        let made = self.echo || self.burst.is_some();
+        let made = self.echo || self.burst.is_some() || self.script.is_some();
         self.fixture.is_none() && text && !made && self.exit.is_none() && self.faults.0.is_empty()
     }
 
@@ -114,6 +122,8 @@ fn from_environment() -> Result<Form, Wrong> {
         exit: text("EXIT").map(number).transpose()?,
         live: text("LIVE"),
         burst: text("BURST").map(Count::Text),
+        script: text("SCRIPT").map(Value::String),
+        version: text("VERSION"),
     })
 }
 

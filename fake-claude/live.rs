@@ -5,7 +5,7 @@
 
 mod control;
 pub(crate) mod inbox;
-mod message;
+pub(crate) mod message;
 
 use std::io::{self, Write};
 

@@ -4,6 +4,7 @@
 //! the end that the real one once had, or a fault. `docs/fixtures.md` lists the instructions. It starts
 //! without tokio and clap, because its own start is part of what is measured with it.
 
+mod act;
 mod argv;
 mod burst;
 mod child;
@@ -16,6 +17,7 @@ mod log;
 mod options;
 mod player;
 mod prompt;
+mod script;
 mod suggest;
 mod turns;
 
@@ -27,6 +29,7 @@ use murmur::replay::{End, Fixture, play};
 use argv::Asked;
 use echo::Echo;
 use instructions::{Instructions, Wrong};
+use script::Script;
 
 /// What `--version` prints without a fixture.
 const VERSION: &str = "2.1.329 (Claude Code)";
@@ -53,7 +56,7 @@ fn run(argv: &[String]) -> Result<ExitCode, Wrong> {
     let instructions = Instructions::read()?;
     let asked = argv::parse(argv);
     if let Ok(Asked { version: true, .. }) = asked {
-        print(&format!("{}\n", fixture(&instructions, VERSION)?.run.version));
+        print(&format!("{}\n", version(&instructions)?));
         return Ok(ExitCode::SUCCESS);
     }
     ending::catch_signals(&instructions.faults)
@@ -74,6 +77,15 @@ fn run(argv: &[String]) -> Result<ExitCode, Wrong> {
     if instructions.say_nothing() {
         return Err(Wrong("nothing to play: set FAKE_CLAUDE_FIXTURE".into()));
     }
+    if let Some(script) = &instructions.script {
+        let script = Script::read(script)?;
+        let mut blank = echo::blank(VERSION);
+        faults::before(&instructions.faults, &mut blank);
+        let prompt = (!asked.is_live()).then_some(&stdin[..]);
+        let end = act::run(&instructions, &asked, &script, &version(&instructions)?, prompt)?;
+        faults::after(&instructions.faults);
+        return Ok(ending::end(end));
+    }
     let fixture = fixture(&instructions, VERSION)?;
     let end = if asked.is_live() {
         live::run(&instructions, &fixture, asked.replay)?
@@ -81,6 +93,14 @@ fn run(argv: &[String]) -> Result<ExitCode, Wrong> {
         beat(&instructions, fixture, &stdin)?
     };
     Ok(ending::end(end))
+}
+
+/// The version that it says it is.
+fn version(instructions: &Instructions) -> Result<String, Wrong> {
+    match &instructions.version {
+        Some(version) => Ok(format!("{version} (Claude Code)")),
+        None => Ok(fixture(instructions, VERSION)?.run.version),
+    }
 }
 
 /// Plays what is to be played, once, and says how to end.

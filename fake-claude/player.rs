@@ -45,6 +45,18 @@ impl Player {
         Ok(Self { burst: instructions.burst, recorded: instructions.pace == Pace::Recorded, gate })
     }
 
+    /// Prints one line of a turn that is acted, when the gate releases it or the turn is interrupted.
+    pub(crate) fn line(&mut self, line: &[u8], inbox: &mut Inbox) -> Result<(), Halt> {
+        self.wait(Duration::ZERO, inbox)?;
+        Ok(print(line)?)
+    }
+
+    /// Lets `time` pass, unless it is interrupted.
+    pub(crate) fn pass(&mut self, time: Duration, inbox: &mut Inbox) -> Result<(), Halt> {
+        let mut clock = Self { burst: None, recorded: true, gate: None };
+        clock.wait(time, inbox)
+    }
+
     /// Whether the turn was played to its end.
     pub(crate) fn play(&mut self, turn: &Fixture, inbox: &mut Inbox) -> Result<bool, Halt> {
         let burst_at = self.burst.map(|_| turns::before_result(turn));

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, Stdin};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::Value;
 
 use super::control;
 use super::message::{Line, Message};
@@ -29,12 +30,23 @@ impl From<Wrong> for Halt {
     }
 }
 
+/// What came of a request of ours.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// The answer, with its `subtype`.
+    Said(Value),
+    Interrupted,
+    /// Stdin has ended without an answer.
+    Closed,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     /// Until its end.
     stdin: Option<Stdin>,
     partial: Vec<u8>,
     queued: VecDeque<Message>,
+    replies: Vec<Value>,
     phase: Phase,
     interrupted: bool,
 }
@@ -88,6 +100,22 @@ impl Inbox {
         Ok(self.queued.pop_front())
     }
 
+    /// Waits for the answer to the request of this id.
+    pub(crate) fn reply(&mut self, id: &str) -> Result<Reply, Halt> {
+        loop {
+            self.pump()?;
+            if let Some(at) = self.replies.iter().position(|reply| reply["request_id"] == id) {
+                return Ok(Reply::Said(self.replies.swap_remove(at)));
+            }
+            if self.interrupted {
+                return Ok(Reply::Interrupted);
+            }
+            if !self.is_ready(None)? {
+                return Ok(Reply::Closed);
+            }
+        }
+    }
+
     /// Takes what has been written to stdin, without waiting.
     pub(crate) fn pump(&mut self) -> Result<(), Halt> {
         let mut buffer = [0; 64 * 1024];
@@ -133,6 +161,7 @@ impl Inbox {
     fn hear(&mut self, line: &[u8]) -> Result<(), Halt> {
         match Line::read(line).map_err(Halt::Refused)? {
             Line::Nothing => {}
+            Line::Reply(reply) => self.replies.push(reply),
             Line::Message(message) => self.queued.push_back(message),
             Line::Control { id, request } => {
                 player::print(&control::answer(&id, &request))?;

@@ -8,7 +8,12 @@ use serde_json::Value;
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
     Message(Message),
-    Control { id: Value, request: Value },
+    Control {
+        id: Value,
+        request: Value,
+    },
+    /// The answer to a request of ours.
+    Reply(Value),
     Nothing,
 }
 
@@ -46,6 +51,7 @@ impl Line {
             Some("control_request") => {
                 Ok(Self::Control { id: value["request_id"].take(), request: value["request"].take() })
             }
+            Some("control_response") => Ok(Self::Reply(value["response"].take())),
             _ => Ok(Self::Nothing),
         }
     }

@@ -1,5 +1,8 @@
 //! One message of the model, whole or as the events of a stream.
 
+use std::time::Duration;
+
+use murmur::sys::pause::pause;
 use serde_json::{Value, json};
 
 /// A message to be said.
@@ -7,6 +10,8 @@ pub(crate) struct Message<'a> {
     pub(crate) id: String,
     pub(crate) model: &'a Value,
     pub(crate) content: &'a [Value],
+    /// A wait between the last block and the end, in a stream.
+    pub(crate) end_delay: Duration,
 }
 
 impl Message<'_> {
@@ -18,7 +23,7 @@ impl Message<'_> {
     /// The answer to a request that does not stream.
     pub(crate) fn whole(&self) -> Value {
         json!({"id": self.id, "type": "message", "role": "assistant", "model": self.model,
-            "content": self.content, "stop_reason": self.stop_reason(), "stop_sequence": null,
+            "content": self.content.iter().map(said).collect::<Vec<_>>(), "stop_reason": self.stop_reason(), "stop_sequence": null,
             "usage": {"input_tokens": 10, "output_tokens": 20}})
     }
 
@@ -30,13 +35,27 @@ impl Message<'_> {
         let blocks = self.content.iter().enumerate().flat_map(|(index, block)| block_events(index, block));
         let end = json!({"type": "message_delta", "usage": {"output_tokens": 20},
             "delta": {"stop_reason": self.stop_reason(), "stop_sequence": null}});
-        [start].into_iter().chain(blocks).chain([end, json!({"type": "message_stop"})])
+        let end = std::iter::once_with(move || {
+            pause(self.end_delay);
+            end
+        });
+        [start].into_iter().chain(blocks).chain(end).chain([json!({"type": "message_stop"})])
     }
+}
+
+/// A block without what fake-claude is told about its result.
+fn said(block: &Value) -> Value {
+    let mut block = block.clone();
+    if let (true, Some(fields)) = (block["type"] == "tool_use", block.as_object_mut()) {
+        fields.remove("result");
+        fields.remove("is_error");
+    }
+    block
 }
 
 fn block_events(index: usize, block: &Value) -> [Value; 3] {
     let (start, delta) = if block["type"] == "tool_use" {
-        let mut start = block.clone();
+        let mut start = said(block);
         start["input"] = json!({});
         (start, json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}))
     } else {

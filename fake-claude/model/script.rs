@@ -47,6 +47,8 @@ struct FullForm {
     content: Vec<Value>,
     #[serde(default)]
     delay_ms: u64,
+    #[serde(default)]
+    end_delay_ms: u64,
     status: Option<u16>,
     #[serde(default)]
     error: Value,
@@ -58,6 +60,7 @@ struct FullForm {
 struct Turn {
     content: Vec<Value>,
     delay: Duration,
+    end_delay: Duration,
     error: Option<ErrorTurn>,
 }
 
@@ -72,7 +75,8 @@ pub(crate) struct ErrorTurn {
 
 /// What answers a request.
 pub(crate) enum Play<'a> {
-    Content(&'a [Value]),
+    /// Blocks, and a wait between the last of them and the end of the message.
+    Content(&'a [Value], Duration),
     Error(&'a ErrorTurn),
 }
 
@@ -99,7 +103,7 @@ impl Script {
         };
         match turns.get(done).or(turns.last()) {
             Some(turn) if tools => (turn.delay, turn.play()),
-            _ => (Duration::ZERO, Play::Content(&self.plain)),
+            _ => (Duration::ZERO, Play::Content(&self.plain, Duration::ZERO)),
         }
     }
 }
@@ -116,7 +120,7 @@ impl Turn {
             Some(error) if error.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() => {
                 Play::Error(error)
             }
-            _ => Play::Content(&self.content),
+            _ => Play::Content(&self.content, self.end_delay),
         }
     }
 }
@@ -124,7 +128,9 @@ impl Turn {
 impl From<TurnForm> for Turn {
     fn from(form: TurnForm) -> Self {
         let full = match form {
-            TurnForm::Content(content) => return Self { content, delay: Duration::ZERO, error: None },
+            TurnForm::Content(content) => {
+                return Self { content, delay: Duration::ZERO, end_delay: Duration::ZERO, error: None };
+            }
             TurnForm::Full(full) => full,
         };
         let error = full.status.map(|status| ErrorTurn {
@@ -133,6 +139,7 @@ impl From<TurnForm> for Turn {
             headers: full.headers.into_iter().collect(),
             left: AtomicU64::new(full.times.unwrap_or(u64::MAX)),
         });
-        Self { content: full.content, delay: Duration::from_millis(full.delay_ms), error }
+        let [delay, end_delay] = [full.delay_ms, full.end_delay_ms].map(Duration::from_millis);
+        Self { content: full.content, delay, end_delay, error }
     }
 }

@@ -73,14 +73,15 @@ impl Server {
     fn play(&self, number: usize, body: &Value, to: &mut impl io::Write) -> io::Result<()> {
         let (delay, play) = self.script.choose(body);
         pause(delay);
-        let content = match play {
+        let (content, end_delay) = match play {
             Play::Error(error) => {
                 let body = json!({"type": "error", "error": error.error});
                 return http::json(to, error.status, &error.headers, &body);
             }
-            Play::Content(content) => content,
+            Play::Content(content, end_delay) => (content, end_delay),
         };
-        let message = reply::Message { id: format!("msg_{number:03}"), model: &body["model"], content };
+        let id = format!("msg_{number:03}");
+        let message = reply::Message { id, model: &body["model"], content, end_delay };
         if body["stream"] != true {
             return http::json(to, 200, &[], &message.whole());
         }

@@ -4,6 +4,7 @@
 //! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters. Both
 //! are skipped, with one line, where the real CLI cannot be had.
 
+mod acted;
 mod clients;
 mod compare;
 mod conversation;
@@ -66,6 +67,11 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));
     }
+    let acted = acted::names()?;
+    for name in acted.iter().filter(|name| named(name)) {
+        agree &= acts_alike(&claude, name);
+    }
+    let is_other = |name: &String| is_other(name) || acted.contains(name);
     let scenarios: Vec<String> = names.iter().filter(|name| !is_other(name)).cloned().collect();
     if scenarios.is_empty() && !names.is_empty() {
         return Ok(agree);
@@ -97,6 +103,17 @@ fn scenarios_agree(record: bool, claude: &Path, names: &[String]) -> Result<bool
     }
     say(&format!("conformance: {agree} of {} scenarios agree", scenarios.len()));
     Ok(agree == scenarios.len())
+}
+
+fn acts_alike(claude: &Path, name: &str) -> bool {
+    match acted::differences(claude, name) {
+        Ok(differences) if differences.is_empty() => told(name, "agrees", true),
+        Ok(differences) => {
+            differences.iter().for_each(|difference| say(&format!("{name}: {difference}")));
+            false
+        }
+        Err(error) => told(name, &format!("{error:#}"), false),
+    }
 }
 
 fn tell(name: &str, checked: Result<()>) -> bool {

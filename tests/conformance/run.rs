@@ -16,7 +16,7 @@ use crate::conversation::Conversation;
 use crate::scenario::Scenario;
 
 const MODEL: &str = env!("CARGO_BIN_EXE_fake-model");
-const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
+pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 /// Keeps the real CLI to itself.
 pub(crate) const QUIET: [&str; 5] = [
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",

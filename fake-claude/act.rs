@@ -1,0 +1,113 @@
+//! Acts instead of playing a record: a script says what the model says, and the hooks and whoever is asked decide what
+//! becomes of its calls. No tool is ever executed.
+//!
+//! In come the instructions, the arguments and stdin; out go the stream's lines, and how the process ends. What is said
+//! here about the real one was measured on 2.1.197 and 2.1.329, and stands in `docs/fixtures.md`.
+
+mod actor;
+mod approval;
+mod calls;
+pub(crate) mod hooks;
+mod lines;
+mod session;
+mod settings;
+mod tools;
+mod turn;
+mod verdict;
+mod version;
+
+use std::path::PathBuf;
+
+use murmur::replay::End;
+use serde_json::json;
+
+use crate::argv::{self, Asked};
+use crate::instructions::{Instructions, Wrong};
+use crate::live::inbox::{Halt, Inbox};
+use crate::player::{self, Player};
+use crate::script::Script;
+use actor::Actor;
+use session::Session;
+use settings::Settings;
+use version::Version;
+
+const NO_MARKER: &str = "Error: No deferred tool marker found in the resumed session. Either the session was not \
+deferred, the marker is stale (tool already ran), or it exceeds the tail-scan window. Provide a prompt to continue the \
+conversation.";
+
+/// Acts `script`, and says how to end. `prompt` is that of a beat; a live agent has none.
+pub(crate) fn run(
+    instructions: &Instructions,
+    asked: &Asked,
+    script: &Script,
+    version: &str,
+    prompt: Option<&[u8]>,
+) -> Result<End, Wrong> {
+    match act(instructions, asked, script, version, prompt) {
+        Ok(end) => Ok(end),
+        Err(Halt::Wrong(wrong)) => Err(wrong),
+        Err(Halt::Refused(said)) => {
+            crate::complain(&said);
+            Ok(End::Code(1))
+        }
+    }
+}
+
+fn no_id(id: &str) -> String {
+    format!(
+        "Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume \
+         <session-id|title>. Provided value \"{id}\" is not a UUID and does not match any session title."
+    )
+}
+
+fn act(
+    instructions: &Instructions,
+    asked: &Asked,
+    script: &Script,
+    version: &str,
+    prompt: Option<&[u8]>,
+) -> Result<End, Halt> {
+    let cwd = std::env::current_dir().map_err(|error| Wrong(format!("no current folder: {error}")))?;
+    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let version = Version::parse(version);
+    let settings = Settings::read(asked.settings.as_deref(), &home, &cwd, &version).map_err(Halt::Refused)?;
+    let id = asked.resume.as_deref().or(asked.session_id.as_deref());
+    let mut session = Session::open(id, &home, cwd, version, asked.skips())?;
+    if let Some(id) = asked.resume.as_deref().filter(|_| !session.load()) {
+        let is_id = uuid::Uuid::try_parse(id).is_ok();
+        let why = if is_id { format!("No conversation found with session ID: {id}") } else { no_id(id) };
+        let more = json!({"subtype": "error_during_execution", "is_error": true, "stop_reason": null,
+            "duration_ms": 0, "duration_api_ms": 0, "errors": [why]});
+        player::print(format!("{}\n", lines::result(&session, 0, &[], &more)).as_bytes())?;
+        return Err(Halt::Refused(why));
+    }
+    let inbox = if prompt.is_some() { Inbox::closed() } else { Inbox::open() };
+    let deferred = session.deferred();
+    let prompt = prompt.map(|prompt| String::from_utf8_lossy(prompt).into_owned());
+    let silent = prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty());
+    if asked.resume.is_some() && silent && deferred.is_none() {
+        let nothing = prompt.as_ref().is_none_or(String::is_empty);
+        return Err(Halt::Refused(if nothing { NO_MARKER.into() } else { argv::blank() }));
+    }
+    let done = session.messages();
+    let asks = asked.permission_prompt_tool.as_deref() == Some("stdio");
+    let player = Player::open(instructions)?;
+    let (begun, kept) = (false, None);
+    let mut actor = Actor { asked, script, session, settings, player, inbox, asks, done, begun, kept };
+    let mut failed = false;
+    if let Some(call) = deferred {
+        failed = actor.resume(&call)?;
+    }
+    match prompt {
+        Some(_) if silent && asked.resume.is_some() => {}
+        Some(prompt) => failed = actor.answer(&prompt.into(), false)?,
+        None => {
+            while let Some(message) = actor.inbox.next()? {
+                failed = actor.answer(&message.content, asked.replay)?;
+                actor.inbox.turn_is_over();
+            }
+        }
+    }
+    actor.finish()?;
+    Ok(instructions.end(End::Code(failed.into())))
+}

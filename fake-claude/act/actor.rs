@@ -1,0 +1,105 @@
+//! What acts: a script, a session, its settings, and the doors to the outside.
+
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::hooks::{self, Job, Outcome};
+use super::lines;
+use super::session::{Session, unique};
+use super::settings::Settings;
+use super::verdict::{How, Ran};
+use crate::argv::Asked;
+use crate::instructions::Wrong;
+use crate::live::inbox::{Halt, Inbox};
+use crate::player::Player;
+use crate::script::Script;
+
+/// One process's part of a conversation.
+pub(crate) struct Actor<'a> {
+    pub(super) asked: &'a Asked,
+    pub(super) script: &'a Script,
+    pub(super) session: Session,
+    pub(super) settings: Settings,
+    pub(super) player: Player,
+    pub(super) inbox: Inbox,
+    /// `--permission-prompt-tool stdio`.
+    pub(super) asks: bool,
+    /// Messages of the model so far.
+    pub(super) done: usize,
+    pub(super) begun: bool,
+    /// The message of the model that is not yet over.
+    pub(super) kept: Option<JoinHandle<Result<(), Wrong>>>,
+}
+
+impl Actor<'_> {
+    /// Prints a line, when it is due.
+    pub(super) fn print(&mut self, line: &Value) -> Result<(), Halt> {
+        self.player.line(format!("{line}\n").as_bytes(), &mut self.inbox)
+    }
+
+    /// Runs the hooks of an event, with `more` of what they are told.
+    pub(super) fn run_hooks(&mut self, event: &str, of: Option<&str>, more: &Value) -> Result<Outcome, Halt> {
+        let jobs = self.jobs(event, of, more);
+        hooks::run(jobs, self.session.version.is_new(), &mut self.inbox)
+    }
+
+    /// The runs of the hooks of an event.
+    pub(super) fn jobs(&self, event: &str, of: Option<&str>, more: &Value) -> Vec<Job> {
+        let mut env: Vec<(String, String)> =
+            self.settings.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        env.push(("CLAUDE_PROJECT_DIR".into(), self.session.cwd.to_string_lossy().into_owned()));
+        env.push(("CLAUDE_CODE_SESSION_ID".into(), self.session.id.clone()));
+        let input = self.session.hook_input(event, more);
+        let hooks = self.settings.hooks(event, of).into_iter();
+        hooks.map(|hook| Job { hook, input: input.clone(), env: env.clone() }).collect()
+    }
+
+    /// The hooks of the session's beginning, which show in the stream, before `init`.
+    pub(super) fn begin(&mut self) -> Result<(), Halt> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let source = if self.session.before.is_empty() { "startup" } else { "resume" };
+        let name = format!("SessionStart:{source}");
+        let mut told = json!({"source": source});
+        if source == "resume" && self.session.version.is_new() {
+            told["context_tokens"] = 30.into();
+            told["estimated_cache_write_usd"] = 0.0002.into();
+            told["prompt_cache_likely_expired"] = false.into();
+            told["seconds_since_last_response"] = 0.into();
+        }
+        for job in self.jobs("SessionStart", Some(source), &told) {
+            let id = unique()?;
+            let mut told = json!({"hook_id": id, "hook_name": name, "hook_event": "SessionStart"});
+            self.print(&lines::system(&self.session, "hook_started", &told))?;
+            if let Outcome::Ran(ran) = hooks::run(vec![job], self.session.version.is_new(), &mut self.inbox)?
+            {
+                let Some((_, Ran { stdout, stderr, how })) = ran.into_iter().next() else { continue };
+                let code = match how {
+                    How::Exited(code) => code,
+                    How::Killed | How::TimedOut => 1,
+                };
+                told["output"] = format!("{stdout}{stderr}").into();
+                told["stdout"] = stdout.into();
+                told["stderr"] = stderr.into();
+                told["exit_code"] = code.into();
+                told["outcome"] = if code == 0 { "success" } else { "error" }.into();
+                self.print(&lines::system(&self.session, "hook_response", &told))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The hooks of the session's end.
+    pub(super) fn finish(&mut self) -> Result<(), Halt> {
+        self.run_hooks("SessionEnd", Some("other"), &json!({"reason": "other"}))?;
+        Ok(())
+    }
+
+    /// Lets the model think.
+    pub(super) fn think(&mut self, delay: Duration) -> Result<(), Halt> {
+        self.player.pass(delay, &mut self.inbox)
+    }
+}

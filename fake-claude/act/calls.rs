@@ -1,0 +1,264 @@
+//! Makes the tool calls of one message: hooks, rules, whoever is asked, and what the tool is said to have yielded.
+//!
+//! In come the blocks; out go `user` lines, and how the turn goes on. Calls that change nothing have their hooks run
+//! at the same time; any other waits for the one before it.
+
+use serde_json::{Value, json};
+
+use super::actor::Actor;
+use super::approval::Approval;
+use super::hooks::{self, Outcome};
+use super::settings::Hook;
+use super::tools;
+use super::turn::Turn;
+use super::verdict::{Decision, How, Ran, Verdict};
+use super::{lines, turn::Performed};
+use crate::live::inbox::Halt;
+
+const EVENT: &str = "PreToolUse";
+
+/// What becomes of one call.
+enum Fate {
+    Runs(Value),
+    /// With what the model is told; a denial is counted as one, a call that is none is not.
+    Refused {
+        text: String,
+        denied: bool,
+    },
+    Deferred,
+    Interrupted,
+}
+
+impl Actor<'_> {
+    /// Makes these calls. Of several that are put off only the last is remembered, as by the real one.
+    pub(super) fn perform(&mut self, calls: &[Value], turn: &mut Turn) -> Result<Performed, Halt> {
+        let (mut deferred, mut stop) = (None, false);
+        let mut rest = calls;
+        while let Some(first) = rest.first() {
+            let is_parallel = |call: &Value| tools::is_parallel(&name(call), &call["input"]);
+            let beside = rest.iter().take_while(|call| is_parallel(call)).count();
+            let batch;
+            (batch, rest) = rest.split_at(beside.max(1));
+            debug_assert_eq!(batch.first(), Some(first), "none is left out");
+            let Some(verdicts) = self.judge(batch)? else {
+                self.reject(batch.iter().chain(rest), turn)?;
+                return Ok(Performed::Interrupted);
+            };
+            for (at, (call, verdict)) in batch.iter().zip(verdicts).enumerate() {
+                stop |= verdict.as_ref().is_some_and(|verdict| verdict.stop);
+                match self.fate(call, verdict)? {
+                    Fate::Runs(input) => self.run(call, &input, turn)?,
+                    Fate::Refused { text, denied } => self.refuse(call, &text, denied, turn)?,
+                    Fate::Deferred => deferred = Some(call.clone()),
+                    Fate::Interrupted => {
+                        turn.deny(call);
+                        self.reject(batch[at..].iter().chain(rest), turn)?;
+                        return Ok(Performed::Interrupted);
+                    }
+                }
+            }
+        }
+        Ok(match deferred {
+            Some(call) => Performed::Deferred(call),
+            None if stop => Performed::Stopped,
+            None => Performed::Done,
+        })
+    }
+
+    /// What the hooks say about calls that are made side by side; none about a call that is none. `None` where
+    /// they were interrupted.
+    fn judge(&mut self, batch: &[Value]) -> Result<Option<Vec<Option<Verdict>>>, Halt> {
+        let mut jobs = Vec::new();
+        let mut counts = Vec::new();
+        for call in batch {
+            let is_call = self.refusal(call).is_none();
+            let told =
+                json!({"tool_name": call["name"], "tool_input": call["input"], "tool_use_id": call["id"]});
+            let own = if is_call { self.jobs(EVENT, call["name"].as_str(), &told) } else { Vec::new() };
+            counts.push(is_call.then_some(own.len()));
+            jobs.extend(own);
+        }
+        let ran = match hooks::run(jobs, self.session.version.is_new(), &mut self.inbox)? {
+            Outcome::Ran(ran) => ran,
+            Outcome::Interrupted => return Ok(None),
+        };
+        let mut ran = ran.into_iter();
+        let (mut verdicts, mut shown) = (Vec::new(), Vec::new());
+        for (call, count) in batch.iter().zip(counts) {
+            let Some(count) = count else {
+                verdicts.push(None);
+                continue;
+            };
+            let own: Vec<(Hook, Ran)> = ran.by_ref().take(count).collect();
+            let verdict = Verdict::of(&own, EVENT, &name(call), &self.session.version);
+            if self.session.resumes && !matches!(verdict.decision, Decision::Deny(_)) {
+                shown.extend(own.iter().filter_map(|ran| self.shown(EVENT, call, ran)));
+            }
+            verdicts.push(Some(verdict));
+        }
+        for line in &shown {
+            self.print(line)?;
+        }
+        Ok(Some(verdicts))
+    }
+
+    /// The line about a hook that went well.
+    fn shown(&self, event: &str, call: &Value, (hook, ran): &(Hook, Ran)) -> Option<Value> {
+        let done = json!({"type": "hook_success", "hookName": format!("{event}:{}", name(call)),
+            "toolUseID": call["id"], "hookEvent": event, "content": "", "stdout": ran.stdout,
+            "stderr": ran.stderr, "exitCode": 0, "command": hook.command, "durationMs": 1});
+        (ran.how == How::Exited(0)).then(|| lines::attachment(&self.session, &done))
+    }
+
+    fn refusal(&self, call: &Value) -> Option<String> {
+        tools::refusal(&name(call), &call["input"], self.asks, &self.session.version)
+    }
+
+    fn fate(&mut self, call: &Value, verdict: Option<Verdict>) -> Result<Fate, Halt> {
+        let Some(verdict) = verdict else {
+            let text = self.refusal(call).unwrap_or_default();
+            return Ok(Fate::Refused { text, denied: false });
+        };
+        for timed_out in &verdict.failed {
+            self.print_failed(call, *timed_out)?;
+        }
+        let allows = verdict.decision == Decision::Allow;
+        let reason = match verdict.decision {
+            Decision::Deny(text) => return Ok(Fate::Refused { text, denied: true }),
+            Decision::Defer => return Ok(Fate::Deferred),
+            Decision::Ask(reason) => Some(reason),
+            Decision::Allow | Decision::Nothing => None,
+        };
+        let mut call = call.clone();
+        if let Some(input) = verdict.input {
+            if let Some(issue) = tools::invalid(&name(&call), &input) {
+                return Ok(Fate::Refused { text: self.unfit(&call, &issue), denied: true });
+            }
+            call["input"] = input;
+        }
+        if let Some(text) = self.disallowed(&call)? {
+            return Ok(Fate::Refused { text, denied: true });
+        }
+        let skips = self.session.skips || allows;
+        let why = match &reason {
+            Some(reason) if reason.is_empty() => {
+                Some(format!("Hook {EVENT}:{} asked for confirmation for this tool", name(&call)))
+            }
+            Some(reason) => Some(reason.clone()),
+            None if Self::has_to_be_asked(&call) => Some("Answer questions?".into()),
+            None if skips => None,
+            None => tools::needs_approval(&name(&call), &call["input"]),
+        };
+        let Some(why) = why else { return Ok(Fate::Runs(call["input"].clone())) };
+        Ok(match self.ask(&call, reason.as_deref(), &why)? {
+            Approval::Allowed(input) => Fate::Runs(input),
+            Approval::Refused(text) => Fate::Refused { text, denied: true },
+            Approval::Broken(text) => Fate::Refused { text, denied: false },
+            Approval::Interrupted => Fate::Interrupted,
+        })
+    }
+
+    fn unfit(&self, call: &Value, issue: &str) -> String {
+        let text = format!(
+            "{EVENT} hook for {} returned updatedInput that failed schema validation: {issue}",
+            name(call)
+        );
+        if self.session.version.is_new() {
+            return format!(
+                "{text}\nThe tool input from the model was valid; the hook's rewrite of it was not."
+            );
+        }
+        text
+    }
+
+    /// What a rule of the arguments says against a call, whatever a hook has allowed.
+    fn disallowed(&mut self, call: &Value) -> Result<Option<String>, Halt> {
+        let rules = &self.asked.disallowed;
+        if !rules.iter().any(|rule| tools::is_disallowed(rule, &name(call), &call["input"])) {
+            return Ok(None);
+        }
+        let command = call["input"]["command"].as_str().unwrap_or_default();
+        let text = format!("Permission to use {} with command {command} has been denied.", name(call));
+        if self.session.version.is_new() {
+            let more = json!({"tool_name": call["name"], "tool_use_id": call["id"],
+                "decision_reason_type": "subcommandResults", "message": text});
+            self.print(&lines::system(&self.session, "permission_denied", &more))?;
+        }
+        Ok(Some(text))
+    }
+
+    fn print_failed(&mut self, call: &Value, timed_out: bool) -> Result<(), Halt> {
+        let how = if timed_out { "A hook didn't answer in time" } else { "A hook gave no usable answer" };
+        let more = json!({"content": format!("{how}, so it didn't check this action."), "level": "warning",
+            "tag": "hook_no_verdict", "hook_no_verdict":
+                {"hook_event": EVENT, "tool_use_id": call["id"], "timed_out": timed_out}});
+        self.print(&lines::system(&self.session, "informational", &more))
+    }
+
+    /// The tool has run, says the script.
+    fn run(&mut self, call: &Value, input: &Value, turn: &mut Turn) -> Result<(), Halt> {
+        let (mut text, mut result) = tools::yielded(&name(call), input);
+        let scripted = self.script.result(&call["id"]);
+        let failure = tools::failure(&name(call), input).filter(|_| scripted.is_none());
+        let is_error = failure.is_some() || scripted.as_ref().is_some_and(|scripted| scripted.is_error);
+        if let Some(said) = failure.or(scripted.and_then(|scripted| scripted.text)) {
+            result = if is_error { format!("Error: {said}").into() } else { result };
+            text = said;
+        }
+        let mut told = json!({"tool_name": call["name"], "tool_input": input, "tool_use_id": call["id"],
+            "duration_ms": 1});
+        let event = if is_error && self.session.version.is_new() {
+            told["error"] = text.clone().into();
+            told["is_interrupt"] = false.into();
+            "PostToolUseFailure"
+        } else {
+            told["tool_response"] = result.clone();
+            "PostToolUse"
+        };
+        // What such a hook says comes too late for the tool.
+        let ran = self.run_hooks(event, call["name"].as_str(), &told)?;
+        self.tell(call, &text, is_error, &result, turn)?;
+        if let (true, Outcome::Ran(ran)) = (self.session.resumes, ran) {
+            let shown: Vec<Value> = ran.iter().filter_map(|ran| self.shown(event, call, ran)).collect();
+            shown.iter().try_for_each(|line| self.print(line))?;
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, call: &Value, text: &str, denied: bool, turn: &mut Turn) -> Result<(), Halt> {
+        if denied {
+            turn.deny(call);
+        }
+        let plain = text.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+        let result = if denied { format!("Error: {plain}") } else { plain.to_owned() };
+        self.tell(call, text, true, &result.into(), turn)
+    }
+
+    /// Calls that were not made because the turn was interrupted.
+    fn reject<'a>(&mut self, calls: impl Iterator<Item = &'a Value>, turn: &mut Turn) -> Result<(), Halt> {
+        for call in calls {
+            self.tell(call, lines::REJECTED, true, &"User rejected tool use".into(), turn)?;
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        call: &Value,
+        text: &str,
+        is_error: bool,
+        result: &Value,
+        turn: &mut Turn,
+    ) -> Result<(), Halt> {
+        self.settle()?;
+        let content = json!([lines::tool_result(call, text, is_error)]);
+        self.session.keep(&json!({"type": "user", "message": {"role": "user", "content": content},
+            "toolUseResult": result}))?;
+        turn.users += 1;
+        self.print(&lines::user(&self.session, &content, result))
+    }
+}
+
+fn name(call: &Value) -> String {
+    call["name"].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,176 @@
+//! Runs hooks, those of one event at the same time, and listens to stdin meanwhile.
+//!
+//! In come commands and what they are to read; out goes how each ran. Each is `sh -c` in a process group of its own,
+//! which is ended with it when its time is over or the turn is interrupted.
+
+use std::io::Write;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use murmur::sys::process::{Signal, signal_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::settings::Hook;
+use super::verdict::{How, Ran};
+use crate::instructions::Wrong;
+use crate::live::inbox::{Halt, Inbox};
+
+/// The groups that are to end with this process.
+static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Ends what runs, because this process ends.
+pub(crate) fn end_all() {
+    for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        signal_group(group, Signal::TERM);
+        signal_group(group, Signal::KILL);
+    }
+}
+
+/// One run of a hook.
+pub(crate) struct Job {
+    pub(crate) hook: Hook,
+    /// What it reads, one JSON object.
+    pub(crate) input: String,
+    pub(crate) env: Vec<(String, String)>,
+}
+
+/// What was left of the hooks when they were over, or that they were interrupted.
+pub(crate) enum Outcome {
+    Ran(Vec<(Hook, Ran)>),
+    Interrupted,
+}
+
+/// Runs them all. `bound` ones end with this process.
+pub(crate) fn run(jobs: Vec<Job>, bound: bool, inbox: &mut Inbox) -> Result<Outcome, Halt> {
+    let mut running =
+        jobs.into_iter().map(|job| Running::start(job, bound)).collect::<Result<Vec<_>, _>>()?;
+    while running.iter().any(Running::is_open) {
+        wait(&mut running, inbox)?;
+        if inbox.is_interrupted() {
+            running.iter_mut().for_each(Running::kill);
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    let ran = running.into_iter().map(Running::finish).collect::<Result<Vec<_>, _>>()?;
+    Ok(Outcome::Ran(ran))
+}
+
+struct Running {
+    hook: Hook,
+    child: Child,
+    until: Instant,
+    texts: [Vec<u8>; 2],
+    open: [bool; 2],
+    timed_out: bool,
+}
+
+impl Running {
+    fn start(job: Job, bound: bool) -> Result<Self, Wrong> {
+        let wrong = |error: std::io::Error| Wrong(format!("cannot run a hook: {error}"));
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(&job.hook.command).envs(job.env).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(wrong)?;
+        if bound {
+            GROUPS.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+        }
+        if let Some(mut stdin) = child.stdin.take() {
+            // A hook that does not read keeps only this thread waiting.
+            std::thread::spawn(move || drop(stdin.write_all(job.input.as_bytes())));
+        }
+        let until = Instant::now() + job.hook.timeout;
+        let (texts, open) = (Default::default(), [true; 2]);
+        Ok(Self { hook: job.hook, child, until, texts, open, timed_out: false })
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.contains(&true)
+    }
+
+    fn pipe(&self, which: usize) -> Option<PollFd<'_>> {
+        let pipe = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        match which {
+            _ if !self.open[which] => None,
+            0 => self.child.stdout.as_ref().map(|stdout| pipe(std::os::fd::AsFd::as_fd(stdout))),
+            _ => self.child.stderr.as_ref().map(|stderr| pipe(std::os::fd::AsFd::as_fd(stderr))),
+        }
+    }
+
+    fn read(&mut self, which: usize) {
+        let mut buffer = [0; 64 * 1024];
+        let read = match (which, &self.child.stdout, &self.child.stderr) {
+            (0, Some(stdout), _) => rustix::io::read(stdout, &mut buffer[..]),
+            (1, _, Some(stderr)) => rustix::io::read(stderr, &mut buffer[..]),
+            _ => Ok(0),
+        };
+        match read {
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Ok(read) if read > 0 => self.texts[which].extend_from_slice(&buffer[..read]),
+            _ => self.open[which] = false,
+        }
+    }
+
+    fn kill(&mut self) {
+        signal_group(self.child.id(), Signal::TERM);
+        signal_group(self.child.id(), Signal::KILL);
+        drop(self.child.wait());
+        self.forget();
+        self.open = [false; 2];
+    }
+
+    fn forget(&self) {
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).retain(|group| *group != self.child.id());
+    }
+
+    fn finish(mut self) -> Result<(Hook, Ran), Wrong> {
+        let status = self.child.wait().map_err(|error| Wrong(format!("cannot wait for a hook: {error}")))?;
+        self.forget();
+        let how = match status.code() {
+            _ if self.timed_out => How::TimedOut,
+            Some(code) => How::Exited(code),
+            None => How::Killed,
+        };
+        debug_assert!(status.code().is_some() || status.signal().is_some(), "it has ended");
+        let [stdout, stderr] = self.texts.map(|text| String::from_utf8_lossy(&text).into_owned());
+        Ok((self.hook, Ran { stdout, stderr, how }))
+    }
+}
+
+/// Waits until one of them has said something or its time is over, or something was said to us.
+fn wait(running: &mut [Running], inbox: &mut Inbox) -> Result<(), Halt> {
+    let now = Instant::now();
+    for one in running.iter_mut().filter(|one| one.is_open() && one.until <= now) {
+        one.timed_out = true;
+        one.kill();
+    }
+    let open = running.iter().filter(|one| one.is_open());
+    let Some(patience) = open.map(|one| one.until.saturating_duration_since(now)).min() else {
+        return Ok(());
+    };
+    let (heard, ready) = {
+        let pipes = running.iter().enumerate().flat_map(|(number, one)| {
+            [0, 1].into_iter().filter_map(move |which| Some(((number, which), one.pipe(which)?)))
+        });
+        let (which, mut fds): (Vec<(usize, usize)>, Vec<PollFd<'_>>) = pipes.unzip();
+        fds.extend(inbox.stdin());
+        let patience = Timespec::try_from(patience.max(Duration::from_millis(1))).ok();
+        match poll(&mut fds, patience.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Wrong(format!("cannot wait for a hook: {error}")).into()),
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let heard = fds.get(which.len()).is_some_and(is_ready);
+        let ready: Vec<(usize, usize)> =
+            which.iter().zip(&fds).filter(|(_, fd)| is_ready(fd)).map(|(which, _)| *which).collect();
+        (heard, ready)
+    };
+    for (number, which) in ready {
+        running[number].read(which);
+    }
+    if heard {
+        inbox.pump()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! The lines of the stream, in as much of the real one's shape as was measured.
+//!
+//! Pure but for the ids it is given. In come the parts; out goes one object a line.
+
+use serde_json::{Value, json};
+
+use super::session::Session;
+use super::tools;
+
+const MODEL: &str = "claude-opus-5-5";
+const TIME: &str = "2026-01-01T00:00:00.000Z";
+
+/// What the real one says of a call that was interrupted.
+pub(crate) const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. \
+if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to \
+tell you how to proceed.";
+
+/// The beginning of a turn.
+pub(crate) fn init(session: &Session, asks: bool) -> Value {
+    json!({"type": "system", "subtype": "init", "cwd": session.cwd.to_string_lossy(), "session_id": session.id,
+        "tools": tools::names(asks, &session.version), "mcp_servers": [], "model": MODEL,
+        "permissionMode": session.mode(), "slash_commands": [], "apiKeySource": "ANTHROPIC_API_KEY",
+        "claude_code_version": session.version.text(), "output_style": "default", "agents": [], "skills": []})
+}
+
+/// The message of the model that one block of it comes in.
+pub(crate) fn message(number: usize, block: &Value, stop: Option<&str>) -> Value {
+    json!({"id": format!("msg_{number:03}"), "type": "message", "role": "assistant", "model": MODEL,
+        "content": [block], "stop_reason": stop, "stop_sequence": null,
+        "usage": {"input_tokens": 10, "output_tokens": 1}})
+}
+
+/// One block of the model's message.
+pub(crate) fn assistant(session: &Session, message: &Value) -> Value {
+    json!({"type": "assistant", "message": message, "parent_tool_use_id": null, "session_id": session.id,
+        "timestamp": TIME})
+}
+
+/// What the model is told besides its prompt: the result of a tool, or a text.
+pub(crate) fn user(session: &Session, content: &Value, result: &Value) -> Value {
+    let mut line = json!({"type": "user", "message": {"role": "user", "content": content},
+        "parent_tool_use_id": null, "session_id": session.id, "timestamp": TIME});
+    if !result.is_null() {
+        line["tool_use_result"] = result.clone();
+    }
+    line
+}
+
+/// The block with the result of a call.
+pub(crate) fn tool_result(call: &Value, text: &str, is_error: bool) -> Value {
+    let mut block = json!({"tool_use_id": call["id"], "type": "tool_result", "content": text});
+    // Only commands say that they did not fail.
+    if is_error || call["name"] == "Bash" {
+        block["is_error"] = is_error.into();
+    }
+    block
+}
+
+/// A line about the run itself.
+pub(crate) fn system(session: &Session, subtype: &str, more: &Value) -> Value {
+    let mut line = json!({"type": "system", "subtype": subtype, "session_id": session.id});
+    for (name, value) in more.as_object().into_iter().flatten() {
+        line[name] = value.clone();
+    }
+    line
+}
+
+/// What the conversation keeps about a hook. The real one shows it only when it resumes a call.
+pub(crate) fn attachment(session: &Session, attachment: &Value) -> Value {
+    json!({"attachment": attachment, "type": "attachment", "timestamp": TIME, "session_id": session.id,
+        "parent_tool_use_id": null})
+}
+
+/// The end of a turn: what all ends have, and `more`.
+pub(crate) fn result(session: &Session, turns: usize, denials: &[Value], more: &Value) -> Value {
+    let mut line = json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": turns,
+        "session_id": session.id, "duration_ms": 1, "duration_api_ms": 1, "total_cost_usd": 0,
+        "usage": {"input_tokens": 10, "output_tokens": 20}, "permission_denials": denials});
+    for (name, value) in more.as_object().into_iter().flatten() {
+        line[name] = value.clone();
+    }
+    line
+}
+
+/// The question to a host whether a tool may run.
+pub(crate) fn can_use_tool(request: &str, call: &Value, reason: Option<&str>) -> Value {
+    let name = &call["name"];
+    let mut asked = json!({"subtype": "can_use_tool", "tool_name": name, "display_name": name,
+        "input": call["input"], "tool_use_id": call["id"]});
+    if let Some(description) = call["input"].get("description") {
+        asked["description"] = description.clone();
+    }
+    if name == tools::QUESTION {
+        asked["requires_user_interaction"] = true.into();
+    }
+    if let Some(reason) = reason {
+        asked["decision_reason"] = reason.into();
+        asked["decision_reason_type"] = "hook".into();
+        asked["decision_reason_hook_event"] = "PreToolUse".into();
+        asked["decision_reason_hook_source"] = "settings".into();
+    } else if name != tools::QUESTION {
+        asked["permission_suggestions"] = suggestions();
+    }
+    json!({"type": "control_request", "request_id": request, "request": asked})
+}
+
+/// What somebody who is asked could allow for good.
+pub(crate) fn suggestions() -> Value {
+    json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}])
+}

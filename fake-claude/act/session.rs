@@ -1,0 +1,151 @@
+//! Who acts: the conversation's id, its folder, its flags, and the file that keeps it.
+//!
+//! The file is `$HOME/.claude/projects/<cwd with - for what is no letter or digit>/<id>.jsonl`, in as much of the real
+//! one's shape as hooks and `--resume` look at.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use murmur::sys::pause::pause;
+use serde_json::{Value, json};
+use uuid::Builder;
+
+use super::version::Version;
+use crate::instructions::Wrong;
+
+const TIME: &str = "2026-01-01T00:00:00.000Z";
+
+/// A conversation.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) version: Version,
+    /// Every call is allowed that nothing denies.
+    pub(crate) skips: bool,
+    pub(crate) transcript: PathBuf,
+    /// Everything that was said before this process, where it is resumed.
+    pub(crate) before: Vec<Value>,
+    /// A call is made that was put off: it belongs to no prompt, and what hooks do about it shows in the stream.
+    pub(crate) resumes: bool,
+    prompt_id: String,
+}
+
+/// A new id.
+pub(crate) fn unique() -> Result<String, Wrong> {
+    let bytes = murmur::sys::random::bytes().map_err(|error| Wrong(format!("no random id: {error}")))?;
+    Ok(Builder::from_random_bytes(bytes).into_uuid().to_string())
+}
+
+fn append(path: &Path, text: &str) -> Result<(), Wrong> {
+    let wrong = |error: std::io::Error| Wrong(format!("{}: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(wrong)?;
+    }
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(wrong)
+}
+
+impl Session {
+    /// One with this id, or a new one.
+    pub(crate) fn open(
+        id: Option<&str>,
+        home: &Path,
+        cwd: PathBuf,
+        version: Version,
+        skips: bool,
+    ) -> Result<Self, Wrong> {
+        let id = id.map_or_else(unique, |id| Ok(id.to_owned()))?;
+        let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
+        let project: String = cwd.to_string_lossy().chars().map(plain).collect();
+        let folder = home.join(".claude/projects").join(project);
+        let transcript = folder.join(format!("{id}.jsonl"));
+        let (before, resumes, prompt_id) = (Vec::new(), false, unique()?);
+        Ok(Self { id, cwd, version, skips, transcript, before, resumes, prompt_id })
+    }
+
+    /// Reads what was said before; false where there is no such conversation.
+    pub(crate) fn load(&mut self) -> bool {
+        let Ok(text) = std::fs::read_to_string(&self.transcript) else { return false };
+        self.before = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        true
+    }
+
+    pub(crate) fn mode(&self) -> &'static str {
+        if self.skips { "bypassPermissions" } else { "default" }
+    }
+
+    /// Keeps a line of the conversation.
+    pub(crate) fn keep(&self, line: &Value) -> Result<(), Wrong> {
+        append(&self.transcript, &self.whole(line)?)
+    }
+
+    /// Keeps lines some time later, at once; wait for what is returned before the next one is kept.
+    pub(crate) fn keep_after(
+        &self,
+        delay: Duration,
+        lines: &[Value],
+    ) -> Result<JoinHandle<Result<(), Wrong>>, Wrong> {
+        let text = lines.iter().map(|line| self.whole(line)).collect::<Result<String, _>>()?;
+        let path = self.transcript.clone();
+        Ok(std::thread::spawn(move || {
+            pause(delay);
+            append(&path, &text)
+        }))
+    }
+
+    fn whole(&self, line: &Value) -> Result<String, Wrong> {
+        let mut whole = json!({"parentUuid": null, "isSidechain": false, "uuid": unique()?, "timestamp": TIME,
+            "userType": "external", "cwd": self.cwd.to_string_lossy(), "sessionId": self.id,
+            "version": self.version.text()});
+        for (name, value) in line.as_object().into_iter().flatten() {
+            whole[name] = value.clone();
+        }
+        Ok(format!("{whole}\n"))
+    }
+
+    /// What every hook is told, and `more`.
+    pub(crate) fn hook_input(&self, event: &str, more: &Value) -> String {
+        let mut input = json!({"session_id": self.id, "transcript_path": self.transcript.to_string_lossy(),
+            "cwd": self.cwd.to_string_lossy()});
+        let resumed = self.resumes && matches!(event, "PreToolUse" | "PostToolUse" | "PostToolUseFailure");
+        if event != "SessionStart" && !resumed {
+            input["prompt_id"] = self.prompt_id.clone().into();
+        }
+        if !matches!(event, "SessionStart" | "SessionEnd") {
+            input["permission_mode"] = self.mode().into();
+        }
+        if !matches!(event, "SessionStart" | "SessionEnd" | "UserPromptSubmit") {
+            input["effort"] = json!({"level": "medium"});
+        }
+        input["hook_event_name"] = event.into();
+        for (name, value) in more.as_object().into_iter().flatten() {
+            input[name] = value.clone();
+        }
+        format!("{input}\n")
+    }
+
+    /// How many messages of the model it holds.
+    pub(crate) fn messages(&self) -> usize {
+        let of_model = self.before.iter().filter(|line| line["type"] == "assistant");
+        let mut ids: Vec<&str> = of_model.filter_map(|line| line["message"]["id"].as_str()).collect();
+        ids.dedup();
+        ids.len()
+    }
+
+    /// The call that was put off and has no result yet.
+    pub(crate) fn deferred(&self) -> Option<Value> {
+        let at = self.before.iter().rposition(|line| line["attachment"]["type"] == "hook_deferred_tool")?;
+        let marker = &self.before[at]["attachment"];
+        let is_result = |block: &Value| block["tool_use_id"] == marker["toolUseID"];
+        let contents = self.before[at..].iter().filter_map(|line| line["message"]["content"].as_array());
+        if contents.flatten().any(is_result) {
+            return None;
+        }
+        Some(json!({"type": "tool_use", "id": marker["toolUseID"], "name": marker["toolName"],
+            "input": marker["toolInput"]}))
+    }
+}

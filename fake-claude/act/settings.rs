@@ -1,0 +1,129 @@
+//! The settings of a run, read as the real one reads them: the user's, the project's, and those of `--settings`.
+//!
+//! In come files and the argument; out go hooks and variables, or the message that the real one ends with. A file
+//! with anything in it that is not as it should be counts for nothing, silently: so it does in the real one.
+
+mod shape;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::version::Version;
+
+/// One command that is run at an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hook {
+    /// What `sh -c` is given.
+    pub(crate) command: String,
+    pub(crate) timeout: Duration,
+    /// `"onFailure":"block"`.
+    pub(crate) blocks_on_failure: bool,
+}
+
+/// Everything that counts.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    entries: Vec<(String, String, Hook)>,
+    /// Set in the environment of the run, and so of its hooks.
+    pub(crate) env: BTreeMap<String, String>,
+    off: bool,
+}
+
+impl Settings {
+    /// Reads them all, the later ones over the earlier ones; `Err` is what the real one says before it exits with 1.
+    pub(crate) fn read(
+        given: Option<&str>,
+        home: &Path,
+        cwd: &Path,
+        version: &Version,
+    ) -> Result<Self, String> {
+        let given = given.map(|text| of_argument(text, cwd)).transpose()?.flatten();
+        let project = cwd.join(".claude");
+        let files = [home.join(".claude/settings.json"), project.join("settings.json"), {
+            project.join("settings.local.json")
+        }];
+        let mut all = Self::default();
+        let sources = files.iter().map(|path| of_file(path)).chain([given]);
+        for source in sources.flatten().filter(|source| shape::is_sound(source, version)) {
+            all.add(&source);
+        }
+        Ok(all)
+    }
+
+    /// The hooks of `event`; `of` is what their matchers are held against, for events that have them.
+    pub(crate) fn hooks(&self, event: &str, of: Option<&str>) -> Vec<Hook> {
+        let wanted = |(name, matcher, _): &&(String, String, Hook)| {
+            !self.off && name == event && of.is_none_or(|of| matches(matcher, of))
+        };
+        self.entries.iter().filter(wanted).map(|(_, _, hook)| hook.clone()).collect()
+    }
+
+    fn add(&mut self, source: &Map<String, Value>) {
+        if let Some(off) = source.get("disableAllHooks").and_then(Value::as_bool) {
+            self.off = off;
+        }
+        for (name, value) in source.get("env").and_then(Value::as_object).into_iter().flatten() {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.env.insert(name.clone(), text);
+        }
+        for (event, entries) in source.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+            for entry in entries.as_array().into_iter().flatten() {
+                let matcher = entry["matcher"].as_str().unwrap_or_default();
+                for hook in entry["hooks"].as_array().into_iter().flatten() {
+                    self.entries
+                        .extend(shape::command(hook).map(|hook| (event.clone(), matcher.into(), hook)));
+                }
+            }
+        }
+    }
+}
+
+fn of_file(path: &Path) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Text that looks like an object is one; all else is the name of a file, which has to be there.
+fn of_argument(text: &str, cwd: &Path) -> Result<Option<Map<String, Value>>, String> {
+    let trimmed = text.trim();
+    if trimmed.starts_with('{') && trimmed.ends_with('}') {
+        let object = serde_json::from_str(trimmed);
+        return object.map(Some).map_err(|_| "Error: Invalid JSON provided to --settings".into());
+    }
+    let path: PathBuf = cwd.join(text);
+    if path.is_file() {
+        Ok(of_file(&path))
+    } else {
+        Err(format!("Error: Settings file not found: {}", path.display()))
+    }
+}
+
+/// A list of words is a choice of names; with anything else in it, it is an expression for a part of the name.
+fn matches(matcher: &str, name: &str) -> bool {
+    let is_word =
+        |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '|' | ',' | ' ');
+    match matcher {
+        "" | "*" => true,
+        list if list.chars().all(is_word) => list.split(['|', ',']).any(|word| word.trim() == name),
+        expression => Regex::new(expression).is_ok_and(|expression| expression.is_match(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Measured on 2.1.329, for the tool Bash.
+    #[test]
+    fn a_matcher_is_a_list_of_names_or_an_expression() {
+        for matcher in ["", "*", "Bash", "Bash|Read", "Bash,Read", "Ba.*", "^Bash$"] {
+            assert!(matches(matcher, "Bash"), "{matcher}");
+        }
+        for matcher in ["Read", "ash", "bash", "Edit|Ba", "Bash(touch *)", "mcp__.*", "["] {
+            assert!(!matches(matcher, "Bash"), "{matcher}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Runs one case on one agent, in a home and a workspace of their own, and answers what it asks.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::Run;
+use super::essence::Essence;
+use crate::run::{FAKE, Model, QUIET};
+
+/// Which of the two.
+pub(super) enum Agent<'a> {
+    Real(&'a Path),
+    /// fake-claude, as this version.
+    Fake(&'a str),
+}
+
+/// An agent and what surrounds it, for all runs of a case.
+pub(super) struct Stage<'a> {
+    agent: Agent<'a>,
+    root: TempDir,
+    script: PathBuf,
+    model: Option<Model>,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn set(agent: Agent<'a>, script: &Value) -> Result<Self> {
+        let root = tempfile::tempdir()?;
+        for name in ["home", "workspace"] {
+            std::fs::create_dir(root.path().join(name))?;
+        }
+        let path = root.path().join("script.json");
+        std::fs::write(&path, script.to_string())?;
+        let model = if let Agent::Real(_) = agent { Some(Model::start(&path)?) } else { None };
+        Ok(Self { agent, root, script: path, model })
+    }
+
+    fn command(&self, run: &Run, session: Option<&str>) -> Command {
+        let at = |name: &str| self.root.path().join(name);
+        let program = if let Agent::Real(claude) = self.agent { claude } else { Path::new(FAKE) };
+        let mut command = Command::new(program);
+        command.args(["--print", "--verbose", "--output-format", "stream-json", "--max-turns", "6"]);
+        for (flag, wanted) in [
+            (&["--dangerously-skip-permissions"][..], !run.careful),
+            (&["--permission-prompt-tool", "stdio"], run.asks),
+            (&["--input-format", "stream-json"], run.live),
+        ] {
+            command.args(flag.iter().filter(|_| wanted));
+        }
+        command.args(run.settings().into_iter().flat_map(|settings| ["--settings".to_owned(), settings]));
+        command.args(session.into_iter().flat_map(|id| ["--resume", id]));
+        command.args(&run.argv).current_dir(at("workspace")).env_clear();
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", at("home")).env("TERM", "dumb");
+        command.env("CLAUDE_CODE_TMPDIR", self.root.path()).envs(QUIET.map(|name| (name, "1")));
+        match (&self.agent, &self.model) {
+            (Agent::Fake(version), _) => {
+                let number = version.split(' ').next().unwrap_or_default();
+                command.env("FAKE_CLAUDE_SCRIPT", &self.script).env("FAKE_CLAUDE_VERSION", number);
+            }
+            (Agent::Real(_), model) => {
+                let port = model.as_ref().map_or(0, |model| model.port);
+                command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{port}"));
+                command.env("ANTHROPIC_API_KEY", "scripted");
+            }
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(super) fn run(&self, run: &Run, session: Option<&str>) -> Result<Essence> {
+        let workspace = self.root.path().join("workspace");
+        for (name, text) in &run.files {
+            let path = workspace.join(name);
+            std::fs::create_dir_all(path.parent().context("a file without a folder")?)?;
+            std::fs::write(&path, text)?;
+        }
+        let mut child = self.command(run, session).spawn().context("starting the agent")?;
+        let mut host = Host { stdin: child.stdin.take(), answers: run.answers.iter() };
+        host.begin(run);
+        let mut lines = Vec::new();
+        for line in BufReader::new(child.stdout.take().context("no stdout")?).lines() {
+            let line: Value = serde_json::from_str(&line?)?;
+            host.hear(&line);
+            lines.push(line);
+        }
+        let mut stderr = String::new();
+        child.stderr.take().context("no stderr")?.read_to_string(&mut stderr)?;
+        let code = child.wait()?.code();
+        // What hooks were told, where they keep it.
+        let told = std::fs::read_to_string(workspace.join("told")).unwrap_or_default();
+        drop(std::fs::remove_file(workspace.join("told")));
+        let home = self.root.path().canonicalize()?;
+        Ok(Essence::of(&lines, &stderr, code, &told, &home))
+    }
+}
+
+/// Whoever answers.
+struct Host<'a> {
+    stdin: Option<ChildStdin>,
+    answers: std::slice::Iter<'a, Value>,
+}
+
+impl Host<'_> {
+    fn begin(&mut self, run: &Run) {
+        let prompt = run.prompt.as_deref().unwrap_or("Go.\n");
+        if run.live {
+            let message = json!({"role": "user", "content": prompt});
+            self.say(&format!("{}\n", json!({"type": "user", "message": message})));
+        } else {
+            self.say(prompt);
+            self.stdin = None;
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        // An agent that has refused its arguments does not listen, and that shows.
+        if let Some(stdin) = &mut self.stdin {
+            drop(stdin.write_all(text.as_bytes()));
+        }
+    }
+
+    fn hear(&mut self, line: &Value) {
+        match line["type"].as_str() {
+            Some("control_request") => match self.answers.next() {
+                Some(answer) if answer != "close" => {
+                    let response =
+                        json!({"subtype": "success", "request_id": line["request_id"], "response": answer});
+                    self.say(&format!("{}\n", json!({"type": "control_response", "response": response})));
+                }
+                _ => self.stdin = None,
+            },
+            Some("result") => self.stdin = None,
+            _ => {}
+        }
+    }
+}
