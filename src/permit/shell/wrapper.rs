@@ -41,7 +41,7 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
     let wrapper = TABLE.iter().find(|wrapper| wrapper.names.contains(&name))?;
     let arguments = &words[1..];
     let start = wrapper.first_operand(arguments);
-    let after = |count: usize| arguments.get(start + count..).unwrap_or_default();
+    let after = |count: usize| arguments.get(start.saturating_add(count)..).unwrap_or_default();
     Some(match wrapper.runs {
         Runs::Words(count) => walk.run(after(count), &[], input),
         Runs::Environment => {

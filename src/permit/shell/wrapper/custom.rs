@@ -4,7 +4,7 @@ mod many;
 mod option;
 
 pub(super) use many::{fd, find, parallel, xargs};
-pub(super) use option::{banged, container, git, socat, tar, tool};
+pub(super) use option::{banged, container, git, package, socat, tar, tool};
 
 use super::{is_assignment, line, values};
 use crate::permit::shell::field::Field;

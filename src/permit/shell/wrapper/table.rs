@@ -108,7 +108,8 @@ pub static TABLE: &[Wrapper] = &[
     row(&["nodemon", "watchexec", "cargo-watch"], "wex", &["exec", "watch", "ext"], Value(&["--exec", "-x", "-s", "--shell"], 0), "nodemon --exec 'sudo ls'", "nodemon app.js"),
     row(&["xterm", "gnome-terminal", "konsole", "kitty", "alacritty", "foot", "wezterm"], "", &[], Custom(custom::window), "xterm -e sudo ls", "xterm"),
     // What runs it in an environment of a language.
-    row(&["poetry", "pipenv", "uv", "pdm", "hatch", "rye", "pixi", "mise", "rtx", "asdf", "conda", "mamba", "direnv", "nix", "guix", "bundle", "npm", "pnpm", "yarn", "rvm", "rbenv", "pyenv", "doppler", "op", "dotenv", "aws-vault", "flatpak-spawn", "devbox", "nix-shell", "npx", "pnpx", "bunx"], "", &[], Custom(custom::tool), "poetry run sudo ls", "npm run shutdown-test"),
+    row(&["poetry", "pipenv", "uv", "pdm", "hatch", "rye", "pixi", "mise", "rtx", "asdf", "conda", "mamba", "direnv", "nix", "guix", "bundle", "rvm", "rbenv", "pyenv", "doppler", "op", "dotenv", "aws-vault", "flatpak-spawn", "devbox", "nix-shell"], "", &[], Custom(custom::tool), "poetry run sudo ls", "poetry add sudo"),
+    row(&["npm", "pnpm", "yarn", "npx", "pnpx", "bunx"], "", &[], Custom(custom::package), "npm exec -- sudo ls", "npm run reboot"),
     // What runs a text that stands in an option.
     row(&["git"], "", &[], Custom(custom::git), "git -c alias.x='!sudo ls' x", "git commit -m 'sudo ls'"),
     row(&["tar", "gtar", "bsdtar"], "", &[], Custom(custom::tar), "tar cf x . --checkpoint=1 --checkpoint-action=exec='sudo ls'", "tar cf sudo.tar ."),

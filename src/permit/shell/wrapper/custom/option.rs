@@ -110,29 +110,32 @@ pub(in super::super) fn banged(walk: &mut Walk<'_>, words: &[Field], input: &Str
     Stream::Unknown
 }
 
-/// Tools of a language that run a command in its environment: `poetry run command`, `npm exec -- command`.
+/// Tools of a language that run a command in its environment: `poetry run command`, `nix develop -c command`.
 pub(in super::super) fn tool(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    for text in values(words, &["--run", "--command", "-c", "--call"]) {
+    for text in values(words, &["--run", "--command", "-c"]) {
         perhaps(walk, &text);
     }
-    let end = words.iter().position(|word| word.marked() == "--");
-    let command = words.iter().position(|word| ["exec", "run", "x", "develop", "shell"].contains(&word.marked()));
-    let start = match (end, command) {
-        (Some(end), _) => end + 1,
-        (None, Some(command)) => command + 1,
-        (None, None) => 0,
-    };
-    // Of a script's name nothing is known: `npm run reboot` runs what package.json says.
-    if end.is_none() && words.get(start.saturating_sub(1)).is_some_and(|word| word.marked() == "run") {
-        let is_script = words.get(start).is_some_and(|word| word.marked().contains([':', '-']));
-        if is_script {
-            return Stream::Unknown;
-        }
+    after(walk, words, &["exec", "run", "x", "develop", "shell"], input)
+}
+
+/// `npm exec command`, `npx -c text`; `npm run name` runs what package.json says, of which nothing is known.
+pub(in super::super) fn package(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    for text in values(words, &["--call", "-c"]) {
+        perhaps(walk, &text);
     }
-    let rest = &words[start..];
-    let skipped = rest.iter().take_while(|word| word.marked().starts_with('-')).count();
-    walk.perhaps(|walk| {
-        walk.run(&rest[skipped..], &[], input);
-    });
+    after(walk, words, &["exec", "x", "dlx"], input)
+}
+
+/// Runs what stands after `--`, or after one of the tool's own commands, if there is one.
+fn after(walk: &mut Walk<'_>, words: &[Field], commands: &[&str], input: &Stream) -> Stream {
+    let command = words.iter().position(|word| commands.contains(&word.marked()));
+    let end = words.iter().position(|word| ["--", "-c", "--command"].contains(&word.marked()));
+    if let Some(start) = command {
+        let rest = &words[end.filter(|end| *end > start).unwrap_or(start) + 1..];
+        let skipped = rest.iter().take_while(|word| word.marked().starts_with('-')).count();
+        walk.perhaps(|walk| {
+            walk.run(&rest[skipped..], &[], input);
+        });
+    }
     Stream::Unknown
 }
