@@ -2,6 +2,7 @@
 //! daemon; who calls it brings what it needs.
 //!
 //! - [`call`], [`line`]: what is asked for; [`policy`]: what holds for who asks; [`decision`]: what comes out
+//! - [`guard`]: what is refused whatever anybody says, by what it means; [`shell`]: what a line would run
 //! - [`rules`]: a user's own permissions.toml
 //! - [`manager`]: what an agent may do that directs others
 //! - [`pipeline`]: guard, rules and policy in their order
@@ -11,6 +12,7 @@
 pub mod call;
 pub mod decision;
 pub mod deny;
+pub mod guard;
 pub mod line;
 pub mod manager;
 pub mod pipeline;
@@ -19,3 +21,4 @@ pub mod policy;
 pub mod question;
 pub mod request;
 pub mod rules;
+pub mod shell;

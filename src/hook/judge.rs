@@ -4,10 +4,11 @@
 use crate::config::problem::Problem;
 use crate::permit::call::Call;
 use crate::permit::decision::{By, Decision, Verdict};
-use crate::permit::line::{Command, Doubt};
-use crate::permit::pipeline::{self, Finding, Step};
+use crate::permit::guard;
+use crate::permit::pipeline::{self, Step};
 use crate::permit::policy::Policy;
 use crate::permit::rules::{self, Matched, Reading, Rules};
+use crate::permit::shell;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,29 +61,19 @@ pub fn step(call: &Call, policy: &Policy, files: Result<&[File], &Problem>) -> S
     };
     let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let links = |path: &Path| std::fs::read_link(path).ok();
-    let reading = Reading { commands: &commands, links: &links, doubted: false };
-    pipeline::decide(call, policy, &rules, reading, guard)
+    let reading = Reading { commands: &shell::commands, links: &links, doubted: false };
+    pipeline::decide(call, policy, &rules, reading, guard::look)
 }
 
 /// The rule of `rules` that decides on `call`, if one does. `doubted` is whether the guard could tell what it does.
 #[must_use]
 pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> {
     let links = |path: &Path| std::fs::read_link(path).ok();
-    rules::decide(rules, call, Reading { commands: &commands, links: &links, doubted })
+    rules::decide(rules, call, Reading { commands: &shell::commands, links: &links, doubted })
 }
 
 /// What a hook does that cannot read what it is to go by.
 #[must_use]
 pub fn unreadable(error: &dyn std::fmt::Display) -> Step {
     Step::Decided(Decision { verdict: Verdict::Deny, reason: error.to_string(), by: By::Failure })
-}
-
-/// What the guard finds.
-fn guard(_call: &Call) -> Finding {
-    Finding::Clear
-}
-
-/// The commands of a line of shell.
-fn commands(_line: &str) -> Result<Vec<Command>, Doubt> {
-    Err(Doubt("nothing here reads shell yet".to_owned()))
 }

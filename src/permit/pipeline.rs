@@ -2,31 +2,13 @@
 
 use super::call::Call;
 use super::decision::{By, Decision, Verdict};
+use super::guard::Finding;
 use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
 
 /// The tool with which an agent asks a person.
 pub const ASK: &str = "AskUserQuestion";
-
-/// What the guard finds in a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    /// Nothing that it refuses.
-    Clear,
-    /// A catastrophe.
-    Refused {
-        /// The entry of its table.
-        entry: String,
-        /// What is refused, and what to do instead.
-        why: String,
-    },
-    /// It cannot tell what the call would do.
-    Doubt {
-        /// Why not.
-        why: String,
-    },
-}
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +36,7 @@ pub fn decide(
     guard: impl FnOnce(&Call) -> Finding,
 ) -> Step {
     let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
-        Finding::Refused { entry, why } => return decided(Verdict::Deny, why, By::Guard(entry)),
+        Finding::Refused { entry, why } => return decided(Verdict::Deny, why, By::Guard(entry.to_owned())),
         Finding::Doubt { why } => Some(why),
         Finding::Clear => None,
     };

@@ -25,7 +25,7 @@ fn with(checker: Checker) -> Policy {
 fn guard(call: &Call) -> Finding {
     match call.command().unwrap_or_default() {
         line if line.contains("sudo") => {
-            Finding::Refused { entry: "sudo".to_owned(), why: "no other user's rights".to_owned() }
+            Finding::Refused { entry: "sudo", why: "no other user's rights".to_owned() }
         }
         line if line.contains('$') => Finding::Doubt { why: "$X is not known".to_owned() },
         _ => Finding::Clear,

@@ -1,0 +1,118 @@
+//! Writing where nobody may: to a device, to what stops the system, to the files that decide who may do what.
+
+use super::Judgement;
+use super::invocation::Invocation;
+use super::path::{CRITICAL, is_at, resolve};
+use crate::permit::shell::{Field, Scope};
+
+/// What of /dev may be written to: it is no disk, and no memory.
+const HARMLESS: [&str; 21] = [
+    "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "stdin", "stdout", "stderr", "log", "fuse",
+    "pts", "fd", "shm", "tcp", "udp", "mqueue", "snd", "dri",
+];
+/// What stops or suspends the system when something is written to it.
+const POWER: [&str; 6] = [
+    "proc/sysrq-trigger", "proc/sys/kernel/sysrq", "sys/power/state", "sys/power/disk", "proc/acpi/sleep",
+    "sys/kernel/reboot/?",
+];
+/// Trees in which only the system itself writes.
+const SYSTEM: [&str; 6] = ["boot", "bin", "sbin", "usr/sbin", "lib64", "System"];
+
+/// Whether the path leads to a device that has data: anything in /dev that is not known to have none.
+pub(super) fn is_device(path: &Field, scope: &Scope) -> bool {
+    resolve(path, scope).iter().any(|names| match names.as_slice() {
+        [dev, name, ..] if dev == "dev" => {
+            !HARMLESS.contains(&name.as_str()) && !name.starts_with("tty") && !name.starts_with("cu.")
+        }
+        _ => false,
+    })
+}
+
+fn written(path: &Field) -> String {
+    format!("writing to {path}")
+}
+
+/// Raw writes to devices, by whatever the table says writes to its operands.
+pub(super) fn to_device(invocation: &Invocation<'_>) -> Judgement {
+    let device = targets(invocation).into_iter().find(|path| is_device(path, invocation.scope));
+    device.map_or(Judgement::Clear, |path| Judgement::Refused(written(&path)))
+}
+
+/// Writes that stop the system.
+pub(super) fn to_power(invocation: &Invocation<'_>) -> Judgement {
+    find(invocation, |names| POWER.iter().any(|file| is_at(names, file)))
+}
+
+/// Writes to files that decide who may do what.
+pub(super) fn to_critical(invocation: &Invocation<'_>) -> Judgement {
+    find(invocation, |names| {
+        CRITICAL.iter().any(|file| is_at(names, file))
+            || SYSTEM.iter().any(|tree| {
+                let mut names = names.iter();
+                tree.split('/').all(|part| names.next().is_some_and(|name| name == part))
+            })
+    })
+}
+
+fn find(invocation: &Invocation<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Judgement {
+    let targets = targets(invocation);
+    let found = targets.iter().find(|path| {
+        resolve(path, invocation.scope).iter().any(|names| is_wanted(names))
+    });
+    found.map_or(Judgement::Clear, |path| Judgement::Refused(written(path)))
+}
+
+/// What the program writes to.
+fn targets(invocation: &Invocation<'_>) -> Vec<Field> {
+    let name = invocation.name();
+    let cloned = |fields: Vec<&Field>| fields.into_iter().cloned().collect::<Vec<_>>();
+    let pairs = |key: &str| {
+        let words = invocation.arguments().iter();
+        words.filter_map(|word| word.marked().strip_prefix(key)).map(Field::from).collect::<Vec<_>>()
+    };
+    let last = |letters: &str, long: &[&str]| {
+        let target = invocation.value("-t", "target-directory");
+        let operands = invocation.operands(letters, long);
+        let last = operands.last().filter(|_| operands.len() > 1).map(|field| (*field).clone());
+        target.into_iter().chain(last).collect::<Vec<_>>()
+    };
+    let option = |short: &str, long: &str| invocation.value(short, long).into_iter().collect::<Vec<_>>();
+    match name.as_str() {
+        "dd" | "dcfldd" | "dc3dd" => [pairs("of="), pairs("ofs="), pairs("hof=")].concat(),
+        "tee" | "sponge" | "truncate" | "fallocate" | super::table::WRITE => {
+            cloned(invocation.operands("srlon", &["size", "reference", "length", "offset"]))
+        }
+        "cp" | "mv" | "install" | "ln" | "ddrescue" | "dd_rescue" | "rsync" | "scp" | "xxd" => {
+            last("tSgmoeT", &["target-directory", "suffix", "group", "mode", "owner", "rsh"])
+        }
+        "qemu-img" => {
+            let operands = invocation.operands("fOoS", &[]);
+            let last = operands.last().filter(|_| operands.len() > 2).map(|field| (*field).clone());
+            [pairs("of="), last.into_iter().collect()].concat()
+        }
+        "sed" | "gsed" | "perl" if invocation.has('i', "in-place") => cloned(invocation.operands("ef", &[])),
+        "sed" | "gsed" | "perl" => Vec::new(),
+        "curl" => option("-o", "output"),
+        "wget" => option("-O", "output-document"),
+        "openssl" | "ffmpeg" => [option("-out", ""), cloned(invocation.operands("", &[]))].concat(),
+        "tar" | "gtar" | "bsdtar" => {
+            let words = invocation.arguments();
+            let creates = words.first().is_some_and(|word| word.marked().contains(['c', 'r', 'u']))
+                || invocation.has('c', "create");
+            let archive = option("-f", "file");
+            let bundled = words.iter().position(|word| {
+                let text = word.marked();
+                text.ends_with('f') && text.trim_start_matches('-').chars().all(char::is_alphabetic)
+            });
+            let bundled = bundled.and_then(|at| words.get(at + 1)).cloned();
+            if creates { archive.into_iter().chain(bundled).collect() } else { Vec::new() }
+        }
+        "badblocks" if !invocation.has('w', "") && !invocation.has('n', "") => Vec::new(),
+        "fio" => pairs("--filename="),
+        "sort" | "gsort" | "pv" | "ntfsclone" | "gcc" => {
+            [option("-o", "output"), option("-O", "overwrite")].concat()
+        }
+        // Those that write to whatever they are given.
+        _ => cloned(invocation.operands("", &[])).into_iter().chain(option("-o", "output")).collect(),
+    }
+}

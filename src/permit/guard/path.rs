@@ -1,0 +1,152 @@
+//! What a path means: where it leads from the folder it counts from, and whether that is a tree nobody may destroy.
+
+use crate::permit::shell::field::{CLASS, CLOSE, OPEN, QUESTION, STAR, matches};
+use crate::permit::shell::{Field, Scope};
+
+/// Trees that a system, or its users, cannot do without; `?` is any one name.
+const TREES: [&str; 72] = [
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root",
+    "run", "sbin", "srv", "sys", "usr", "var", "home/?", "Users", "Users/?", "System", "Library", "Applications",
+    "Volumes", "private", "private/etc", "private/var", "nix", "nix/store", "snap", "boot/efi", "boot/grub",
+    "boot/grub2", "etc/?", "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "usr/share",
+    "usr/include", "usr/local", "usr/local/bin", "usr/local/lib", "usr/local/sbin", "usr/src", "usr/lib/systemd",
+    "usr/lib/modules", "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "var/lib", "var/log", "var/spool",
+    "var/mail", "var/backups", "var/www", "var/db", "var/lib/dpkg", "var/lib/rpm", "var/lib/pacman", "var/lib/mysql",
+    "var/lib/postgresql", "var/lib/docker", "var/lib/systemd", "lib/modules", "lib/systemd", "lib/x86_64-linux-gnu",
+    "cygdrive",
+];
+/// Trees of which nothing may be destroyed.
+const WHOLE: [&str; 7] = ["bin", "sbin", "boot", "usr/bin", "usr/sbin", "System", "lib64"];
+/// Files that decide who may do what, and whether a system starts.
+pub(super) const CRITICAL: [&str; 12] = [
+    "etc/passwd", "etc/shadow", "etc/group", "etc/gshadow", "etc/sudoers", "etc/sudoers.d/?", "etc/fstab",
+    "etc/ld.so.preload", "etc/doas.conf", "etc/pam.d/?", "etc/crypttab", "etc/security/?",
+];
+
+/// What a path leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A tree that nobody may destroy, or all that is in it.
+    Protected(String),
+    /// Such a tree, where a variable that nobody has set is empty.
+    Perhaps(String),
+    /// Anything else.
+    Other,
+}
+
+/// The names on the way to `path` from the root, for each folder that it may count from; with the marks of fields.
+pub(super) fn resolve(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
+    scope.folders().iter().map(|folder| from(path.marked(), folder.marked())).collect()
+}
+
+fn from(path: &str, folder: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let is_absolute = path.starts_with('/') || path.starts_with(OPEN);
+    for name in split(folder).into_iter().filter(|_| !is_absolute).chain(split(path)) {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name.to_owned()),
+        }
+    }
+    // `/proc/1/root` is the root.
+    if names.len() > 2 && names[0] == "proc" && names[2] == "root" {
+        names.drain(..3);
+    }
+    names
+}
+
+/// The names between the slashes that are known.
+fn split(path: &str) -> Vec<&str> {
+    let (mut names, mut start, mut is_unknown) = (Vec::new(), 0, false);
+    for (at, character) in path.char_indices() {
+        match character {
+            OPEN => is_unknown = true,
+            CLOSE => is_unknown = false,
+            '/' if !is_unknown => {
+                names.push(&path[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    names.push(&path[start..]);
+    names
+}
+
+/// What destroying `path` would destroy.
+pub(super) fn target(path: &Field, scope: &Scope) -> Target {
+    if path.marked().is_empty() {
+        return Target::Other;
+    }
+    let is_protected = |path: &Field| resolve(path, scope).iter().any(|names| is_protected(names, scope));
+    if is_protected(path) {
+        return Target::Protected(path.to_string());
+    }
+    match without_variables(path) {
+        Some(rest) if !rest.marked().is_empty() && is_protected(&rest) => Target::Perhaps(path.to_string()),
+        _ => Target::Other,
+    }
+}
+
+/// `path` where each variable that is not known is empty; nothing where it has none that can be.
+fn without_variables(path: &Field) -> Option<Field> {
+    let (mut text, mut rest) = (String::new(), path.marked());
+    let mut has_some = false;
+    while let Some(open) = rest.find(OPEN) {
+        let close = rest[open..].find(CLOSE)? + open;
+        let written = &rest[open + OPEN.len_utf8()..close];
+        text.push_str(&rest[..open]);
+        let can_be_empty = written.starts_with('$') && !written.starts_with("$(") && !written.contains('?');
+        if can_be_empty {
+            has_some = true;
+        } else {
+            text.push_str(&rest[open..close + CLOSE.len_utf8()]);
+        }
+        rest = &rest[close + CLOSE.len_utf8()..];
+    }
+    has_some.then(|| Field::from(&*(text + rest)))
+}
+
+fn is_protected(names: &[String], scope: &Scope) -> bool {
+    if is_tree(names, scope) || WHOLE.iter().any(|tree| is_below(names, tree)) {
+        return true;
+    }
+    // All that is in it is as good as the tree.
+    names.split_last().is_some_and(|(last, parent)| is_everything(last) && is_tree(parent, scope) && parent.first().is_none_or(|first| first != "etc" || parent.len() < 2))
+}
+
+/// Whether the names lead to the root, to a home folder, to what has one in it, or to a tree of the system.
+fn is_tree(names: &[String], scope: &Scope) -> bool {
+    let is_home = scope.home().is_some_and(|home| {
+        let home = split(home.marked());
+        let mut home = home.into_iter().filter(|name| !name.is_empty());
+        names.iter().all(|name| home.next().is_some_and(|home| matches(name, home)))
+    });
+    is_home || TREES.iter().chain(&CRITICAL).any(|tree| is_at(names, tree))
+}
+
+/// Whether the names lead to `tree`, in which `?` is any one name.
+pub(super) fn is_at(names: &[String], tree: &str) -> bool {
+    let mut parts = tree.split('/');
+    names.iter().all(|name| parts.next().is_some_and(|part| part == "?" || matches(name, part))) && parts.next().is_none()
+}
+
+fn is_below(names: &[String], tree: &str) -> bool {
+    let mut names = names.iter();
+    tree.split('/').all(|part| names.next().is_some_and(|name| name == part))
+}
+
+/// Whether a name stands for all names: `*`, `.*`, `.[!.]*`, `?*`.
+fn is_everything(name: &str) -> bool {
+    let mut rest = name;
+    let mut plain = String::new();
+    while let Some(open) = rest.find(CLASS) {
+        plain.push_str(&rest[..open]);
+        rest = rest[open..].find(']').map_or("", |close| &rest[open + close + 1..]);
+    }
+    plain.push_str(rest);
+    plain.contains(STAR) && plain.chars().all(|c| [STAR, QUESTION, '.'].contains(&c))
+}

@@ -1,0 +1,96 @@
+//! Stopping the system: shutdown, reboot, halt, poweroff, suspend, by whatever route.
+
+use super::Judgement;
+use super::invocation::Invocation;
+
+fn refused(invocation: &Invocation<'_>) -> Judgement {
+    Judgement::Refused(invocation.written())
+}
+
+fn refused_if(condition: bool, invocation: &Invocation<'_>) -> Judgement {
+    if condition { refused(invocation) } else { Judgement::Clear }
+}
+
+/// `shutdown`, `reboot`, `halt`, `poweroff`; not the cancelling of one.
+pub(super) fn stop(invocation: &Invocation<'_>) -> Judgement {
+    let cancels = invocation.name() == "shutdown" && invocation.says(&["-c"]);
+    let only_notes = invocation.name() != "shutdown" && invocation.says(&["-w", "--wtmp-only"]);
+    refused_if(!cancels && !only_notes, invocation)
+}
+
+/// `systemctl reboot`, `systemctl isolate poweroff.target`, `systemctl start halt.target`
+pub(super) fn systemd(invocation: &Invocation<'_>) -> Judgement {
+    const VERBS: [&str; 13] = [
+        "reboot", "poweroff", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep",
+        "suspend-then-hibernate", "rescue", "emergency", "sleep", "kexec-reboot",
+    ];
+    const TARGETS: [&str; 15] = [
+        "reboot", "poweroff", "halt", "kexec", "shutdown", "rescue", "emergency", "suspend", "hibernate", "runlevel0",
+        "runlevel6", "runlevel1", "ctrl-alt-del", "soft-reboot", "systemd-reboot",
+    ];
+    let operands = invocation.operands("HMtpPnso", &["host", "machine", "type", "property", "signal", "output", "state", "lines", "root", "message", "when"]);
+    let words: Vec<&str> = operands.iter().map(|word| word.marked()).collect();
+    let is_target = |word: &&str| {
+        let name = word.trim_end_matches(".target").trim_end_matches(".service").trim_end_matches('*');
+        TARGETS.contains(&name) || TARGETS.contains(&name.trim_start_matches("systemd-"))
+    };
+    let stops = match words.as_slice() {
+        [verb, ..] if VERBS.contains(verb) => true,
+        ["isolate" | "start" | "restart" | "set-default" | "enable", targets @ ..] => targets.iter().any(is_target),
+        _ => false,
+    };
+    refused_if(stops, invocation)
+}
+
+/// `init 0`, `telinit 6`
+pub(super) fn level(invocation: &Invocation<'_>) -> Judgement {
+    refused_if(invocation.says(&["0", "6", "1", "s", "S", "u", "U"]), invocation)
+}
+
+/// Messages to what stops the system: `dbus-send … org.freedesktop.login1.Manager.Reboot`
+pub(super) fn message(invocation: &Invocation<'_>) -> Judgement {
+    const WORDS: [&str; 14] = [
+        "poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "shutdown", "hybridsleep", "logoutprompt",
+        "requestshutdown", "requestreboot", "softreboot", "scheduleshutdown", "restart",
+    ];
+    let asks = invocation.arguments().iter().any(|word| {
+        let word = word.marked().to_lowercase();
+        let last = word.rsplit(['.', '/']).next().unwrap_or(&word).to_owned();
+        WORDS.contains(&last.as_str()) || last.ends_with(".target")
+            || ["reboot.target", "poweroff.target", "halt.target"].iter().any(|target| word.contains(target))
+    });
+    refused_if(asks && !invocation.says(&["introspect", "monitor", "list", "tree"]), invocation)
+}
+
+/// Words of a program that stop the system: `ipmitool power off`, `rtcwake -m off`, `kexec -e`
+pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
+    let words: &[&str] = match invocation.name().as_str() {
+        "ipmitool" => &["off", "cycle", "reset", "soft"],
+        "rtcwake" => &["off", "mem", "disk", "standby", "freeze"],
+        "kexec" => &["-e", "--exec", "-f", "--force"],
+        "loginctl" => &["poweroff", "reboot", "halt", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"],
+        "xe" => &["host-reboot", "host-shutdown"],
+        "pmset" => &["sleepnow"],
+        "wmic" => &["reboot", "shutdown"],
+        _ => &["poweroff", "reboot", "halt", "shutdown", "-r", "-h", "-p", "-s"],
+    };
+    refused_if(invocation.says(words), invocation)
+}
+
+/// `kill` of the first process, or of all of them.
+pub(super) fn kill(invocation: &Invocation<'_>) -> Judgement {
+    let words: Vec<&str> = invocation.arguments().iter().map(|word| word.marked()).collect();
+    let asks = words.iter().any(|word| ["-l", "-L"].contains(word));
+    let takes_signal = words.first().is_some_and(|word| ["-s", "-n", "--signal"].contains(word));
+    let has_signal = words.first().is_some_and(|word| word.starts_with('-'));
+    let skipped = if takes_signal { 2 } else { usize::from(has_signal) };
+    let targets = words.get(skipped..).unwrap_or_default();
+    refused_if(!asks && targets.iter().any(|word| *word == "1" || *word == "-1"), invocation)
+}
+
+/// `osascript -e 'tell app "System Events" to shut down'`, also with an administrator's rights.
+pub(super) fn script(invocation: &Invocation<'_>) -> Judgement {
+    const TEXTS: [&str; 5] = ["to shut down", "to restart", "to sleep", "administrator privileges", "«event aevtrsdn»"];
+    let says = invocation.arguments().iter().any(|word| TEXTS.iter().any(|text| word.marked().contains(text)));
+    refused_if(says, invocation)
+}

@@ -1,0 +1,95 @@
+//! What is refused. To add a danger is a line here; a test holds each row to its two examples.
+
+use super::invocation::Invocation;
+use super::{Judgement, device, disk, escalation, power, tree};
+
+/// A command that is refused, or that is in some of its forms.
+pub struct Danger {
+    /// What the row is called.
+    pub entry: &'static str,
+    /// The programs it is about; one that ends in `.*` is about all that begin so.
+    pub names: &'static [&'static str],
+    /// Whether a call of one is refused.
+    pub(super) judge: fn(&Invocation<'_>) -> Judgement,
+    /// What to do instead.
+    pub advice: &'static str,
+    /// A line that is refused.
+    pub matches: &'static str,
+    /// One like it that is not.
+    pub not_match: &'static str,
+}
+
+impl Danger {
+    /// Whether it is about the program `name`.
+    #[must_use]
+    pub(super) fn is_about(&self, name: &str) -> bool {
+        self.names.iter().any(|known| match known.strip_suffix(".*") {
+            Some(start) => name.strip_prefix(start).is_some_and(|rest| rest.starts_with('.')),
+            None => *known == name,
+        })
+    }
+}
+
+/// Instead of a program: a file that is written by redirection, or by a tool.
+pub(super) const WRITE: &str = ">";
+
+const fn row(
+    entry: &'static str,
+    names: &'static [&'static str],
+    judge: fn(&Invocation<'_>) -> Judgement,
+    advice: &'static str,
+    matches: &'static str,
+    not_match: &'static str,
+) -> Danger {
+    Danger { entry, names, judge, advice, matches, not_match }
+}
+
+const RIGHTS: &str = "do it with the rights you have, or ask a person to do it";
+const TREES: &str = "name the one folder within your workspace that you mean";
+const DISKS: &str = "work on files in your workspace, and leave disks to a person";
+const POWER: &str = "leave it running; if it has to be restarted, ask a person";
+const SHRED: &str = "delete files of your own with rm";
+
+#[rustfmt::skip]
+/// All of them.
+pub static TABLE: &[Danger] = &[
+    // Privilege escalation.
+    row("sudo", &["sudo", "sudoedit", "sudo-rs", "sudo.ws", "doas", "please", "dzdo", "pfexec", "super", "calife", "really", "gksudo", "gksu", "kdesu", "kdesudo", "beesu", "lxsudo", "lxqt-sudo", "ktsuss", "xdg-su", "sux", "pkexec", "run0", "visudo", "vipw", "vigr", "op2"], escalation::always, RIGHTS, "sudo ls", "echo sudo"),
+    row("su", &["su", "su-rs", "runuser", "ksu"], escalation::always, RIGHTS, "su -c ls", "grep su x"),
+    row("machinectl", &["machinectl"], escalation::machine, RIGHTS, "machinectl shell root@.host", "machinectl list"),
+    row("as-root", &["setpriv", "capsh", "chpst", "systemd-run", "start-stop-daemon", "daemonize", "chroot"], escalation::as_root, RIGHTS, "setpriv --reuid=0 ls", "setpriv --reuid=1000 ls"),
+    row("gosu", &["gosu", "su-exec", "setuidgid", "s6-setuidgid"], escalation::first_root, RIGHTS, "gosu root ls", "gosu nobody ls"),
+    row("nsenter", &["nsenter"], escalation::first_process, RIGHTS, "nsenter -t 1 -m sh", "nsenter -t 99 -n ip addr"),
+    row("setuid", &["chmod", "install"], escalation::set_user, RIGHTS, "chmod u+s x", "chmod g+s x"),
+    row("setcap", &["setcap"], escalation::always, RIGHTS, "setcap cap_setuid+ep x", "getcap x"),
+    row("group", &["usermod", "gpasswd", "adduser", "addgroup", "useradd", "groupmod"], escalation::group, RIGHTS, "usermod -aG sudo me", "usermod -s /bin/zsh me"),
+    row("container", &["docker", "podman", "nerdctl"], escalation::container, RIGHTS, "docker run -v /:/host x", "docker run -v .:/app x"),
+    // Destruction of trees.
+    row("rm", &["rm", "unlink", "rmdir", "grm", "trash", "trash-put", "rimraf", "del", "safe-rm", "gio", "rip"], tree::remove, TREES, "rm -rf /", "rm -rf ./x"),
+    row("mv", &["mv", "gmv"], tree::relocate, TREES, "mv ~ /tmp/x", "mv a b"),
+    row("rights", &["chmod", "chown", "chgrp", "chattr", "setfacl", "chcon", "gchmod", "gchown"], tree::rights, TREES, "chmod -R 777 /", "chmod -R 755 dist"),
+    row("shut", &["chmod"], tree::shut, TREES, "chmod 000 /", "chmod 000 x"),
+    row("find", &["find", "gfind", "bfs"], tree::find, TREES, "find / -delete", "find . -name x -delete"),
+    row("rsync", &["rsync"], tree::mirror, TREES, "rsync -a --delete x/ /", "rsync -a --delete x/ y/"),
+    row("git-clean", &["git"], tree::clean, TREES, "git -C / clean -fdx", "git clean -fdx"),
+    row("ln", &["ln"], tree::into, TREES, "ln -sfn x /etc", "ln -sfn x y"),
+    row("system-file", &[WRITE, "tee", "cp", "mv", "install", "ln", "dd", "truncate", "sponge", "sed", "perl", "curl", "wget", "shred", "rsync", "xxd"], device::to_critical, RIGHTS, "echo x >> /etc/sudoers", "cat /etc/passwd > x"),
+    // Disks.
+    row("device", &[WRITE, "dd", "dcfldd", "dc3dd", "tee", "sponge", "cp", "mv", "install", "truncate", "fallocate", "pv", "ddrescue", "dd_rescue", "rsync", "curl", "wget", "tar", "gtar", "bsdtar", "sed", "qemu-img", "badblocks", "fio", "sort", "ntfsclone", "partclone.*", "openssl", "xxd", "flashcp", "nandwrite", "flash_erase", "flash_eraseall", "flashrom", "e2image", "partimage", "fsarchiver", "bmaptool", "grub-install", "grub2-install", "debugfs", "lilo", "extlinux", "ln"], device::to_device, DISKS, "dd if=x of=/dev/sda", "dd if=x of=disk.img"),
+    row("mkfs", &["mkfs", "mkfs.*", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "newfs", "newfs.*", "newfs_msdos", "newfs_apfs", "newfs_hfs", "mkudffs", "mkreiserfs", "mkexfatfs", "mkzftree", "mformat", "make-bcache"], disk::format, DISKS, "mkfs.ext4 /dev/sda1", "mkfs.ext4 disk.img"),
+    row("partition", &["fdisk", "sfdisk", "cfdisk", "gdisk", "cgdisk", "sgdisk", "parted", "wipefs", "fixparts", "gparted", "partx", "delpart", "addpart"], disk::partition, DISKS, "parted /dev/sda mklabel gpt", "fdisk -l"),
+    row("volume", &["lvremove", "vgremove", "pvremove", "lvreduce", "vgreduce", "pvcreate", "vgcreate", "blkdiscard", "sg_format", "sg_sanitize", "sg_write_same", "sg_unmap", "mkfs_msdos"], disk::always, DISKS, "lvremove vg/lv", "lvs"),
+    row("volume-tool", &["cryptsetup", "zpool", "zfs", "nvme", "mdadm", "dmsetup", "diskutil", "apfs", "asr", "gpart", "btrfs", "diskpart"], disk::by_word, DISKS, "cryptsetup luksFormat /dev/sda1", "cryptsetup status x"),
+    row("hdparm", &["hdparm", "sedutil-cli"], disk::by_option, DISKS, "hdparm --security-erase x /dev/sda", "hdparm -I /dev/sda"),
+    // Secure deletion.
+    row("shred", &["shred", "gshred", "wipe", "srm", "scrub", "nwipe", "bcwipe", "sfill", "sswap", "sdmem", "smem-secure-delete", "secure-delete", "dban", "dwipe"], disk::always, SHRED, "shred -u x", "man shred"),
+    // Power.
+    row("shutdown", &["shutdown", "reboot", "halt", "poweroff", "pm-suspend", "pm-hibernate", "pm-suspend-hybrid", "systemsoftreboot", "systemd-reboot", "fastboot-reboot", "fasthalt", "fastreboot", "grub-reboot-now"], power::stop, POWER, "shutdown -h now", "man reboot"),
+    row("systemctl", &["systemctl"], power::systemd, POWER, "systemctl reboot", "systemctl status"),
+    row("init", &["init", "telinit"], power::level, POWER, "init 0", "init --version"),
+    row("dbus", &["dbus-send", "busctl", "gdbus", "qdbus", "qdbus-qt5", "qdbus6"], power::message, POWER, "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b true", "busctl list"),
+    row("power-tool", &["ipmitool", "rtcwake", "kexec", "loginctl", "xe", "pmset", "wmic", "openrc-shutdown", "initctl", "sysvinit"], power::by_word, POWER, "loginctl poweroff", "loginctl list-sessions"),
+    row("kill-all", &["kill"], power::kill, POWER, "kill -9 1", "kill -9 12"),
+    row("osascript", &["osascript"], power::script, POWER, "osascript -e 'tell app \"Finder\" to restart'", "osascript -e 'beep'"),
+    row("sysrq", &[WRITE, "tee", "dd", "cp", "sponge"], device::to_power, POWER, "echo b > /proc/sysrq-trigger", "cat /proc/sysrq-trigger"),
+];

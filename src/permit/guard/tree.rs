@@ -1,0 +1,143 @@
+//! Destruction of trees: by removing them, moving them away, taking their rights, emptying or overwriting them.
+
+use super::Judgement;
+use super::invocation::Invocation;
+use super::path::{Target, target};
+use super::device::is_device;
+use crate::permit::shell::Field;
+
+/// The judgement on destroying `paths`, done by `invocation`.
+fn destroys<'a>(invocation: &Invocation<'_>, paths: impl IntoIterator<Item = &'a Field>) -> Judgement {
+    let mut judgement = Judgement::Clear;
+    for path in paths {
+        match target(path, invocation.scope) {
+            Target::Protected(path) => {
+                return Judgement::Refused(format!("{}, which destroys {path},", invocation.written()));
+            }
+            Target::Perhaps(path) => {
+                let why = format!(
+                    "{} destroys a whole tree if the variable in {path} is empty: write `${{NAME:?}}` or the path",
+                    invocation.written()
+                );
+                judgement = Judgement::Doubt(why);
+            }
+            Target::Other => {}
+        }
+    }
+    judgement
+}
+
+/// `rm` and what removes in its way.
+pub(super) fn remove(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("", &[]);
+    if let Some(device) = operands.iter().find(|path| is_device(path, invocation.scope)) {
+        return Judgement::Refused(format!("removing {device}"));
+    }
+    destroys(invocation, operands)
+}
+
+/// `mv` of a tree to elsewhere.
+pub(super) fn relocate(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("tS", &["target-directory", "suffix"]);
+    let has_target = invocation.value("-t", "target-directory").is_some();
+    let count = operands.len() - usize::from(!has_target && !operands.is_empty());
+    destroys(invocation, operands.into_iter().take(count))
+}
+
+/// `chmod -R`, `chown -R` and their like.
+pub(super) fn rights(invocation: &Invocation<'_>) -> Judgement {
+    if !invocation.has('R', "recursive") {
+        return Judgement::Clear;
+    }
+    let refers = invocation.value("", "reference").is_some();
+    let operands = invocation.operands("", &["reference", "from"]);
+    destroys(invocation, operands.into_iter().skip(usize::from(!refers)))
+}
+
+/// `chmod 000 /`: the rights of the root, or of a tree of the system, alone.
+pub(super) fn shut(invocation: &Invocation<'_>) -> Judgement {
+    let closes = invocation.arguments().iter().any(|word| {
+        ["000", "0", "0000", "a-rwx", "a-x", "-x", "-rwx", "a=", "ugo-rwx", "a-r", "-r"].contains(&word.marked())
+    });
+    if !closes {
+        return Judgement::Clear;
+    }
+    destroys(invocation, invocation.arguments().iter().filter(|word| !word.marked().starts_with('-')).skip(1))
+}
+
+/// `find … -delete`, `find … -exec rm …`
+pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
+    const REMOVES: [&str; 8] = ["rm", "unlink", "rmdir", "mv", "chmod", "chown", "truncate", "sh"];
+    const NARROW: [&str; 18] = [
+        "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-user",
+        "-newer", "-empty", "-perm", "-group", "-inum", "-amin",
+    ];
+    let words = invocation.arguments();
+    let skipped = words.iter().take_while(|word| ["-L", "-H", "-P"].contains(&word.marked())).count();
+    let starts = words[skipped..].iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
+    let starts: Vec<&Field> = starts.collect();
+    let executes = words.iter().enumerate().find_map(|(at, word)| {
+        let runs = ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked());
+        words.get(at + 1).filter(|_| runs).map(Field::base)
+    });
+    let removes = executes.is_some_and(|program| {
+        let is_shell = program.marked().ends_with("sh");
+        let mentions = || words.iter().any(|word| word.marked().contains("rm "));
+        REMOVES[..7].contains(&program.marked()) || is_shell && mentions()
+    });
+    let deletes = invocation.says(&["-delete"]);
+    if !deletes && !removes {
+        return Judgement::Clear;
+    }
+    let is_narrow = words.iter().zip(words.iter().skip(1)).any(|(word, value)| {
+        NARROW.contains(&word.marked()) && !value.marked().chars().all(|c| "*./?".contains(c))
+    }) || invocation.says(&["-empty"]);
+    let own = [Field::from(".")];
+    let starts = if starts.is_empty() { own.iter().collect() } else { starts };
+    if !is_narrow {
+        return destroys(invocation, starts);
+    }
+    // A search in somebody's home for something of their own is theirs; one in the system's trees is not.
+    let home = invocation.scope.home().map(|home| home.marked().to_owned()).unwrap_or_default();
+    let of_system = starts.into_iter().filter(|start| {
+        let names = super::path::resolve(start, invocation.scope);
+        !names.iter().any(|names| format!("/{}", names.join("/")).starts_with(&home))
+    });
+    destroys(invocation, of_system)
+}
+
+/// `rsync --delete` into a tree.
+pub(super) fn mirror(invocation: &Invocation<'_>) -> Judgement {
+    let deletes = invocation.arguments().iter().any(|word| {
+        let word = word.marked();
+        word.starts_with("--del") || word == "--remove-source-files"
+    });
+    if !deletes {
+        return Judgement::Clear;
+    }
+    let operands = invocation.operands("efTB", &["rsh", "filter", "exclude", "include", "exclude-from", "files-from"]);
+    destroys(invocation, operands.last().copied())
+}
+
+/// `git clean -f` where everything is: in a home folder, in the root.
+pub(super) fn clean(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("Cc", &["git-dir", "work-tree"]);
+    if operands.first().is_none_or(|word| word.marked() != "clean") || !invocation.has('f', "force") {
+        return Judgement::Clear;
+    }
+    if invocation.has('n', "dry-run") {
+        return Judgement::Clear;
+    }
+    let folder = invocation.value("-C", "work-tree").unwrap_or_else(|| ".".into());
+    destroys(invocation, [&folder])
+}
+
+/// Emptying, or overwriting, what is a tree's own file; or what stands in its place.
+pub(super) fn into(invocation: &Invocation<'_>) -> Judgement {
+    let last = invocation.operands("tS", &["target-directory"]);
+    let replaces = invocation.has('f', "force") && invocation.has('s', "symbolic") && invocation.has('n', "no-dereference");
+    match last.last() {
+        Some(path) if replaces && last.len() > 1 => destroys(invocation, [*path]),
+        _ => Judgement::Clear,
+    }
+}

@@ -1,0 +1,238 @@
+//! The grammar of brush-parser → the tree of this module. Its word parser is not used: it panics on long numbers, and
+//! keeps what it has read behind a lock.
+
+use super::tree::{Assignment, Kind, List, Node, Part, Redirection, Simple, Step, Word};
+use super::{gauge, word};
+use crate::permit::line::Doubt;
+use brush_parser::ast;
+
+/// The grammar of bash, as brush-parser reads it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Brush;
+
+impl super::Reader for Brush {
+    fn tokens(&self, text: &str) -> Result<u32, Doubt> {
+        gauge::tokens(text)
+    }
+
+    fn read(&self, text: &str) -> Result<List, Doubt> {
+        let options = brush_parser::ParserOptions::default();
+        let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options())
+            .map_err(|error| Doubt(format!("it could not be read: {error}")))?;
+        let program = brush_parser::parse_tokens(&tokens, &options)
+            .map_err(|error| Doubt(format!("it could not be read: {error}")))?;
+        let mut steps = Vec::new();
+        for command in program.complete_commands {
+            steps.append(&mut list(command)?.0);
+        }
+        Ok(List(steps))
+    }
+}
+
+fn list(list: ast::CompoundList) -> Result<List, Doubt> {
+    let mut steps = Vec::with_capacity(list.0.len());
+    for ast::CompoundListItem(item, _) in list.0 {
+        steps.push(step(item.first, false)?);
+        for next in item.additional {
+            steps.push(match next {
+                ast::AndOr::And(pipeline) => step(pipeline, false)?,
+                ast::AndOr::Or(pipeline) => step(pipeline, true)?,
+            });
+        }
+    }
+    Ok(List(steps))
+}
+
+fn step(pipeline: ast::Pipeline, conditional: bool) -> Result<Step, Doubt> {
+    let pipeline = pipeline.seq.into_iter().map(node).collect::<Result<_, _>>()?;
+    Ok(Step { pipeline, conditional })
+}
+
+fn node(command: ast::Command) -> Result<Node, Doubt> {
+    Ok(match command {
+        ast::Command::Simple(command) => simple(command)?,
+        ast::Command::Compound(command, redirects) => {
+            Node { kind: compound(command)?, redirections: redirections(redirects)? }
+        }
+        ast::Command::Function(function) => {
+            let ast::FunctionBody(body, redirects) = function.body;
+            let body = Node { kind: compound(body)?, redirections: redirections(redirects)? };
+            let kind = Kind::Function { name: function.fname.value, body: std::rc::Rc::new(body) };
+            Node { kind, redirections: Vec::new() }
+        }
+        ast::Command::ExtendedTest(test, redirects) => {
+            let mut words = Vec::new();
+            tested(&test.expr, &mut words)?;
+            Node { kind: Kind::Test(words), redirections: redirections(redirects)? }
+        }
+    })
+}
+
+fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
+    use ast::CompoundCommand as C;
+    Ok(match command {
+        C::Arithmetic(command) => Kind::Test(vec![word::document(&command.expr.value)?]),
+        C::ArithmeticForClause(clause) => {
+            let parts = [clause.initializer, clause.condition, clause.updater].into_iter().flatten();
+            let words = parts.map(|part| word::document(&part.value)).collect::<Result<_, _>>()?;
+            Kind::Case { words, arms: vec![list(clause.body.list)?] }
+        }
+        C::BraceGroup(group) => Kind::Group(list(group.list)?),
+        C::Subshell(subshell) => Kind::Subshell(list(subshell.list)?),
+        C::ForClause(clause) => Kind::For {
+            variable: clause.variable_name,
+            words: match clause.values {
+                Some(values) => values.iter().map(read).collect::<Result<_, _>>()?,
+                None => vec![word::read("\"$@\"")?],
+            },
+            body: list(clause.body.list)?,
+        },
+        C::CaseClause(clause) => {
+            let mut words = vec![read(&clause.value)?];
+            let mut arms = Vec::new();
+            for case in clause.cases {
+                words.extend(case.patterns.iter().map(read).collect::<Result<Vec<_>, _>>()?);
+                arms.extend(case.cmd.map(list).transpose()?);
+            }
+            Kind::Case { words, arms }
+        }
+        C::IfClause(clause) => {
+            let mut arms = vec![list(clause.condition)?, list(clause.then)?];
+            for part in clause.elses.unwrap_or_default() {
+                arms.extend(part.condition.map(list).transpose()?);
+                arms.push(list(part.body)?);
+            }
+            Kind::Branches(arms)
+        }
+        C::WhileClause(clause) | C::UntilClause(clause) => {
+            Kind::Branches(vec![list(clause.0)?, list(clause.1.list)?])
+        }
+        C::Coprocess(command) => {
+            let step = Step { pipeline: vec![node(*command.body)?], conditional: false };
+            Kind::Subshell(List(vec![step]))
+        }
+    })
+}
+
+fn read(word: &ast::Word) -> Result<Word, Doubt> {
+    super::word::read(&word.value)
+}
+
+fn simple(command: ast::SimpleCommand) -> Result<Node, Doubt> {
+    let mut simple = Simple::default();
+    let mut redirections = Vec::new();
+    for item in command.prefix.map(|prefix| prefix.0).unwrap_or_default() {
+        match item {
+            ast::CommandPrefixOrSuffixItem::AssignmentWord(assigned, _) => {
+                simple.assignments.push(assignment(&assigned)?);
+            }
+            other => suffix(other, &mut simple, &mut redirections)?,
+        }
+    }
+    if let Some(name) = command.word_or_name {
+        simple.words.push(read(&name)?);
+    }
+    for item in command.suffix.map(|suffix| suffix.0).unwrap_or_default() {
+        suffix(item, &mut simple, &mut redirections)?;
+    }
+    Ok(Node { kind: Kind::Simple(simple), redirections })
+}
+
+fn suffix(
+    item: ast::CommandPrefixOrSuffixItem,
+    simple: &mut Simple,
+    redirections: &mut Vec<Redirection>,
+) -> Result<(), Doubt> {
+    match item {
+        ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+            redirections.extend(redirection(redirect)?);
+        }
+        ast::CommandPrefixOrSuffixItem::Word(word)
+        | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => simple.words.push(read(&word)?),
+        ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
+            simple.words.push(Word(vec![Part::Process(list(subshell.list)?)]));
+        }
+    }
+    Ok(())
+}
+
+fn assignment(assigned: &ast::Assignment) -> Result<Assignment, Doubt> {
+    let (name, mut is_array) = match &assigned.name {
+        ast::AssignmentName::VariableName(name) => (name.clone(), false),
+        ast::AssignmentName::ArrayElementName(name, _) => (name.clone(), true),
+    };
+    let mut values: Vec<Word> = match &assigned.value {
+        ast::AssignmentValue::Scalar(value) => vec![read(value)?],
+        ast::AssignmentValue::Array(values) => {
+            is_array = true;
+            values.iter().map(|(_, value)| read(value)).collect::<Result<_, _>>()?
+        }
+    };
+    if let ast::AssignmentName::ArrayElementName(_, index) = &assigned.name {
+        values.push(super::word::read(index)?);
+    }
+    Ok(Assignment { name, values, is_array, append: assigned.append })
+}
+
+fn redirections(list: Option<ast::RedirectList>) -> Result<Vec<Redirection>, Doubt> {
+    let mut redirections = Vec::new();
+    for redirect in list.map(|list| list.0).unwrap_or_default() {
+        redirections.extend(redirection(redirect)?);
+    }
+    Ok(redirections)
+}
+
+fn redirection(redirect: ast::IoRedirect) -> Result<Option<Redirection>, Doubt> {
+    use ast::{IoFileRedirectKind as Do, IoFileRedirectTarget as Target};
+    Ok(Some(match redirect {
+        ast::IoRedirect::File(descriptor, kind, target) => {
+            let word = match target {
+                Target::Filename(word) => read(&word)?,
+                Target::ProcessSubstitution(_, subshell) => {
+                    Word(vec![Part::Process(list(subshell.list)?)])
+                }
+                Target::Duplicate(word)
+                    if word.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') =>
+                {
+                    return Ok(None);
+                }
+                Target::Duplicate(word) => read(&word)?,
+                Target::Fd(_) => return Ok(None),
+            };
+            match kind {
+                Do::Read | Do::DuplicateInput => Redirection::Read(word),
+                Do::Write | Do::Append | Do::ReadAndWrite | Do::Clobber | Do::DuplicateOutput => {
+                    Redirection::Write(descriptor.and_then(|fd| u32::try_from(fd).ok()).unwrap_or(1), word)
+                }
+            }
+        }
+        ast::IoRedirect::HereDocument(_, document) => Redirection::Text(if document.requires_expansion {
+            word::document(&document.doc.value)?
+        } else {
+            Word(vec![Part::Quoted(document.doc.value)])
+        }),
+        ast::IoRedirect::HereString(_, word) => Redirection::Text(read(&word)?),
+        ast::IoRedirect::OutputAndError(word, _) => Redirection::Write(1, read(&word)?),
+    }))
+}
+
+/// The words of a `[[ … ]]`.
+fn tested(test: &ast::ExtendedTestExpr, words: &mut Vec<Word>) -> Result<(), Doubt> {
+    use ast::ExtendedTestExpr as Test;
+    match test {
+        Test::And(left, right) | Test::Or(left, right) => {
+            tested(left, words)?;
+            tested(right, words)
+        }
+        Test::Not(inner) | Test::Parenthesized(inner) => tested(inner, words),
+        Test::UnaryTest(_, word) => {
+            words.push(read(word)?);
+            Ok(())
+        }
+        Test::BinaryTest(_, left, right) => {
+            words.push(read(left)?);
+            words.push(read(right)?);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A simple command: what it sets, what it would run, and what it would write to its output.
+
+use super::field::Field;
+use super::tree::{Assignment, Redirection, Simple};
+use super::walk::{Run, Stream, Walk};
+use super::{builtin, interpreter, output, wrapper};
+use crate::permit::line::Doubt;
+
+/// Variables whose value is a command that some program runs.
+const COMMANDS: [&str; 17] = [
+    "PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "PROMPT_COMMAND", "LESSOPEN", "CARGO_BUILD_RUSTC_WRAPPER",
+    "RUSTC_WRAPPER", "GIT_PROXY_COMMAND",
+];
+
+impl Walk<'_> {
+    pub(super) fn simple(&mut self, simple: &Simple, redirections: &[Redirection], input: &Stream) -> Stream {
+        let output = self.each_choice(|this| {
+            this.budget.spend(1)?;
+            let words = this.fields(&simple.words)?;
+            let before = (!words.is_empty() && !simple.assignments.is_empty()).then(|| this.scope.clone());
+            this.assign(&simple.assignments)?;
+            let (input, writes) = this.redirections(redirections, input)?;
+            let output = this.run(&words, &writes, &input);
+            // What stands before a command holds for it alone.
+            for assignment in before.iter().flat_map(|_| &simple.assignments) {
+                this.scope.unset(&assignment.name);
+                for value in before.iter().flat_map(|scope| scope.values(&assignment.name)) {
+                    this.scope.set(&assignment.name, value, false);
+                }
+            }
+            Ok(this.keep(&writes, output))
+        });
+        output.unwrap_or_else(|doubt| {
+            self.doubt(doubt);
+            Stream::Unknown
+        })
+    }
+
+    fn assign(&mut self, assignments: &[Assignment]) -> Result<(), Doubt> {
+        for Assignment { name, values, is_array, append } in assignments {
+            let mut value = if *is_array {
+                self.fields(values)?
+            } else {
+                values.iter().map(|value| self.text(value)).collect::<Result<_, _>>()?
+            };
+            if *append {
+                let mut before = self.value(name).unwrap_or_default();
+                if *is_array {
+                    before.append(&mut value);
+                } else if let Some(last) = before.first_mut() {
+                    last.0.push_str(value.first().map_or("", Field::marked));
+                }
+                value = if before.is_empty() { value } else { before };
+                self.budget.read(value.iter().map(|field| field.0.len()).sum())?;
+            }
+            self.set(name, value);
+        }
+        Ok(())
+    }
+
+    /// Sets a variable to what is known of it.
+    pub(super) fn set(&mut self, name: &str, value: Vec<Field>) {
+        if COMMANDS.contains(&name) {
+            let text = value.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            self.perhaps(|this| {
+                this.source(&text, &Stream::Elsewhere);
+            });
+        }
+        self.scope.set(name, value, self.unsure == 0);
+    }
+
+    /// Shows a command to the visitor, and walks through what it would run in its turn.
+    pub(super) fn run(&mut self, words: &[Field], writes: &[Field], input: &Stream) -> Stream {
+        if words.is_empty() {
+            if !writes.is_empty() {
+                self.visitor.enter(&Run { words, writes, scope: &self.scope });
+                self.visitor.leave();
+            }
+            return Stream::text("");
+        }
+        self.depth += 1;
+        let output = match self.budget.spend(1) {
+            Ok(()) => self.program(words, writes, input),
+            Err(doubt) => {
+                self.doubt(doubt);
+                Stream::Unknown
+            }
+        };
+        self.depth -= 1;
+        output
+    }
+
+    fn program(&mut self, words: &[Field], writes: &[Field], input: &Stream) -> Stream {
+        if self.depth > super::budget::DEPTH {
+            self.doubt(Doubt("it runs commands within commands, too deep to be read".to_owned()));
+            return Stream::Unknown;
+        }
+        let program = words[0].base();
+        if program.is_pattern() {
+            return self.pattern(&program, words, writes, input);
+        }
+        let Some(name) = program.literal().map(str::to_owned) else {
+            self.visitor.enter(&Run { words, writes, scope: &self.scope });
+            self.visitor.leave();
+            let why = format!("which program {} is can only be known when it runs: name it", words[0]);
+            self.doubt(Doubt(why));
+            return Stream::Unknown;
+        };
+        let is_plain = words[0].marked() == name;
+        if is_plain {
+            if let Some(body) = self.scope.functions.get(&name).cloned() {
+                return self.call(&body, words, writes, input);
+            }
+            if let Some(text) = self.scope.aliases.remove(&name) {
+                let rest: Vec<String> = words[1..].iter().map(|word| quote(&word.to_string())).collect();
+                let output = self.source(&format!("{text} {}", rest.join(" ")), input);
+                self.scope.aliases.insert(name, text);
+                return output;
+            }
+        }
+        self.visitor.enter(&Run { words, writes, scope: &self.scope });
+        let output = match builtin::find(&name) {
+            Some(builtin) => builtin(self, &words[1..], input),
+            None => None,
+        };
+        let output = output
+            .or_else(|| interpreter::run(self, &name, words, input))
+            .or_else(|| wrapper::run(self, &name, words, input))
+            .or_else(|| self.written_script(&words[0]))
+            .unwrap_or_else(|| output::of(&name, &words[1..], input, &self.scope));
+        self.visitor.leave();
+        output
+    }
+
+    /// Runs a script that the line has written before: `./script`.
+    fn written_script(&mut self, file: &Field) -> Option<Stream> {
+        let name = file.literal().filter(|name| name.contains('/'))?;
+        let written = self.scope.files.get(&super::walk::plain(name))?.clone();
+        Some(interpreter::script(self, &written))
+    }
+
+    /// Takes a pattern for each program that it may stand for.
+    fn pattern(&mut self, program: &Field, words: &[Field], writes: &[Field], input: &Stream) -> Stream {
+        let mut names = self.visitor.programs(program);
+        names.extend(wrapper::names().chain(interpreter::names()).filter(|name| program.stands_for(name)));
+        if names.len() > 12 || names.is_empty() && words[0].marked().chars().all(|c| !c.is_alphanumeric()) {
+            let why = format!("which program {} stands for is not known: name it", words[0]);
+            self.doubt(Doubt(why));
+        }
+        let mut words = words.to_vec();
+        for name in names.into_iter().take(12) {
+            words[0] = name.into();
+            self.run(&words, writes, input);
+        }
+        self.visitor.enter(&Run { words: &words, writes, scope: &self.scope });
+        self.visitor.leave();
+        Stream::Unknown
+    }
+
+    fn call(
+        &mut self,
+        body: &super::tree::Node,
+        words: &[Field],
+        writes: &[Field],
+        input: &Stream,
+    ) -> Stream {
+        if !writes.is_empty() {
+            self.run(&[], writes, input);
+        }
+        let arguments = std::mem::replace(&mut self.scope.arguments, words[1..].to_vec());
+        // A function that calls itself does nothing new.
+        let function = words[0].literal().and_then(|name| self.scope.functions.remove_entry(name));
+        let output = self.node(body, input);
+        self.scope.functions.extend(function);
+        self.scope.arguments = arguments;
+        output
+    }
+}
+
+/// `text` as one word of shell.
+pub(super) fn quote(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+~*?[]$".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

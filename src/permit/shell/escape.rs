@@ -1,0 +1,85 @@
+//! Backslashes that stand for characters: in `$'…'`, in `echo -e`, in `printf`, in other languages' strings.
+
+/// The text of `$'…'` that begins after the quote, and how many bytes it has with its end.
+pub(super) fn ansi(text: &str) -> (String, usize) {
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() && bytes[end] != b'\'' {
+        end += if bytes[end] == b'\\' { 2 } else { 1 };
+    }
+    let end = end.min(bytes.len());
+    (decode(text.get(..end).unwrap_or(text)), (end + 1).min(bytes.len()))
+}
+
+/// `text` with its backslashes replaced by what they stand for. Bytes above 127 become characters one by one.
+#[must_use]
+pub fn decode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let Some(character) = rest.chars().next() else {
+            out.push('\\');
+            break;
+        };
+        rest = &rest[character.len_utf8()..];
+        match character {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'a' => out.push('\u{7}'),
+            'b' => out.push('\u{8}'),
+            'e' | 'E' => out.push('\u{1b}'),
+            'f' => out.push('\u{c}'),
+            'v' => out.push('\u{b}'),
+            '\\' | '\'' | '"' | '?' | '`' | '$' | '/' => out.push(character),
+            '0'..='7' => {
+                // `\0nnn` has four digits, `\nnn` three.
+                let most = if character == '0' { 3 } else { 2 };
+                let digits = rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
+                let number = u32::from_str_radix(&rest[..digits], 8).unwrap_or(0);
+                let shift = 8_u32.pow(u32::try_from(digits).unwrap_or(0));
+                out.extend(char::from_u32((character.to_digit(8).unwrap_or(0) * shift + number) & 0xff));
+                rest = &rest[digits..];
+            }
+            'x' | 'u' | 'U' => {
+                let braced = usize::from(rest.starts_with('{'));
+                let most = match character {
+                    'x' if braced == 0 => 2,
+                    'u' if braced == 0 => 4,
+                    _ => 8,
+                };
+                let digits =
+                    rest[braced..].bytes().take(most).take_while(u8::is_ascii_hexdigit).count() + braced;
+                out.extend(u32::from_str_radix(&rest[braced..digits], 16).ok().and_then(char::from_u32));
+                rest = &rest[digits..];
+                rest = if braced == 1 { rest.strip_prefix('}').unwrap_or(rest) } else { rest };
+            }
+            'c' => {
+                // A control character.
+                let control = rest.chars().next();
+                rest = &rest[control.map_or(0, char::len_utf8)..];
+                out.extend(control.and_then(|c| char::from_u32(u32::from(c) & 0x1f)));
+            }
+            other => {
+                out.push('\\');
+                out.push(other);
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_character_becomes_it() {
+        assert_eq!(ansi(r"\x73\165\u0064o' ls"), ("sudo".to_owned(), 15));
+        assert_eq!(decode(r"\0163udo\n"), "sudo\n");
+        assert_eq!(decode(r"\u{73}\q\"), "s\\q\\");
+    }
+}

@@ -1,0 +1,255 @@
+//! Words → fields: braces, tildes, variables, substitutions, what is split, and what is a pattern of file names.
+
+mod operation;
+
+use super::field::{CLASS, CLOSE, Field, OPEN, QUESTION, STAR};
+use super::tree::{Parameter, Part, Word};
+use super::walk::{Stream, Walk};
+use super::brace;
+use crate::permit::line::Doubt;
+
+/// How many different commands one is taken for, where variables may have several values.
+const CHOICES: usize = 32;
+
+/// The fields that a word becomes, while it does.
+#[derive(Default)]
+struct Fields {
+    done: Vec<Field>,
+    text: String,
+    /// Whether there is a field, even if it is empty.
+    is_word: bool,
+}
+
+impl Fields {
+    fn end(&mut self) {
+        if self.is_word || !self.text.is_empty() {
+            self.done.push(Field(std::mem::take(&mut self.text)));
+        }
+        self.is_word = false;
+    }
+}
+
+impl Walk<'_> {
+    /// What `words` become as arguments.
+    pub(super) fn fields(&mut self, words: &[Word]) -> Result<Vec<Field>, Doubt> {
+        let mut fields = Vec::with_capacity(words.len());
+        for word in words {
+            match brace::expand(word)? {
+                Some(words) => {
+                    self.budget.spend(u32::try_from(words.len()).unwrap_or(u32::MAX))?;
+                    for word in &words {
+                        fields.append(&mut self.word(word, true)?);
+                    }
+                }
+                None => fields.append(&mut self.word(word, true)?),
+            }
+        }
+        Ok(fields)
+    }
+
+    /// What a word becomes where it is not split: as a value, or as text.
+    pub(super) fn text(&mut self, word: &Word) -> Result<Field, Doubt> {
+        let fields = self.word(word, false)?;
+        let texts: Vec<String> = fields.into_iter().map(|field| field.0).collect();
+        Ok(Field(texts.join(" ")))
+    }
+
+    fn word(&mut self, word: &Word, is_split: bool) -> Result<Vec<Field>, Doubt> {
+        if let ([Part::Bare(text)], true) = (word.0.as_slice(), is_split) {
+            if !text.starts_with('~') && !text.contains(['*', '?', '[']) {
+                return Ok(vec![Field(text.clone())]);
+            }
+        }
+        let mut fields = Fields::default();
+        for (at, part) in word.0.iter().enumerate() {
+            match part {
+                Part::Bare(text) => {
+                    let is_alone = word.0.len() == 1;
+                    let rest = if at == 0 { self.tilde(text, is_alone, &mut fields) } else { text };
+                    fields.text.extend(rest.chars().map(|c| if is_split { pattern(c) } else { c }));
+                }
+                Part::Quoted(text) => {
+                    fields.text.push_str(text);
+                    fields.is_word = true;
+                }
+                Part::Empty => fields.is_word = true,
+                Part::Variable(parameter) => self.variable(parameter, is_split, &mut fields)?,
+                Part::Substitution { source, quoted } => {
+                    let text = self.substitution(source)?;
+                    fields.is_word |= *quoted;
+                    self.insert(&text, is_split && !*quoted, &mut fields);
+                }
+                Part::Arithmetic(inner) => {
+                    self.text(inner)?;
+                    fields.text.push_str(&Field::unknown("$((…))").0);
+                }
+                Part::Process(list) => {
+                    let output = self.process(list);
+                    let file = self.process_file(output);
+                    fields.text.push_str(&file.0);
+                }
+            }
+        }
+        fields.end();
+        Ok(fields.done)
+    }
+
+    /// Expands a `~` at the start of `text`; gives what is left of it.
+    fn tilde<'t>(&self, text: &'t str, is_alone: bool, fields: &mut Fields) -> &'t str {
+        let Some(rest) = text.strip_prefix('~') else { return text };
+        let length = rest.find('/').unwrap_or(rest.len());
+        let (user, rest) = rest.split_at(length);
+        // What comes after it in the word may belong to the name, which then is none.
+        if rest.is_empty() && !is_alone {
+            return text;
+        }
+        let home = self.scope.values("HOME").first().and_then(|value| value.first()).cloned();
+        let folder = match user {
+            "" => home.unwrap_or_else(|| "~".into()),
+            "+" => self.scope.folders().first().cloned().unwrap_or_default(),
+            "-" => self.scope.before(),
+            "root" => "/root".into(),
+            user if user.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) => {
+                Field(format!("/home/{user}"))
+            }
+            _ => return text,
+        };
+        fields.text.push_str(&folder.0);
+        fields.is_word = true;
+        rest
+    }
+
+    fn variable(&mut self, parameter: &Parameter, is_split: bool, fields: &mut Fields) -> Result<(), Doubt> {
+        let value = self.parameter(parameter)?;
+        fields.is_word |= parameter.quoted && !(parameter.name == "@" && value.is_empty());
+        let is_array = parameter.name == "@" || parameter.name == "*" || value.len() > 1;
+        for (at, field) in value.iter().enumerate() {
+            if at > 0 && is_array {
+                if parameter.quoted && (parameter.name == "*" || !is_split) {
+                    fields.text.push(' ');
+                } else {
+                    fields.end();
+                    fields.is_word = parameter.quoted;
+                }
+            }
+            self.insert(&field.0, is_split && !parameter.quoted, fields);
+        }
+        Ok(())
+    }
+
+    /// Adds text that a variable or a substitution stands for.
+    fn insert(&self, text: &str, is_split: bool, fields: &mut Fields) {
+        if !is_split {
+            fields.text.push_str(text);
+            return;
+        }
+        let separators = match self.scope.values("IFS").first().and_then(|value| value.first()) {
+            Some(value) => value.0.clone(),
+            None => " \t\n".to_owned(),
+        };
+        let mut is_unknown = false;
+        for character in text.chars() {
+            match character {
+                OPEN => is_unknown = true,
+                CLOSE => is_unknown = false,
+                _ if is_unknown => {}
+                _ if separators.contains(character) => {
+                    fields.end();
+                    continue;
+                }
+                _ => {}
+            }
+            fields.text.push(if is_unknown { character } else { pattern(character) });
+        }
+    }
+
+    /// What `$(source)` stands for.
+    fn substitution(&mut self, source: &str) -> Result<String, Doubt> {
+        // `$(< file)` reads the file.
+        if let Some(word) = source.trim().strip_prefix('<').filter(|word| !word.starts_with(['<', '('])) {
+            let word = super::word::read(word.trim())?;
+            let file = self.text(&word)?;
+            if let Some(written) = self.scope.files.get(&super::walk::plain(file.marked())) {
+                return Ok(written.text.trim_end_matches('\n').to_owned());
+            }
+        }
+        let output = self.apart(|this| this.source(source, &Stream::Elsewhere));
+        Ok(match output.known() {
+            Some(text) => text.trim_end_matches('\n').to_owned(),
+            None => Field::unknown(&format!("$({source})")).0,
+        })
+    }
+
+    /// The file that stands for what a process writes.
+    fn process_file(&mut self, output: Stream) -> Field {
+        let Stream::Known(written) = output else { return Field::unknown("<(…)") };
+        let name = format!("/dev/fd/{}", 63 + self.scope.files.len());
+        self.scope.files.insert(name.clone(), written);
+        Field(name)
+    }
+
+    /// Walks through a process substitution.
+    fn process(&mut self, list: &super::tree::List) -> Stream {
+        self.apart(|this| this.list(list, &Stream::Elsewhere))
+    }
+
+    /// What `< word` reads: where it is a process, what that writes.
+    pub(super) fn read_from(&mut self, word: &Word) -> Result<(Field, Option<Stream>), Doubt> {
+        if let [Part::Process(list)] = word.0.as_slice() {
+            let output = self.process(list);
+            let output = if output == Stream::Elsewhere { Stream::Unknown } else { output };
+            return Ok((Field::unknown("<(…)"), Some(output)));
+        }
+        Ok((self.text(word)?, None))
+    }
+
+    /// Runs `walk` once for each way in which the variables it reads may be set.
+    pub(super) fn each_choice(
+        &mut self,
+        mut walk: impl FnMut(&mut Self) -> Result<Stream, Doubt>,
+    ) -> Result<Stream, Doubt> {
+        let outer = std::mem::take(&mut self.choices);
+        let mut output = walk(self);
+        for _ in 1..CHOICES {
+            while self.choices.last().is_some_and(|(_, taken, of)| taken + 1 >= *of) {
+                self.choices.pop();
+            }
+            let Some(last) = self.choices.last_mut() else { break };
+            last.1 += 1;
+            let other = walk(self);
+            output = match (output, other) {
+                (Ok(first), Ok(second)) if first == second => Ok(first),
+                (Ok(_), Ok(_)) => Ok(Stream::Unknown),
+                (Err(doubt), _) | (_, Err(doubt)) => Err(doubt),
+            };
+        }
+        self.choices = outer;
+        output
+    }
+
+    /// The value of a variable: the one that is taken in this round, where it may have several.
+    pub(super) fn value(&mut self, name: &str) -> Option<Vec<Field>> {
+        let mut values = self.scope.values(name);
+        if values.len() < 2 {
+            return values.pop();
+        }
+        let taken = match self.choices.iter().find(|(known, _, _)| known == name) {
+            Some((_, taken, _)) => *taken,
+            None => {
+                self.choices.push((name.to_owned(), 0, values.len()));
+                0
+            }
+        };
+        values.into_iter().nth(taken)
+    }
+}
+
+/// A character of a word that is not quoted.
+fn pattern(character: char) -> char {
+    match character {
+        '*' => STAR,
+        '?' => QUESTION,
+        '[' => CLASS,
+        other => other,
+    }
+}

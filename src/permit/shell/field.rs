@@ -1,0 +1,183 @@
+//! What a word has become: text of which some may be unknown, and some a pattern of file names.
+//!
+//! Both are marked within the text, by characters that no text has: noncharacters of Unicode, which a line that is read
+//! may not contain.
+
+use std::fmt;
+
+/// Begins what is unknown: until [`CLOSE`] it stands as it was written.
+pub(crate) const OPEN: char = '\u{fdd0}';
+/// Ends what is unknown.
+pub(crate) const CLOSE: char = '\u{fdd1}';
+/// A `*` that stands for any text.
+pub(crate) const STAR: char = '\u{fdd2}';
+/// A `?` that stands for any character.
+pub(crate) const QUESTION: char = '\u{fdd3}';
+/// A `[` that begins a class of characters.
+pub(crate) const CLASS: char = '\u{fdd4}';
+
+/// Whether `text` has characters that mark something here.
+pub(super) fn has_marks(text: &str) -> bool {
+    // All of them begin with the same two bytes.
+    memchr::memmem::find_iter(text.as_bytes(), b"\xef\xb7").any(|at| {
+        let rest = text.get(at..).and_then(|rest| rest.chars().next());
+        rest.is_some_and(|character| (OPEN..=CLASS).contains(&character))
+    })
+}
+
+/// One argument.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Field(pub(super) String);
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// As it was written, without quotes.
+impl fmt::Display for Field {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&written(&self.0))
+    }
+}
+
+/// `text` without marks, as it was written.
+pub(super) fn written(text: &str) -> String {
+    if !has_marks(text) {
+        return text.to_owned();
+    }
+    let plain = text.chars().filter_map(|character| match character {
+        OPEN | CLOSE => None,
+        STAR => Some('*'),
+        QUESTION => Some('?'),
+        CLASS => Some('['),
+        other => Some(other),
+    });
+    plain.collect()
+}
+
+impl Field {
+    /// A field that is not known, as it was written.
+    #[must_use]
+    pub fn unknown(written: &str) -> Self {
+        Self(format!("{OPEN}{written}{CLOSE}"))
+    }
+
+    /// Whether all of it is known; a pattern of file names is.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        !self.0.contains(OPEN)
+    }
+
+    /// Whether it is a pattern of file names.
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        self.0.contains([STAR, QUESTION, CLASS])
+    }
+
+    /// Its text, where all of it is known and means itself.
+    #[must_use]
+    pub fn literal(&self) -> Option<&str> {
+        (!has_marks(&self.0)).then_some(&self.0)
+    }
+
+    /// Its text, with the marks.
+    #[must_use]
+    pub fn marked(&self) -> &str {
+        &self.0
+    }
+
+    /// What stands after its last `/` that is known.
+    #[must_use]
+    pub fn base(&self) -> Self {
+        let (mut start, mut is_unknown) = (0, false);
+        for (at, character) in self.0.char_indices() {
+            match character {
+                OPEN => is_unknown = true,
+                CLOSE => is_unknown = false,
+                '/' if !is_unknown => start = at + 1,
+                _ => {}
+            }
+        }
+        Self(self.0[start..].to_owned())
+    }
+
+    /// Whether its pattern can stand for `name`. What is unknown stands for nothing.
+    #[must_use]
+    pub fn stands_for(&self, name: &str) -> bool {
+        matches(&self.0, name)
+    }
+}
+
+/// Whether `pattern`, with marks, can stand for `name`.
+#[must_use]
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    if pattern.len() > 256 {
+        return false;
+    }
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while place < name.len() {
+        let fits = match pattern.get(at) {
+            Some(&STAR) => {
+                retry = Some((at + 1, place));
+                at += 1;
+                continue;
+            }
+            Some(&QUESTION) => Some(at + 1),
+            Some(&CLASS) => class(&pattern[at + 1..], name[place]).map(|length| at + 1 + length),
+            Some(character) => (*character == name[place]).then_some(at + 1),
+            None => None,
+        };
+        match (fits, retry) {
+            (Some(next), _) => (at, place) = (next, place + 1),
+            (None, Some((after, from))) => {
+                (at, place) = (after, from + 1);
+                retry = Some((after, from + 1));
+            }
+            (None, None) => return false,
+        }
+    }
+    pattern[at..].iter().all(|character| *character == STAR)
+}
+
+/// The length of a class with its end, after its `[`, where it has the character.
+fn class(pattern: &[char], character: char) -> Option<usize> {
+    let is_negated = matches!(pattern.first(), Some('!' | '^'));
+    let start = usize::from(is_negated);
+    let end = start + 1 + pattern.get(start + 1..)?.iter().position(|c| *c == ']')?;
+    let members = &pattern[start..end];
+    let mut has = false;
+    let mut at = 0;
+    while at < members.len() {
+        if members.get(at + 1) == Some(&'-') && at + 2 < members.len() {
+            has |= (members[at]..=members[at + 2]).contains(&character);
+            at += 3;
+        } else {
+            has |= members[at] == character;
+            at += 1;
+        }
+    }
+    // What stands for a set of characters, as `[:alpha:]`, may have this one.
+    has |= members.first() == Some(&':');
+    (has != is_negated).then_some(end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stands_for_the_names_it_fits() {
+        let pattern = |text: &str| {
+            text.replace('*', &STAR.to_string()).replace('?', &QUESTION.to_string()).replace('[', &CLASS.to_string())
+        };
+        assert!(matches(&pattern("su?o"), "sudo"));
+        assert!(matches(&pattern("r*b*t"), "reboot"));
+        assert!(matches(&pattern("s[a-z]d[!x]"), "sudo"));
+        assert!(!matches(&pattern("s[a-c]do"), "sudo"));
+        assert!(!matches(&pattern("*.sh"), "sudo"));
+    }
+}

@@ -1,0 +1,243 @@
+//! A look at a line before it is parsed: how many tokens it has and how deep they stand, in one pass without recursion.
+//! The parser behind it recurses, and tries some things twice; what would be too much for it never gets there.
+
+use super::heredoc;
+use crate::permit::line::Doubt;
+use memchr::memchr;
+
+/// How deep parentheses, substitutions, quotes and compound commands may stand in each other in one text.
+const DEPTH: usize = 16;
+/// How deep `case` may stand in `case`: the parser reads the last arm of each twice.
+const CASES: usize = 3;
+/// How deep parentheses may stand in one text that has `((`: the parser tries each as arithmetic first.
+const PARENTHESES: usize = 6;
+/// How many operators `[[ … ]]` may have: its parser recurses on each.
+const TESTS: usize = 24;
+
+/// What surrounds a place in a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Parenthesis,
+    Substitution,
+    Parameter,
+    Double,
+    Backtick,
+    /// Between `case` and `esac`, where `)` ends a pattern.
+    Case,
+}
+
+#[derive(Default)]
+struct Gauge {
+    frames: Vec<Frame>,
+    compounds: usize,
+    cases: usize,
+    coprocesses: usize,
+    tests: usize,
+    parentheses: usize,
+    is_doubled: bool,
+    in_test: bool,
+    at_command: bool,
+    tokens: u32,
+    documents: Vec<heredoc::Mark>,
+}
+
+/// The number of tokens of `text`, at least.
+///
+/// # Errors
+/// Where it is nested too deep, or nobody would write it.
+pub(super) fn tokens(text: &str) -> Result<u32, Doubt> {
+    let mut gauge = Gauge { at_command: true, ..Gauge::default() };
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        at = gauge.step(bytes, at)?;
+    }
+    if gauge.is_doubled && gauge.parentheses > PARENTHESES {
+        return Err(too_deep());
+    }
+    Ok(gauge.tokens)
+}
+
+/// Where the substitution ends whose text begins at `at`, after `$(`: the place of its `)`.
+pub(super) fn end_of_substitution(text: &str, at: usize) -> Option<usize> {
+    let mut gauge = Gauge { at_command: true, frames: vec![Frame::Substitution], ..Gauge::default() };
+    let (bytes, mut at) = (text.as_bytes(), at);
+    while at < bytes.len() {
+        let next = gauge.step(bytes, at).ok()?;
+        if gauge.frames.is_empty() {
+            return Some(next - 1);
+        }
+        at = next;
+    }
+    None
+}
+
+fn too_deep() -> Doubt {
+    Doubt("it is nested too deep to be read: write it in several commands".to_owned())
+}
+
+impl Gauge {
+    /// Reads what stands at `at` and says where the next begins.
+    fn step(&mut self, bytes: &[u8], at: usize) -> Result<usize, Doubt> {
+        let (byte, next) = (bytes[at], bytes.get(at + 1).copied().unwrap_or(0));
+        let top = self.frames.last().copied();
+        match (byte, next) {
+            (b'\\', _) => return Ok(at + 2),
+            (b'$', b'(') => return self.open(Frame::Substitution, at + 2),
+            (b'$', b'{') => return self.open(Frame::Parameter, at + 2),
+            (b'`', _) => {
+                return match self.frames.iter().rposition(|frame| *frame == Frame::Backtick) {
+                    Some(open) => {
+                        self.frames.truncate(open);
+                        Ok(at + 1)
+                    }
+                    None => self.open(Frame::Backtick, at + 1),
+                };
+            }
+            (b'"', _) => {
+                if top == Some(Frame::Double) {
+                    self.frames.pop();
+                    self.at_command = false;
+                    return Ok(at + 1);
+                }
+                return self.open(Frame::Double, at + 1);
+            }
+            _ if top == Some(Frame::Double) => return Ok(at + 1),
+            (b'$', b'\'') => return Ok(end_of_ansi(bytes, at + 2)),
+            (b'\'', _) => {
+                self.at_command = false;
+                return Ok(memchr(b'\'', &bytes[at + 1..]).map_or(bytes.len(), |end| at + end + 2));
+            }
+            (b'}', _) if top == Some(Frame::Parameter) => {
+                self.frames.pop();
+                return Ok(at + 1);
+            }
+            _ if top == Some(Frame::Parameter) => return Ok(at + 1),
+            _ => {}
+        }
+        self.code(bytes, at)
+    }
+
+    fn open(&mut self, frame: Frame, next: usize) -> Result<usize, Doubt> {
+        self.frames.push(frame);
+        self.at_command = frame != Frame::Double && frame != Frame::Parameter;
+        self.check()?;
+        Ok(next)
+    }
+
+    fn check(&self) -> Result<(), Doubt> {
+        let is_deep = self.frames.len() + self.compounds + self.coprocesses > DEPTH
+            || self.cases > CASES
+            || self.tests > TESTS;
+        if is_deep { Err(too_deep()) } else { Ok(()) }
+    }
+
+    /// Reads an operator, a blank, a comment, or a bare word.
+    fn code(&mut self, bytes: &[u8], at: usize) -> Result<usize, Doubt> {
+        let next = bytes.get(at + 1).copied().unwrap_or(0);
+        match bytes[at] {
+            b' ' | b'\t' | b'\r' => Ok(at + 1),
+            b'\n' => {
+                self.tokens += 1;
+                self.at_command = true;
+                Ok(self.documents.drain(..).fold(at + 1, |at, mark| mark.end(bytes, at)))
+            }
+            b'#' if at == 0 || bytes[at - 1].is_ascii_whitespace() || b";|&()".contains(&bytes[at - 1]) => {
+                Ok(memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end))
+            }
+            b'(' => {
+                self.tokens += 1;
+                let ahead = bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
+                self.is_doubled |= ahead == Some(&b'(');
+                let next = self.open(Frame::Parenthesis, at + 1)?;
+                let open = self.frames.iter().filter(|frame| **frame == Frame::Parenthesis).count();
+                self.parentheses = self.parentheses.max(open);
+                Ok(next)
+            }
+            b')' => {
+                self.tokens += 1;
+                self.at_command = true;
+                if matches!(self.frames.last(), Some(Frame::Parenthesis | Frame::Substitution)) {
+                    self.at_command = false;
+                    self.frames.pop();
+                }
+                Ok(at + 1)
+            }
+            b'<' if next == b'<' && bytes.get(at + 2) != Some(&b'<') => {
+                self.tokens += 3;
+                let (mark, after) = heredoc::Mark::read(bytes, at + 2);
+                self.documents.push(mark);
+                Ok(after)
+            }
+            b'<' | b'>' => {
+                self.tokens += 1;
+                if bytes[..at].iter().rev().take(10).filter(|byte| byte.is_ascii_digit()).count() > 9 {
+                    return Err(Doubt("a descriptor has too many digits".to_owned()));
+                }
+                Ok(if next == b'<' { at + 3 } else { at + 1 })
+            }
+            b';' | b'|' | b'&' => {
+                self.tokens += 1;
+                self.at_command = true;
+                self.tests += usize::from(self.in_test);
+                self.check()?;
+                Ok(at + 1)
+            }
+            _ => self.word(bytes, at),
+        }
+    }
+
+    /// Reads bare text, up to what is not; counts it as a word where one begins.
+    fn word(&mut self, bytes: &[u8], at: usize) -> Result<usize, Doubt> {
+        let is_end = |byte: &u8| b" \t\r\n;|&()<>\"'`\\$".contains(byte);
+        // A brace ends the text only within `${…}`, which is not read here.
+        let end = bytes[at..].iter().position(is_end).map_or(bytes.len(), |length| at + length.max(1));
+        if at > 0 && !is_end(&bytes[at - 1]) && bytes[at - 1] != b'}' {
+            return Ok(end);
+        }
+        self.tokens += 1;
+        let was_at_command = std::mem::replace(&mut self.at_command, false);
+        match &bytes[at..end] {
+            b"if" | b"while" | b"until" | b"for" | b"select" | b"{" | b"function" => {
+                self.compounds += 1;
+                self.at_command = true;
+            }
+            b"case" => {
+                (self.compounds, self.cases) = (self.compounds + 1, self.cases + 1);
+                if was_at_command {
+                    self.frames.push(Frame::Case);
+                }
+            }
+            b"coproc" => (self.coprocesses, self.at_command) = (self.coprocesses + 1, true),
+            b"esac" if was_at_command => {
+                if self.frames.last() == Some(&Frame::Case) {
+                    self.frames.pop();
+                }
+                (self.compounds, self.cases) =
+                    (self.compounds.saturating_sub(1), self.cases.saturating_sub(1));
+            }
+            b"fi" | b"done" | b"}" if was_at_command => self.compounds = self.compounds.saturating_sub(1),
+            b"then" | b"do" | b"else" | b"elif" | b"!" | b"time" => {
+                self.tests += usize::from(self.in_test);
+                self.at_command = true;
+            }
+            b"[[" => self.in_test = true,
+            b"]]" => (self.in_test, self.tests) = (false, 0),
+            _ => {}
+        }
+        self.check()?;
+        Ok(end)
+    }
+}
+
+/// Where the text after `$'` ends.
+fn end_of_ansi(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            b'\'' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}

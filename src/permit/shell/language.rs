@@ -1,0 +1,225 @@
+//! Code of other languages → what it passes on to the system: commands, files that are removed or written.
+//!
+//! It is no parser: it looks for calls by their name and follows strings that are written out, also where they are put
+//! together from several or kept in a variable. Plain code passes.
+
+mod call;
+mod lex;
+
+use super::field::Field;
+use lex::Token;
+use std::collections::HashMap;
+
+/// What the code passes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Embedded {
+    /// A text for a shell.
+    Shell(String),
+    /// A program and its arguments.
+    Words(Vec<Field>),
+    /// A file that it writes to.
+    Write(Field),
+    /// Something that it runs, but nobody knows what.
+    Unknown(String),
+}
+
+/// How the code is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Comments begin with `#`.
+    Python,
+    /// As Python; text between backticks is run. Also Ruby and PHP.
+    Perl,
+    /// Comments begin with `//`; text between backticks is a string.
+    Script,
+    /// What stands beside `|` is run.
+    Awk,
+    /// Commands of `sed`, of which `e` runs something.
+    Sed,
+    /// Commands of an editor, of which `!` runs something.
+    Editor,
+    /// `exec …`, `spawn …`
+    Tcl,
+}
+
+/// A value that is known of the code.
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Text(String),
+    List(Vec<Self>),
+    Unknown,
+}
+
+/// What `code` passes on.
+pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
+    match kind {
+        Kind::Sed => return sed(code),
+        Kind::Editor => {
+            let commands = code.split('|').filter_map(|command| command.split_once('!'));
+            return commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
+        }
+        Kind::Tcl => {
+            let lines = code.split([';', '\n', '[']).map(str::trim);
+            let runs = lines.filter_map(|line| line.strip_prefix("exec ").or(line.strip_prefix("spawn ")));
+            return runs.map(|line| Embedded::Shell(line.trim_end_matches(']').to_owned())).collect();
+        }
+        _ => {}
+    }
+    let tokens = lex::tokens(code, kind);
+    let mut reader = Reader { tokens: &tokens, kind, variables: HashMap::new(), found: Vec::new() };
+    reader.read();
+    reader.found
+}
+
+struct Reader<'a> {
+    tokens: &'a [Token],
+    kind: Kind,
+    variables: HashMap<&'a str, Value>,
+    found: Vec<Embedded>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self) {
+        for at in 0..self.tokens.len() {
+            match (&self.tokens[at], self.tokens.get(at + 1)) {
+                (Token::Run(text), _) => self.found.push(Embedded::Shell(text.clone())),
+                (Token::Word(name), Some(Token::Mark('='))) => {
+                    if self.tokens.get(at + 2) != Some(&Token::Mark('=')) {
+                        let (value, _) = self.value(at + 2, 0);
+                        if value != Value::Unknown {
+                            self.variables.insert(name, value);
+                        }
+                    }
+                }
+                (Token::Word(name), Some(Token::Mark('('))) => {
+                    let arguments = self.arguments(at + 2);
+                    self.call(name, &arguments, at + 2);
+                }
+                (Token::Word(name), Some(Token::Text(_) | Token::Word(_))) if self.kind == Kind::Perl => {
+                    let arguments = self.arguments(at + 1);
+                    self.call(name, &arguments, at + 1);
+                }
+                (Token::Text(text), Some(Token::Mark('|'))) | (Token::Mark('|'), Some(Token::Text(text)))
+                    if self.kind == Kind::Awk =>
+                {
+                    self.found.push(Embedded::Shell(text.clone()));
+                }
+                (Token::Word(name), Some(Token::Text(text))) if name == "script" => {
+                    // AppleScript: `do shell script "…"`.
+                    self.found.push(Embedded::Shell(text.clone()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The arguments of a call, from the one at `at` on.
+    fn arguments(&self, mut at: usize) -> Vec<Value> {
+        let mut arguments = Vec::new();
+        while at < self.tokens.len() && arguments.len() < 64 {
+            if matches!(self.tokens[at], Token::Mark(')' | ']' | '}' | ';')) {
+                break;
+            }
+            let (value, next) = self.value(at, 0);
+            arguments.push(value);
+            at = next;
+            if self.tokens.get(at) != Some(&Token::Mark(',')) {
+                break;
+            }
+            at += 1;
+        }
+        arguments
+    }
+
+    /// The value that begins at `at`, and where the next begins: at a comma or at what closes.
+    fn value(&self, mut at: usize, depth: usize) -> (Value, usize) {
+        let mut value: Option<Value> = None;
+        let mut open = 0_usize;
+        let start = at;
+        while let Some(token) = self.tokens.get(at) {
+            if at - start > 256 || depth > 8 {
+                return (Value::Unknown, at);
+            }
+            let part = match token {
+                Token::Mark(',' | ';') if open == 0 => break,
+                Token::Mark(')' | ']' | '}') if open == 0 => break,
+                Token::Mark('[') if value.is_none() => {
+                    let mut list = Vec::new();
+                    at += 1;
+                    while at < self.tokens.len() && self.tokens[at] != Token::Mark(']') && list.len() < 64 {
+                        let (member, next) = self.value(at, depth + 1);
+                        list.push(member);
+                        at = next;
+                        if self.tokens.get(at) != Some(&Token::Mark(',')) {
+                            break;
+                        }
+                        at += 1;
+                    }
+                    Value::List(list)
+                }
+                Token::Mark('(' | '[' | '{') => {
+                    open += 1;
+                    at += 1;
+                    continue;
+                }
+                Token::Mark(')' | ']' | '}') => {
+                    open -= 1;
+                    at += 1;
+                    continue;
+                }
+                Token::Mark('+' | '.' | ',') => {
+                    at += 1;
+                    continue;
+                }
+                Token::Line if open == 0 && value.is_some() => break,
+                Token::Line => {
+                    at += 1;
+                    continue;
+                }
+                Token::Text(text) => Value::Text(text.clone()),
+                Token::Word(name) => call::constant(name, self.tokens.get(at + 1..).unwrap_or_default())
+                    .or_else(|| self.variables.get(name.as_str()).cloned())
+                    .unwrap_or(Value::Unknown),
+                _ => Value::Unknown,
+            };
+            at += 1;
+            value = Some(match (value, part) {
+                (None, part) => part,
+                (Some(Value::Text(mut text)), Value::Text(more)) => {
+                    text.push_str(&more);
+                    Value::Text(text)
+                }
+                (Some(Value::Text(text)), _) if open > 0 => Value::Text(text),
+                (Some(Value::Text(mut text)), _) => {
+                    text.push_str(&Field::unknown("$interpolated").0);
+                    Value::Text(text)
+                }
+                (Some(other), _) => other,
+            });
+        }
+        (value.unwrap_or(Value::Unknown), at)
+    }
+}
+
+/// What the commands of `sed` run: `e command`, and the result of `s/…/…/e`.
+fn sed(code: &str) -> Vec<Embedded> {
+    let mut found = Vec::new();
+    for command in code.split(['\n', ';']) {
+        let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$~+{".contains(c));
+        let mut characters = command.chars();
+        match (characters.next(), characters.next()) {
+            (Some('e'), Some(' ')) => found.push(Embedded::Shell(command[2..].to_owned())),
+            (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
+                let mut parts = command[1 + mark.len_utf8()..].split(mark);
+                let (_, with, flags) = (parts.next(), parts.next(), parts.next());
+                if let (Some(with), Some(flags)) = (with, flags) {
+                    if flags.contains('e') && flags.chars().all(|c| c.is_alphanumeric()) {
+                        found.push(Embedded::Shell(with.to_owned()));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,151 @@
+//! The calls that pass something on, by their names.
+
+use super::lex::Token;
+use super::{Embedded, Kind, Reader, Value};
+use crate::permit::shell::field::Field;
+
+/// Calls that run a command, whatever they belong to.
+const RUN: [&str; 33] = [
+    "system", "popen", "popen2", "popen3", "popen4", "Popen", "check_output", "check_call", "getoutput", "execSync",
+    "getstatusoutput", "shell_exec", "passthru", "proc_open", "execute", "execFile", "execFileSync", "spawnSync",
+    "create_subprocess_shell", "create_subprocess_exec", "capture2", "capture2e", "capture3", "execvp", "execv",
+    "execve", "execl", "execlp", "execle", "execvpe", "spawnvp", "spawnlp", "posix_spawn",
+];
+/// Calls that may run a command, and may be something else: what they are given counts where it is written out.
+const MAY_RUN: [&str; 8] = ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh"];
+/// Calls that remove files.
+const REMOVE: [&str; 14] = [
+    "rmtree", "rm_rf", "rm_r", "remove_tree", "rmSync", "rmdirSync", "rimraf", "removedirs", "unlinkSync", "removeSync",
+    "os.remove", "os.unlink", "fs.rm", "remove_dir_all",
+];
+/// Calls that write to a file.
+const WRITE: [&str; 9] = [
+    "writeFileSync", "writeFile", "appendFileSync", "createWriteStream", "file_put_contents", "File.write", "IO.write",
+    "write_text", "copyfile",
+];
+/// What makes text of other text.
+const DECODE: [&str; 8] =
+    ["b64decode", "fromhex", "unhexlify", "decompress", "decode64", "atob", "base64_decode", "urlopen"];
+
+/// What a name stands for that has a value of its own.
+pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
+    let home = || Some(Value::Text("~".to_owned()));
+    match name {
+        "sys.executable" => Some(Value::Text("python3".to_owned())),
+        "process.execPath" => Some(Value::Text("node".to_owned())),
+        "process.env.HOME" | "os.homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => home(),
+        _ if name.ends_with("environ") || name.ends_with("getenv") || name == "ENV" => match next {
+            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => home(),
+            _ => None,
+        },
+        _ if name.ends_with("expanduser") || name.ends_with("Path") || name.ends_with("path.join") => {
+            match next {
+                [Token::Mark('('), Token::Text(path), ..] => Some(Value::Text(path.clone())),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+impl Reader<'_> {
+    /// Notes what a call passes on; its arguments begin at `at`.
+    pub(super) fn call(&mut self, name: &str, arguments: &[Value], at: usize) {
+        let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        let is_one_of = |names: &[&str]| names.iter().any(|known| *known == last || *known == name);
+        let may_be_subprocess = name.starts_with("subprocess.") || name.starts_with("child_process.");
+        if is_one_of(&REMOVE) {
+            if let Some(Value::Text(path)) = arguments.first() {
+                self.found.push(Embedded::Words(vec!["rm".into(), "-rf".into(), Field::from(path.as_str())]));
+            }
+        } else if is_one_of(&WRITE) {
+            if let Some(Value::Text(path)) = arguments.first() {
+                self.found.push(Embedded::Write(Field::from(path.as_str())));
+            }
+        } else if last == "open" || last == "fopen" {
+            self.open(arguments, at);
+        } else if last == "reboot" && name != last {
+            self.found.push(Embedded::Words(vec!["reboot".into()]));
+        } else if ["setuid", "setreuid", "seteuid"].contains(&last) {
+            if self.tokens.get(at) == Some(&Token::Word("0".to_owned())) {
+                self.found.push(Embedded::Words(vec!["su".into()]));
+            }
+        } else if is_one_of(&RUN) || is_one_of(&MAY_RUN) {
+            let is_sure = is_one_of(&RUN) || may_be_subprocess;
+            self.run(name, arguments, at, is_sure);
+        }
+    }
+
+    fn run(&mut self, name: &str, arguments: &[Value], at: usize, is_sure: bool) {
+        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(|token| {
+            matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name)))
+        });
+        if decodes {
+            let why = format!("{name} runs what is decoded when it runs: write the command itself");
+            self.found.push(Embedded::Unknown(why));
+            return;
+        }
+        let known = arguments.iter().skip_while(|value| **value == Value::Unknown && arguments.len() > 1);
+        let known: Vec<&Value> = known.collect();
+        match known.as_slice() {
+            [Value::List(list), ..] => self.words(list.iter()),
+            [Value::Text(program), Value::List(list), ..] => {
+                let program = Value::Text(program.clone());
+                self.words(std::iter::once(&program).chain(list));
+            }
+            [Value::Text(_), Value::Text(_), ..] if !matches!(self.kind, Kind::Awk) => {
+                self.words(known.iter().copied().filter(|value| matches!(value, Value::Text(_))));
+            }
+            [Value::Text(text), ..] if is_sure || name != "eval" => {
+                // Python's own `exec` runs code.
+                if self.kind == Kind::Python && !is_sure && (name == "exec" || name == "eval") {
+                    self.found.append(&mut super::embedded(text, self.kind));
+                } else {
+                    self.found.push(Embedded::Shell(text.clone()));
+                }
+            }
+            [] | [Value::Unknown, ..] if is_sure => {
+                let why = format!("which command {name} runs can only be known when it runs: write it out");
+                self.found.push(Embedded::Unknown(why));
+            }
+            _ => {}
+        }
+    }
+
+    fn words<'v>(&mut self, values: impl Iterator<Item = &'v Value>) {
+        let words = values.map(|value| match value {
+            Value::Text(text) => Field(text.clone()),
+            _ => Field::unknown("$interpolated"),
+        });
+        let words: Vec<Field> = words.collect();
+        if !words.is_empty() {
+            self.found.push(Embedded::Words(words));
+        }
+    }
+
+    /// `open(path, mode)`, `open(handle, '>', path)`, `os.open(path, os.O_WRONLY)`.
+    fn open(&mut self, arguments: &[Value], at: usize) {
+        let texts: Vec<&String> = arguments
+            .iter()
+            .filter_map(|value| match value {
+                Value::Text(text) => Some(text),
+                _ => None,
+            })
+            .collect();
+        let flags = self.tokens[at.min(self.tokens.len())..].iter().take(12).any(|token| {
+            matches!(token, Token::Word(word) if word.ends_with("O_WRONLY") || word.ends_with("O_RDWR"))
+        });
+        match texts.as_slice() {
+            [path] if flags => self.found.push(Embedded::Write(Field::from(path.as_str()))),
+            [path] if path.starts_with(['>', '+']) => {
+                self.found.push(Embedded::Write(path.trim_start_matches(['>', '+', ' ']).into()));
+            }
+            [mode, path, ..] if mode.starts_with(['>', '+']) => self.found.push(Embedded::Write(Field::from(path.as_str()))),
+            [path, mode, ..] if mode.contains(['w', 'a', '+', 'x']) && mode.len() < 5 => {
+                self.found.push(Embedded::Write(Field::from(path.as_str())));
+            }
+            _ => {}
+        }
+    }
+}
+

@@ -1,0 +1,179 @@
+//! What a program would write, where that can be known: `echo`, `printf`, `cat`, and what only changes its input.
+
+use super::escape;
+use super::field::Field;
+use super::scope::{Scope, Written};
+use super::walk::{Stream, plain};
+use base64::Engine as _;
+
+/// The longest text that is worked out.
+const MOST: usize = 1 << 16;
+
+/// What `name` would write, called with `words` and reading `input`.
+pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> Stream {
+    let operands: Vec<&Field> = words.iter().filter(|word| !word.marked().starts_with('-')).collect();
+    let joined = |words: &[Field]| words.iter().map(Field::marked).collect::<Vec<_>>().join(" ");
+    let has = |option: &str| words.iter().any(|word| word.marked() == option);
+    match name {
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "wait" | "mkdir" | "touch" | "chmod" => Stream::text(""),
+        "echo" => {
+            let start = words.iter().position(|word| !is_echo_option(word.marked())).unwrap_or(words.len());
+            let text = joined(&words[start..]);
+            let is_escaped = words[..start].iter().any(|word| word.marked().contains('e'));
+            Stream::text((if is_escaped { escape::decode(&text) } else { text }) + "\n")
+        }
+        "printf" if !has("-v") => printf(words),
+        "pwd" => match scope.folders() {
+            [folder] => Stream::text(folder.marked()),
+            _ => Stream::Unknown,
+        },
+        "which" | "type" | "command" => match operands.as_slice() {
+            [program] => Stream::text(program.marked()),
+            _ => Stream::Unknown,
+        },
+        "basename" => operands.first().map_or(Stream::Unknown, |path| Stream::text(path.base().marked())),
+        "cat" | "tee" if operands.is_empty() || name == "tee" => input.clone(),
+        "cat" => {
+            let mut all = Written { text: String::new(), is_decoded: false };
+            for file in operands {
+                let Some(written) = scope.files.get(&plain(file.marked())) else { return Stream::Unknown };
+                all.text.push_str(&written.text);
+                all.is_decoded |= written.is_decoded;
+            }
+            Stream::Known(all)
+        }
+        "seq" | "date" | "whoami" | "hostname" => Stream::Unknown,
+        _ => match filtered(name, words, &operands, input, scope) {
+            Some((text, is_decoded)) => Stream::Known(Written { text, is_decoded }),
+            None => Stream::Unknown,
+        },
+    }
+}
+
+fn is_echo_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-') && word[1..].chars().all(|c| "neE".contains(c))
+}
+
+/// What a filter makes of a known text, and whether it decodes.
+fn filtered(
+    name: &str,
+    words: &[Field],
+    operands: &[&Field],
+    input: &Stream,
+    scope: &Scope,
+) -> Option<(String, bool)> {
+    let file = operands.first().and_then(|file| scope.files.get(&plain(file.marked())));
+    let text = file.map(|written| written.text.as_str()).or(input.known())?;
+    if text.len() > MOST {
+        return None;
+    }
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.marked()));
+    let is_decoded = matches!(input, Stream::Known(written) if written.is_decoded);
+    Some(match name {
+        "base64" if has(&["-d", "-D", "--decode", "-di"]) => {
+            let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+            let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+            (String::from_utf8_lossy(&bytes).into_owned(), true)
+        }
+        "openssl" if has(&["base64", "enc"]) && has(&["-d"]) => {
+            let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+            let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+            (String::from_utf8_lossy(&bytes).into_owned(), true)
+        }
+        "xxd" if has(&["-r", "-rp", "-pr"]) => (hexadecimal(text)?, true),
+        "rev" => (text.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect(), true),
+        "tac" => (text.lines().rev().map(|line| line.to_owned() + "\n").collect(), is_decoded),
+        "tr" => (translate(text, words)?, true),
+        "head" | "tail" | "sort" | "uniq" if text.trim_end().lines().count() == 1 && !has(&["-c"]) => {
+            (text.to_owned(), is_decoded)
+        }
+        _ => return None,
+    })
+}
+
+fn hexadecimal(text: &str) -> Option<String> {
+    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let bytes = digits.chunks(2).filter_map(|pair| u8::try_from(pair[0] * 16 + pair.get(1)?).ok());
+    Some(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
+}
+
+/// What `tr` makes of a text, for sets of characters and ranges.
+fn translate(text: &str, words: &[Field]) -> Option<String> {
+    let set = |word: &Field| -> Option<Vec<char>> {
+        let characters: Vec<char> = escape::decode(word.literal()?).chars().collect();
+        let mut all = Vec::new();
+        let mut at = 0;
+        while at < characters.len() {
+            if characters.get(at + 1) == Some(&'-') && at + 2 < characters.len() {
+                all.extend(characters[at]..=characters[at + 2]);
+                at += 3;
+            } else {
+                all.push(characters[at]);
+                at += 1;
+            }
+            if all.len() > 512 {
+                return None;
+            }
+        }
+        Some(all)
+    };
+    match words {
+        [option, from] if option.marked() == "-d" => {
+            let from = set(from)?;
+            Some(text.chars().filter(|c| !from.contains(c)).collect())
+        }
+        [from, to] if !from.marked().starts_with('-') => {
+            let (from, to) = (set(from)?, set(to)?);
+            let change = |c: char| match from.iter().position(|known| *known == c) {
+                Some(at) => to.get(at).or(to.last()).copied().unwrap_or(c),
+                None => c,
+            };
+            Some(text.chars().map(change).collect())
+        }
+        _ => None,
+    }
+}
+
+/// What `printf` writes, for what is known of its format.
+fn printf(words: &[Field]) -> Stream {
+    let words = if words.first().is_some_and(|word| word.marked() == "--") { &words[1..] } else { words };
+    let Some((format, arguments)) = words.split_first() else { return Stream::text("") };
+    let format = escape::decode(format.marked());
+    let (mut text, mut arguments) = (String::new(), arguments.iter());
+    loop {
+        let before = arguments.len();
+        let mut characters = format.chars().peekable();
+        while let Some(character) = characters.next() {
+            if character != '%' {
+                text.push(character);
+                continue;
+            }
+            while characters.next_if(|c| "-+ #0123456789.".contains(*c)).is_some() {}
+            match characters.next() {
+                Some('%') => text.push('%'),
+                Some('s') => text.push_str(arguments.next().map_or("", Field::marked)),
+                Some('b') => text.push_str(&escape::decode(arguments.next().map_or("", Field::marked))),
+                Some('q') => text.push_str(&super::command::quote(arguments.next().map_or("", Field::marked))),
+                Some('d' | 'i' | 'u') => text.push_str(arguments.next().map_or("0", Field::marked)),
+                Some('c') => text.extend(arguments.next().and_then(|word| word.marked().chars().next())),
+                _ => return Stream::Unknown,
+            }
+        }
+        if arguments.len() == 0 || arguments.len() == before || text.len() > MOST {
+            return Stream::text(text);
+        }
+    }
+}
+
+/// What `find` writes: where it starts, unless it looks for something; what it finds is only known when it runs.
+pub(super) fn found(words: &[Field]) -> Stream {
+    const TESTS: [&str; 16] = [
+        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-mtime", "-mmin", "-atime", "-ctime", "-size",
+        "-user", "-newer", "-empty", "-perm", "-inum",
+    ];
+    if words.iter().any(|word| TESTS.contains(&word.marked())) {
+        return Stream::Unknown;
+    }
+    let starts = words.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
+    Stream::text(starts.map(|word| word.marked().to_owned() + "\n").collect::<String>())
+}

@@ -1,0 +1,191 @@
+//! Wrappers that find their command in a way of their own.
+
+mod many;
+mod option;
+
+pub(super) use many::{fd, find, parallel, xargs};
+pub(super) use option::{banged, container, git, package, socat, tar, tool};
+
+use super::{is_assignment, line, values};
+use crate::permit::shell::field::Field;
+use crate::permit::shell::walk::{Stream, Walk};
+
+/// `env [options] [NAME=value]… command`, where `-S` splits a text.
+pub(super) fn environment(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let mut at = 0;
+    while let Some(text) = words.get(at).map(Field::marked) {
+        if let Some(text) = text.strip_prefix("--split-string=").or(text.strip_prefix("-S").filter(|rest| !rest.is_empty())) {
+            return walk.source(&format!("{text} {}", line(&words[at + 1..])), input);
+        }
+        match text {
+            "-S" | "--split-string" | "-vS" | "-iS" => return walk.source(&line(&words[at + 1..]), input),
+            "-u" | "--unset" | "-C" | "--chdir" => at += 2,
+            "--" => {
+                at += 1;
+                break;
+            }
+            _ if text.starts_with('-') => at += 1,
+            _ => break,
+        }
+    }
+    let rest = words.get(at..).unwrap_or_default();
+    let count = rest.iter().take_while(|word| is_assignment(word)).count();
+    for (name, value) in rest[..count].iter().filter_map(|word| word.marked().split_once('=')) {
+        walk.set(name, vec![value.into()]);
+    }
+    walk.run(&rest[count..], &[], input)
+}
+
+/// `nohup command`: options, of which `-v` and `-V` of `command` run nothing.
+pub(super) fn plain(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = words.iter().position(|word| !word.marked().starts_with('-')).unwrap_or(words.len());
+    if words[..start].iter().any(|word| ["-v", "-V", "-pv", "-pV"].contains(&word.marked())) {
+        return words.get(start).map_or(Stream::Unknown, |word| Stream::text(word.marked()));
+    }
+    walk.run(&words[start..], &[], input)
+}
+
+/// `strace [options] command`; of `perf`, only some of what it does runs one.
+pub(super) fn traced(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let words = match words.first().map(Field::marked) {
+        Some("stat" | "record" | "trace" | "mem" | "report") => &words[1..],
+        _ => words,
+    };
+    let mut at = 0;
+    while let Some(option) = words.get(at).map(Field::marked).filter(|text| text.starts_with('-')) {
+        at += 1;
+        if option == "--" {
+            break;
+        }
+        let takes_value = option.len() == 2 && option.ends_with(|c| "aeEoOpPsSuIbUXFCGg".contains(c));
+        at += usize::from(takes_value && !(option == "-g" || option == "-C" && words.len() < at + 2));
+    }
+    walk.run(words.get(at..).unwrap_or_default(), &[], input)
+}
+
+/// `gdb --args command`, `lldb -- command`.
+pub(super) fn debugged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    for text in values(words, &["-ex", "--eval-command", "-o", "--one-line"]) {
+        if let Some(command) = text.strip_prefix("shell ").or(text.strip_prefix('!')) {
+            walk.source(command, input);
+        }
+    }
+    let start = words.iter().position(|word| ["--args", "-args", "--"].contains(&word.marked()));
+    start.map_or(Stream::Unknown, |start| walk.run(&words[start + 1..], &[], input))
+}
+
+/// `sg group -c command`, `sg group command`.
+pub(super) fn second_line(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let rest: Vec<Field> = words.iter().filter(|word| !["-", "-c"].contains(&word.marked())).cloned().collect();
+    walk.source(&line(rest.get(1..).unwrap_or_default()), input)
+}
+
+/// `ssh [options] host command`: what another machine is told is judged as if it were this one.
+pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    for option in values(words, &["-o"]) {
+        if let Some((name, command)) = option.split_once(['=', ' ']) {
+            if name.to_lowercase().ends_with("command") {
+                walk.source(command, &Stream::Elsewhere);
+            }
+        }
+    }
+    let mut at = 0;
+    while let Some(option) = words.get(at).map(Field::marked).filter(|text| text.starts_with('-')) {
+        at += 1;
+        let ends_open = option.find(|c| "BbcDEeFIiJLlmOopPQRSWw".contains(c)).is_some_and(|place| place + 1 == option.len());
+        at += usize::from(ends_open && !option.starts_with("--"));
+    }
+    let rest = words.get(at + 1..).unwrap_or_default();
+    if rest.is_empty() {
+        // A remote shell that reads its commands.
+        if let Stream::Known(written) = input {
+            return super::super::interpreter::script(walk, written);
+        }
+    }
+    walk.apart(|walk| walk.source(&line(rest), input))
+}
+
+/// `flock file command`, `flock file -c text`.
+pub(super) fn lock(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    for text in values(words, &["-c", "--command"]) {
+        walk.source(&text, input);
+    }
+    let mut at = 0;
+    while let Some(option) = words.get(at).map(Field::marked).filter(|text| text.starts_with('-')) {
+        at += 1 + usize::from(["-w", "-E", "--timeout", "--wait", "--conflict-exit-code"].contains(&option));
+    }
+    let rest = words.get(at + 1..).unwrap_or_default();
+    if rest.first().is_some_and(|word| ["-c", "--command"].contains(&word.marked())) {
+        return Stream::Unknown;
+    }
+    walk.run(rest, &[], input)
+}
+
+/// `script -c text file`, and of BSD `script file command`.
+pub(super) fn script(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    for text in values(words, &["-c", "--command"]) {
+        walk.source(&text, input);
+    }
+    let options = words.iter().position(|word| !word.marked().starts_with('-')).unwrap_or(words.len());
+    if values(words, &["-c", "--command"]).is_empty() {
+        walk.run(words.get(options + 1..).unwrap_or_default(), &[], input);
+    }
+    Stream::Unknown
+}
+
+/// `trap text signal…`
+pub(super) fn first_text(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let text = words.iter().find(|word| !["--", "-p", "-l"].contains(&word.marked()));
+    if let Some(text) = text.filter(|text| !["", "-"].contains(&text.marked())) {
+        walk.apart(|walk| walk.source(text.marked(), input));
+    }
+    Stream::text("")
+}
+
+/// `crontab -` reads lines of five fields and a command.
+pub(super) fn crontab(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let file = words.iter().find(|word| !word.marked().starts_with('-') || word.marked() == "-");
+    let text = match file.map(Field::marked) {
+        Some("-") => input.known().map(str::to_owned),
+        Some(file) => walk.scope.files.get(&super::super::walk::plain(file)).map(|written| written.text.clone()),
+        None => None,
+    };
+    for entry in text.iter().flat_map(|text| text.lines()).map(str::trim) {
+        let count = if entry.starts_with('@') { 1 } else { 5 };
+        let command = entry.split_whitespace().skip(count).collect::<Vec<_>>().join(" ");
+        if !entry.starts_with('#') && !command.is_empty() {
+            walk.apart(|walk| walk.source(&command, &Stream::Elsewhere));
+        }
+    }
+    Stream::Unknown
+}
+
+/// `tmux new-session text`, `tmux send-keys text Enter`, `screen -dm command`, `screen -X stuff text`.
+pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    const STARTS: [&str; 17] = [
+        "new", "new-session", "neww", "new-window", "splitw", "split-window", "respawn-pane", "respawn-window",
+        "run", "run-shell", "if-shell", "pipe-pane", "popup", "display-popup", "send-keys", "send", "stuff",
+    ];
+    let start = words.iter().position(|word| STARTS.contains(&word.marked()));
+    let screen = words.iter().position(|word| word.marked().starts_with("-d") || word.marked() == "-A");
+    let Some(start) = start.or(screen) else { return Stream::Unknown };
+    let mut rest = &words[start + 1..];
+    while let Some(option) = rest.first().map(Field::marked).filter(|text| text.starts_with('-')) {
+        let takes_value = option.len() == 2 && option.ends_with(|c| "censtFxyTSl".contains(c));
+        rest = rest.get(1 + usize::from(takes_value)..).unwrap_or_default();
+    }
+    // Keys are pressed at a prompt that may be a shell's.
+    let is_key = |word: &&Field| !["Enter", "C-m", "KPEnter", "C-c"].contains(&word.marked());
+    let keys: Vec<Field> = rest.iter().filter(is_key).map(|word| word.marked().trim_end().into()).collect();
+    let text = line(&keys);
+    walk.perhaps(|walk| {
+        walk.source(text.trim_end_matches("^M"), input);
+    });
+    Stream::Unknown
+}
+
+/// `xterm -e command`, `gnome-terminal -- command`.
+pub(super) fn window(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = words.iter().position(|word| ["-e", "-x", "--", "--command"].contains(&word.marked()));
+    start.map_or(Stream::Unknown, |start| walk.source(&line(&words[start + 1..]), input))
+}

@@ -1,0 +1,104 @@
+//! Wrappers that run a command many times, with arguments that they find or read.
+
+use super::super::{TABLE, line};
+use crate::permit::shell::field::Field;
+use crate::permit::shell::walk::{Stream, Walk};
+
+/// How many lines that are known are followed.
+const LINES: usize = 16;
+
+/// What is only known when it runs, and is not nothing.
+fn found() -> Field {
+    Field::unknown("$(found)")
+}
+
+fn first_operand(name: &str, words: &[Field]) -> usize {
+    let wrapper = TABLE.iter().find(|wrapper| wrapper.names.contains(&name));
+    wrapper.map_or(0, |wrapper| wrapper.first_operand(words))
+}
+
+/// `xargs [options] command`: what it reads are further arguments.
+pub(in super::super) fn xargs(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = first_operand("xargs", words);
+    let (options, command) = words.split_at(start);
+    let place = options.iter().enumerate().find_map(|(at, word)| {
+        let text = word.marked();
+        match text.strip_prefix("-I") {
+            Some("") => options.get(at + 1).map(|word| word.marked().to_owned()),
+            Some(place) => Some(place.to_owned()),
+            None if text == "-i" || text == "--replace" => Some("{}".to_owned()),
+            None => text.strip_prefix("--replace=").map(str::to_owned),
+        }
+    });
+    let lines: Vec<String> = input.known().map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_default();
+    if lines.len() > LINES || input.known().is_none() {
+        return walk.run(&filled(command, place.as_deref(), &[found()]), &[], input);
+    }
+    match place {
+        Some(place) => {
+            for line in lines {
+                walk.run(&filled(command, Some(&place), &[Field::from(line.trim())]), &[], input);
+            }
+        }
+        None => {
+            let text = lines.join(" ").replace('\0', " ");
+            let arguments: Vec<Field> = text.split_whitespace().map(Field::from).collect();
+            walk.run(&filled(command, None, &arguments), &[], input);
+        }
+    }
+    Stream::Unknown
+}
+
+/// A command with `arguments` at its places, or after it.
+fn filled(command: &[Field], place: Option<&str>, arguments: &[Field]) -> Vec<Field> {
+    match place.filter(|place| !place.is_empty()) {
+        Some(place) => {
+            let with = arguments.first().map_or("", Field::marked);
+            command.iter().map(|word| Field(word.marked().replace(place, with))).collect()
+        }
+        None => [command, arguments].concat(),
+    }
+}
+
+/// `parallel command ::: arguments`, or one command a line that it reads.
+pub(in super::super) fn parallel(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let rest = &words[first_operand("parallel", words)..];
+    let end = rest.iter().position(|word| word.marked().starts_with(":::")).unwrap_or(rest.len());
+    let (command, arguments) = rest.split_at(end);
+    let known: Vec<Field> = match arguments {
+        [] => match input.known() {
+            Some(text) => text.lines().take(LINES).map(Field::from).collect(),
+            None => vec![found()],
+        },
+        _ => arguments[1..].to_vec(),
+    };
+    for argument in known.into_iter().take(LINES) {
+        let has_place = command.iter().any(|word| word.marked().contains("{}"));
+        let place = has_place.then_some("{}");
+        walk.apart(|walk| walk.source(&line(&filled(command, place, &[argument])), &Stream::Elsewhere));
+    }
+    Stream::Unknown
+}
+
+/// `find … -exec command ;`
+pub(in super::super) fn find(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    for (at, word) in words.iter().enumerate() {
+        if ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()) {
+            let rest = &words[at + 1..];
+            let end = rest.iter().position(|word| [";", "+"].contains(&word.marked())).unwrap_or(rest.len());
+            walk.run(&filled(&rest[..end], Some("{}"), &[found()]), &[], input);
+        }
+    }
+    crate::permit::shell::output::found(words)
+}
+
+/// `fd … -x command`, which takes what is found at its end.
+pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = words.iter().position(|word| ["-x", "-X", "--exec", "--exec-batch"].contains(&word.marked()));
+    if let Some(start) = start {
+        let command = &words[start + 1..];
+        let place = command.iter().any(|word| word.marked().contains("{}")).then_some("{}");
+        walk.run(&filled(command, place, &[found()]), &[], input);
+    }
+    Stream::Unknown
+}
