@@ -29,6 +29,8 @@ mod mcp;
 #[cfg(test)]
 mod permission;
 #[cfg(test)]
+mod permit;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod replay;

@@ -1,0 +1,159 @@
+//! What agents may do, from one end to the other: a beat or a hosted agent, the real hook, the daemon, and a person.
+//!
+//! The agent is fake-claude, which runs the hook of its `--settings` and never runs a tool: the commands here are data.
+
+mod closed;
+mod guard;
+
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use crate::env::{Env, Run, Socket, Workspace};
+
+/// The hook's executable.
+const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
+
+/// A call of the tool.
+fn call(id: &str, tool: &str, input: &Value) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": tool, "input": input })
+}
+
+fn bash(id: &str, command: &str) -> Value {
+    call(id, "Bash", &json!({ "command": command }))
+}
+
+/// Instructions for an agent that makes these calls, one a message, and then says that all is well.
+fn acts(calls: &[Value]) -> Value {
+    let mut script: Vec<Value> = calls.iter().map(|call| json!([call])).collect();
+    script.push(json!([{ "type": "text", "text": "HEARTBEAT_OK" }]));
+    json!({ "script": script })
+}
+
+/// What the model was told of a call.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    call: String,
+    is_error: bool,
+    text: String,
+}
+
+impl Told {
+    /// That the call ran, as fake-claude says it.
+    fn ran(&self) -> bool {
+        !self.is_error
+    }
+}
+
+impl Env {
+    /// A workspace with this frontmatter, whose agent makes these calls.
+    fn acting(&self, frontmatter: &str, calls: &[Value]) -> Workspace {
+        let site = self.workspace("site", &format!("---\n{frontmatter}\n---\nDo it."));
+        site.plays(&acts(calls));
+        site
+    }
+
+    /// The lines of every conversation that agents had here, in the order in which they were kept.
+    fn conversation(&self) -> Vec<Value> {
+        let projects = self.home().join(".claude/projects");
+        let folders = std::fs::read_dir(projects).into_iter().flatten().flatten();
+        let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten());
+        let texts = files.map(|file| std::fs::read_to_string(file.path()).unwrap());
+        texts
+            .flat_map(|text| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// What the model was told of its calls.
+    fn told(&self) -> Vec<Told> {
+        let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        let lines = self.conversation();
+        let blocks = lines.iter().filter_map(|line| line["message"]["content"].as_array()).flatten();
+        let results = blocks.filter(|block| block["type"] == "tool_result");
+        results
+            .map(|block| Told {
+                call: text(block, "tool_use_id"),
+                is_error: block["is_error"] == true,
+                text: text(block, "content"),
+            })
+            .collect()
+    }
+
+    /// What the model was told of the only call that it made.
+    fn told_once(&self) -> Told {
+        let mut told = self.told();
+        assert_eq!(told.len(), 1, "{told:#?}");
+        told.remove(0)
+    }
+
+    /// The lines of decisions.jsonl.
+    fn decisions(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.data().join("decisions.jsonl")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Writes the user's own `name`, which is config.toml or permissions.toml.
+    fn setting(&self, name: &str, text: &str) {
+        let folder = self.made_data().join("config");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+
+    /// The hook, for `event`, with this on stdin: as an agent has it that murmur did not start.
+    fn hook(&self, event: &str, stdin: impl AsRef<[u8]>) -> Run {
+        let path = self.root().join("stdin");
+        std::fs::write(&path, stdin).unwrap();
+        self.program(HOOK, [event]).stdin(std::fs::File::open(path).unwrap())
+    }
+
+    /// Every event of the daemon, from its first on.
+    fn events(&self) -> Socket {
+        let mut events = self.connect();
+        events.ask("attach", &json!({ "from": 0 }));
+        events
+    }
+
+    /// Waits until a request is open, and returns the first one that this daemon has opened.
+    fn opened(&self) -> Value {
+        self.events().until("request_opened")
+    }
+
+    /// Starts a beat by hand.
+    fn beat(&self) -> Child {
+        self.murmur(["beat", "site", "--json"]).start()
+    }
+
+    /// Runs a beat by hand to its end; its line.
+    fn beaten(&self) -> Value {
+        line(self.beat())
+    }
+}
+
+impl Socket {
+    /// The payload of the next event of this type.
+    fn until(&mut self, event_type: &str) -> Value {
+        loop {
+            let event = self.hear().unwrap();
+            if event["event_type"] == event_type {
+                return event["payload"].clone();
+            }
+        }
+    }
+}
+
+/// Waits until the beat has ended; its line.
+fn line(beat: Child) -> Value {
+    let output = beat.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// A call of the tool, as a hook is told of it.
+fn told_to_hook(tool: &str, input: &Value) -> Value {
+    json!({ "session_id": "s", "transcript_path": "/nowhere", "cwd": "/", "hook_event_name": "PreToolUse",
+        "tool_name": tool, "tool_input": input, "tool_use_id": "t1" })
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("no {key}: {value}"))
+}

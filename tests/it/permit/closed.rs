@@ -1,0 +1,311 @@
+//! Whatever goes wrong with the hook, the call is refused: by what the hook prints and how it ends, and by an agent that
+//! runs it as `'…/murmur-hook' PreToolUse || exit 2`, without `onFailure`, where all that is no refusal lets the call run.
+
+use std::fs::File;
+use std::os::unix::net::UnixListener;
+use std::process::Output;
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{HOOK, acts, bash, told_to_hook};
+use crate::env::{Env, FAKE, Run, kill};
+
+/// Where nothing is asked, so that only what is wrong refuses a call.
+fn nobody() -> Value {
+    json!({ "guard": true, "checker": "off", "approval": "wait", "approvalWait": 1, "approvalExpiry": 1,
+        "questions": "deny" })
+}
+
+/// Where a person is asked.
+fn person() -> Value {
+    json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 1, "approvalExpiry": 1,
+        "questions": "deny" })
+}
+
+fn input() -> String {
+    told_to_hook("Bash", &json!({ "command": "echo hi" })).to_string()
+}
+
+/// What the hook said in a call that it refused, in either way.
+fn refusal(output: &Output) -> String {
+    let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(2) {
+        assert_eq!((&*said, error.lines().count()), ("", 1), "{error}");
+        return error.trim_end().to_owned();
+    }
+    assert_eq!((output.status.code(), &*error), (Some(0), ""), "{said}");
+    let answer = one_object(output);
+    assert_eq!(answer["permissionDecision"], "deny", "{answer}");
+    super::text(&answer, "permissionDecisionReason").to_owned()
+}
+
+/// What is specific in the one object, with its newline, that the hook printed.
+fn one_object(output: &Output) -> Value {
+    let said = std::str::from_utf8(&output.stdout).unwrap();
+    assert!(said.ends_with('\n') && said.lines().count() == 1, "{said:?}");
+    serde_json::from_str::<Value>(said).unwrap()["hookSpecificOutput"].clone()
+}
+
+/// An agent with these words as its hook, of which `HOOK` stands for the executable and its event, makes one call.
+fn agent(env: &Env, hook: &str) -> Run {
+    let site = env.workspace("site", "Do it.");
+    site.plays(&acts(&[bash("t1", "echo hi")]));
+    let command = format!("{} || exit 2", with_hook(hook));
+    let entry = json!({ "type": "command", "command": command, "timeout": 50 });
+    let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [entry] }] } });
+    let prompt = env.root().join("prompt");
+    std::fs::write(&prompt, "Do it.").unwrap();
+    let args = ["--print", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"];
+    let run = env.program(FAKE, args.into_iter().chain(["--settings", &settings.to_string()]));
+    run.at(&site.0).stdin(File::open(prompt).unwrap())
+}
+
+fn with_hook(words: &str) -> String {
+    words.replace("HOOK", &format!("'{HOOK}' PreToolUse"))
+}
+
+/// The reason for which the hook refuses a call, where `hook` spoils it; the same for an agent's.
+fn refused(env: &Env, hook: &str, policy: &str) -> String {
+    let path = env.root().join("input");
+    std::fs::write(&path, input()).unwrap();
+    let direct = env.program("/bin/sh", ["-c", &with_hook(hook)]).stdin(File::open(path).unwrap());
+    let reason = refusal(&direct.set("MURMUR_PERMISSIONS", policy).output());
+    // Where it is wrong differs with what the agent says besides.
+    let reason = reason.split(" at line ").next().unwrap().to_owned();
+    agent(env, hook).set("MURMUR_PERMISSIONS", policy).output();
+    let told = env.told_once();
+    assert!(told.is_error && told.text.contains(&reason), "{reason}\n{told:?}");
+    reason
+}
+
+#[test]
+fn a_call_with_nothing_wrong_runs() {
+    let env = Env::new();
+    agent(&env, "cat | HOOK").set("MURMUR_PERMISSIONS", nobody().to_string()).output();
+    assert!(env.told_once().ran());
+    let answer =
+        one_object(&env.hook("PreToolUse", input()).set("MURMUR_PERMISSIONS", nobody().to_string()).output());
+    assert_eq!(answer["permissionDecision"], "allow");
+}
+
+#[test]
+fn what_is_on_stdin_and_is_no_call_is_refused() {
+    let deep = "{ printf '{\"cwd\":\"/\",\"tool_name\":\"Bash\",\"tool_use_id\":\"t1\",\"tool_input\":'; \
+        printf '%0100000d' 0 | tr 0 '['; printf '%0100000d' 0 | tr 0 ']'; printf '}'; }";
+    let spoilt = [
+        "true",
+        "head -c 60",
+        "echo no",
+        "{ printf '\\357\\273\\277'; cat; }",
+        "{ cat; echo x; }",
+        "{ cat; echo '{}'; }",
+        "head -c 256000000 /dev/zero",
+        deep,
+        "sed 's,\"cwd\":\"[^\"]*\",\"cwd\":\"w\",'",
+        "sed s,tool_name,name,",
+    ];
+    let reasons = spoilt.map(|spoilt| {
+        let env = Env::new();
+        refused(&env, &format!("{spoilt} | HOOK"), &nobody().to_string())
+    });
+    assert_snapshot!(reasons.join("\n"), @"
+    stdin is empty, where the hook's JSON should be; murmur refuses the call
+    stdin is not a hook's JSON: EOF while parsing a string
+    stdin is not a hook's JSON: expected ident
+    stdin is not a hook's JSON: expected value
+    stdin is not a hook's JSON: trailing characters
+    stdin is not a hook's JSON: trailing characters
+    stdin has more than 32 MiB; murmur refuses the call
+    stdin is not a hook's JSON: recursion limit exceeded
+    stdin says a cwd that is not an absolute path: w; murmur refuses the call
+    stdin is not a hook's JSON: missing field `tool_name`
+    ");
+}
+
+#[test]
+fn surroundings_that_cannot_be_read_refuse_every_call() {
+    assert_snapshot!(refused(&Env::new(), "HOOK", "garbage"), @"MURMUR_PERMISSIONS cannot be read: expected value");
+    assert_snapshot!(refused(&Env::new(), "HOOK", r#"{"guard":true}"#), @"MURMUR_PERMISSIONS cannot be read: missing field `checker`");
+    let missing = refused(&Env::new(), "env -u HOME -u MURMUR_DIR HOOK", &nobody().to_string());
+    assert_snapshot!(missing, @"no data folder: neither HOME nor MURMUR_DIR is set; set one, or pass --data-dir; murmur refuses the call");
+    let project = refused(&Env::new(), "MURMUR_PROJECT=../../x HOOK", &nobody().to_string());
+    assert_snapshot!(project, @r#"MURMUR_PROJECT is "../../x", which is no project's name; murmur refuses the call"#);
+}
+
+#[test]
+fn settings_that_cannot_be_read_refuse_every_call() {
+    let env = Env::new();
+    env.setting("config.toml", "permissions-checker = \"of\"\n");
+    // It counts for agents that murmur did not start; others were told before.
+    assert_snapshot!(refused(&env, "HOOK", ""), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"; murmur refuses the call"#);
+}
+
+#[test]
+fn an_answer_that_cannot_be_given_or_written_down_is_a_refusal() {
+    let policy = nobody().to_string();
+    assert_snapshot!(refused(&Env::new(), "HOOK >/dev/full", &policy), @"murmur's answer could not be written: No space left on device (os error 28)");
+    let env = Env::new();
+    std::fs::create_dir(env.made_data().join("decisions.jsonl")).unwrap();
+    assert_snapshot!(refused(&env, "HOOK", &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: Is a directory (os error 21); murmur allows nothing that it cannot write down");
+}
+
+#[test]
+fn a_full_disk_is_a_refusal() {
+    let (env, policy) = (Env::new(), nobody().to_string());
+    std::os::unix::fs::symlink("/dev/full", env.made_data().join("decisions.jsonl")).unwrap();
+    assert_snapshot!(refused(&env, "HOOK", &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: No space left on device (os error 28); murmur allows nothing that it cannot write down");
+}
+
+#[test]
+fn rules_that_cannot_be_read_refuse_every_call_of_a_beat() {
+    for global in [true, false] {
+        let env = Env::new();
+        env.acting("model: x", &[bash("t1", "echo hi")]);
+        let path = if global { "config/permissions.toml" } else { "projects/site/permissions.toml" };
+        let path = env.made_data().join(path);
+        std::fs::create_dir_all(&path).unwrap();
+        assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+        let directory = env.told_once();
+        assert!(directory.text.contains("permissions.toml: cannot be read"), "{directory:?}");
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::write(&path, "rules = {").unwrap();
+        assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(env.beaten()["denials"], json!(null));
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_read_let_no_beat_begin() {
+    let env = Env::new();
+    env.acting("model: x", &[bash("t1", "echo hi")]);
+    env.setting("config.toml", "permissions-checker = \"of\"\n");
+    let line = env.beaten();
+    assert_snapshot!(line["error"].as_str().unwrap(), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny""#);
+    assert_eq!(env.agents().len(), 0);
+}
+
+#[test]
+fn settings_of_the_workspace_switch_nothing_off() {
+    let env = Env::new();
+    let site = env.acting("model: x", &[bash("t1", "sudo ls")]);
+    std::fs::create_dir(site.0.join(".claude")).unwrap();
+    let settings = json!({ "disableAllHooks": true, "env": { "MURMUR_DIR": "/nowhere", "MURMUR_PERMISSIONS":
+        "{\"guard\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":1,\"approvalExpiry\":1,\"questions\":\"deny\"}" } });
+    for name in ["settings.json", "settings.local.json"] {
+        std::fs::write(site.0.join(".claude").join(name), settings.to_string()).unwrap();
+    }
+    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert_eq!(env.decisions().len(), 1);
+}
+
+#[test]
+fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
+    let env = Env::new();
+    env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
+    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied");
+    assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
+}
+
+/// A daemon that is there and says nothing.
+fn stuck(env: &Env) -> UnixListener {
+    UnixListener::bind(env.made_data().join("murmur.sock")).unwrap()
+}
+
+#[test]
+fn a_daemon_that_does_not_answer_is_not_waited_for_for_ever() {
+    let env = Env::new();
+    let _stuck = stuck(&env);
+    assert_snapshot!(refused(&env, "HOOK", &person().to_string()), @"murmur's daemon does not answer; the call is denied");
+}
+
+#[test]
+fn a_daemon_that_hangs_up_is_not_asked_for_ever() {
+    let env = Env::new();
+    let stuck = stuck(&env);
+    std::thread::spawn(move || stuck.incoming().for_each(drop));
+    agent(&env, "HOOK").set("MURMUR_PERMISSIONS", person().to_string()).output();
+    let told = env.told_once();
+    assert!(told.is_error && told.text.contains("murmur's daemon cannot be reached ("), "{told:?}");
+}
+
+#[test]
+fn a_hook_that_is_killed_has_refused() {
+    let env = Env::new();
+    let daemon = stuck(&env);
+    let policy = json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 50,
+        "approvalExpiry": 1, "questions": "deny" });
+    let agent = agent(&env, "HOOK").set("MURMUR_PERMISSIONS", policy.to_string()).start();
+    let _asked = daemon.accept().unwrap();
+    let is_hook = |pid: &&i64| {
+        std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with("murmur-hook"))
+    };
+    let alive = env.alive();
+    kill(*alive.iter().find(is_hook).unwrap(), Signal::KILL);
+    assert!(agent.wait_with_output().unwrap().status.success());
+    let told = env.told_once();
+    assert!(told.is_error && told.text.starts_with("PreToolUse:Bash hook error: "), "{told:?}");
+}
+
+#[test]
+fn a_hook_whose_time_is_over_ends_by_itself_and_has_refused() {
+    let env = Env::new();
+    let (_, _gate) = env.gate("gate");
+    let hook = format!("HOOK <{}/gate", env.root().display());
+    agent(&env, &hook).set("MURMUR_PERMISSIONS", nobody().to_string()).output();
+    let told = env.told_once();
+    assert!(told.is_error && told.text.starts_with("PreToolUse:Bash hook error: "), "{told:?}");
+    assert!(!told.text.contains("timed out"), "{told:?}");
+}
+
+#[test]
+fn what_is_no_question_is_answered_with_nothing() {
+    let env = Env::new();
+    for event in ["PostToolUse", "Stop", "SessionStart", "SessionEnd", "Notification"] {
+        assert_eq!(env.hook(event, "").run(), "{}\n[exit 0]", "{event}");
+    }
+    for unknown in ["PreCompact", "pretooluse", ""] {
+        assert_eq!(env.hook(unknown, "").run(), "[exit 0]", "{unknown}");
+    }
+    assert_snapshot!(env.program(HOOK, [] as [&str; 0]).run(), @"
+    | which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse
+    [exit 2]
+    ");
+    assert!(!env.data().exists());
+}
+
+#[test]
+fn the_other_event_is_answered_in_its_own_form() {
+    let env = Env::new();
+    let ask = |command: &str| {
+        let input = told_to_hook("Bash", &json!({ "command": command })).to_string();
+        env.hook("PermissionRequest", input).set("MURMUR_PERMISSIONS", nobody().to_string()).output()
+    };
+    let allowed = json!({ "hookEventName": "PermissionRequest", "decision": { "behavior": "allow" } });
+    assert_eq!(one_object(&ask("echo hi")), allowed);
+    let denied = one_object(&ask("sudo ls"));
+    assert_eq!(denied["decision"]["behavior"], "deny");
+    assert_eq!(denied["decision"]["message"], env.decisions()[1]["reason"]);
+    assert_snapshot!(env.hook("PermissionRequest", "").run(), @"
+    | stdin is empty, where the hook's JSON should be; murmur refuses the call
+    [exit 2]
+    ");
+}
+
+#[test]
+fn murmur_itself_is_the_same_hook() {
+    let env = Env::new();
+    let policy = nobody().to_string();
+    let input = |text: &str| {
+        let path = env.root().join("given");
+        std::fs::write(&path, text).unwrap();
+        File::open(path).unwrap()
+    };
+    for text in [told_to_hook("Bash", &json!({ "command": "sudo ls" })).to_string(), "{".to_owned()] {
+        let own = env.murmur(["hook", "PreToolUse"]).stdin(input(&text)).set("MURMUR_PERMISSIONS", &policy);
+        assert_eq!(own.run(), env.hook("PreToolUse", &text).set("MURMUR_PERMISSIONS", &policy).run());
+    }
+}

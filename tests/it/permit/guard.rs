@@ -1,0 +1,64 @@
+//! The guard, through a beat: what it refuses, what it lets be, and what it cannot tell.
+
+use serde_json::json;
+
+use super::{acts, bash};
+use crate::env::Env;
+
+#[test]
+fn a_beat_may_do_what_nothing_forbids_and_is_told_why_it_may_not_do_the_rest() {
+    let env = Env::new();
+    env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "echo hi"), bash("t2", "sudo ls")]));
+    let line = env.beaten();
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])));
+    let told = env.told();
+    assert!(told[0].ran() && told[0].text == "hi", "{told:?}");
+    assert_eq!((told[1].call.as_str(), told[1].is_error), ("t2", true));
+    let decisions = env.decisions();
+    assert!(told[1].text.ends_with(super::text(&decisions[1], "reason")), "{told:?} {decisions:?}");
+    let by = [
+        json!({ "kind": "default", "which": "permissions-checker" }),
+        json!({ "kind": "guard", "which": "sudo" }),
+    ];
+    assert_eq!([&decisions[0]["by"], &decisions[1]["by"]], by.each_ref());
+}
+
+#[test]
+fn skip_turns_guard_and_deny_list_off() {
+    let env = Env::new();
+    env.acting("permissions: skip", &[bash("t1", "sudo ls")]);
+    assert_eq!(env.beaten()["denials"], json!(null));
+    assert!(env.told_once().ran());
+    assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
+    // All else holds: what is allowed is written down, and a rule denies.
+    assert_eq!(env.decisions()[0]["verdict"], "allow");
+    env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"sudo:*\"\n");
+    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+}
+
+#[test]
+fn what_the_guard_cannot_tell_is_denied_where_nobody_can_be_asked() {
+    let env = Env::new();
+    env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "\"$TOOL\" --now")]));
+    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    let (told, decisions) = (env.told_once(), env.decisions());
+    assert!(told.text.ends_with(super::text(&decisions[0], "reason")), "{told:?} {decisions:?}");
+    assert!(told.text.contains("; nobody can be asked whether it may run; "), "{told:?}");
+    assert_eq!(decisions[0]["by"], json!({ "kind": "guard", "which": "doubt" }));
+}
+
+#[test]
+fn what_the_guard_cannot_tell_is_asked_where_a_person_can_be() {
+    let env = Env::new();
+    env.acting("permissionsChecker: manual", &[bash("t1", "\"$TOOL\" --now")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let doubt = super::text(&row, "doubt");
+    let listed = env.run(["permission", "list"]);
+    assert!(listed.contains(&format!("\n  the guard cannot tell what it does: {doubt}\n")), "{listed}");
+    env.run(["permission", "respond", super::text(&row, "id"), "allow"]);
+    assert_eq!(super::line(beat)["outcome"], "ok");
+    assert!(env.told_once().ran());
+    daemon.stop();
+}
