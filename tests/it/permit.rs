@@ -2,9 +2,13 @@
 //!
 //! The agent is fake-claude, which runs the hook of its `--settings` and never runs a tool: the commands here are data.
 
+mod broker;
 mod closed;
+mod defer;
 mod guard;
+mod restart;
 
+use std::io::{Seek, Write};
 use std::process::Child;
 
 use serde_json::{Value, json};
@@ -101,9 +105,10 @@ impl Env {
 
     /// The hook, for `event`, with this on stdin: as an agent has it that murmur did not start.
     fn hook(&self, event: &str, stdin: impl AsRef<[u8]>) -> Run {
-        let path = self.root().join("stdin");
-        std::fs::write(&path, stdin).unwrap();
-        self.program(HOOK, [event]).stdin(std::fs::File::open(path).unwrap())
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(stdin.as_ref()).unwrap();
+        file.rewind().unwrap();
+        self.program(HOOK, [event]).stdin(file)
     }
 
     /// Every event of the daemon, from its first on.
@@ -116,6 +121,12 @@ impl Env {
     /// Waits until a request is open, and returns the first one that this daemon has opened.
     fn opened(&self) -> Value {
         self.events().until("request_opened")
+    }
+
+    /// Waits until nothing is put off any more.
+    fn wait_for_no_approvals(&self) {
+        let folder = self.data().join("approvals");
+        self.wait(&folder, || self.names(&folder).is_empty().then_some(()));
     }
 
     /// Starts a beat by hand.

@@ -1,0 +1,273 @@
+//! A person decides, through a beat: what is listed, whose answer counts, and for what.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout};
+
+use insta::assert_snapshot;
+use regex::Regex;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{Told, bash, line, text, told_to_hook};
+use crate::env::{Env, kill};
+
+const MANUAL: &str = "permissionsChecker: manual";
+
+/// What `answer` is said to, once the call is asked about.
+fn answered(env: &Env, answer: &[&str]) -> (String, Value, Told) {
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let said = env.run([&["permission", "respond", text(&row, "id")], answer].concat());
+    let said = said.replace(text(&row, "agent"), "[AGENT]");
+    let line = line(beat);
+    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    daemon.stop();
+    (said, line, env.told_once())
+}
+
+#[test]
+fn a_call_that_a_person_allows_runs() {
+    let env = Env::new();
+    let (said, line, told) = answered(&env, &["allow"]);
+    assert_snapshot!(said, @"
+    allowed Bash of [AGENT]
+    [exit 0]
+    ");
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(null)));
+    assert!(told.ran());
+    let decision = env.decisions().remove(0);
+    assert_eq!((text(&decision, "verdict"), &decision["by"]), ("allow", &json!({ "kind": "person" })));
+}
+
+#[test]
+fn a_call_that_a_person_denies_does_not_and_the_agent_is_told_why() {
+    let env = Env::new();
+    let (said, line, told) = answered(&env, &["deny", "--reason", "not on a Friday"]);
+    assert_snapshot!(said, @"
+    denied Bash of [AGENT]
+    [exit 0]
+    ");
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])));
+    assert_eq!(told.text, "PreToolUse:Bash hook error: not on a Friday");
+    let decision = env.decisions().remove(0);
+    assert_eq!((text(&decision, "verdict"), &decision["by"]), ("deny", &json!({ "kind": "person" })));
+}
+
+#[test]
+fn what_waits_is_listed_with_all_that_would_run() {
+    let env = Env::new();
+    let input = json!({ "command": "git push \\\n  origin main", "timeout": 5000 });
+    env.acting(MANUAL, &[super::call("t1", "Bash", &input)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let id = text(&row, "id");
+    let listed =
+        env.run(["permission", "list"]).replace(id, "[REQUEST]").replace(text(&row, "agent"), "[AGENT]");
+    let listed = Regex::new(r"\d[\dms ]* left").unwrap().replace(&listed, "[SPAN] left");
+    assert_snapshot!(listed, @r"
+    [REQUEST]  Bash  [AGENT] in [ENV]/site
+        git push \
+          origin main
+        timeout: 5000
+      asked [SPAN] ago, [SPAN] left
+    [exit 0]
+    ");
+    let listed = env.murmur(["permission", "list", "--json"]).json();
+    assert_eq!(listed, json!({ "requests": [row] }));
+    let mut keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_snapshot!(keys.join(" "), @"agent asked_at cwd expires_at id input kind standing tool workspace");
+    assert_eq!((&row["input"], text(&row, "standing")), (&input, "waiting"));
+    assert!(env.run(["question", "list"]).starts_with("no questions\n"));
+    env.run(["permission", "respond", id, "deny"]);
+    line(beat);
+    daemon.stop();
+}
+
+/// `murmur permission list --watch --json`.
+struct Watching(Child, Lines<BufReader<ChildStdout>>);
+
+impl Watching {
+    fn new(env: &Env) -> Self {
+        let mut child = env.murmur(["permission", "list", "--watch", "--json"]).start();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self(child, lines)
+    }
+
+    fn next(&mut self) -> Value {
+        serde_json::from_str(&self.1.next().unwrap().unwrap()).unwrap()
+    }
+}
+
+#[test]
+fn who_watches_sees_requests_come_and_go() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push"), bash("t2", "git pull")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let first = env.opened();
+    let mut watching = Watching::new(&env);
+    for (row, answer, how) in [(Some(first), "allow", "allowed"), (None, "deny", "denied")] {
+        let opened = watching.next()["opened"].clone();
+        assert!(row.is_none_or(|row| row == opened));
+        env.run(["permission", "respond", text(&opened, "id"), answer]);
+        let closed = json!({ "id": opened["id"], "agent": opened["agent"], "how": how });
+        assert_eq!(watching.next(), json!({ "closed": closed }));
+    }
+    line(beat);
+    daemon.stop();
+    assert_eq!(watching.0.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn the_first_answer_wins_and_every_other_one_is_an_error() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let id = text(&env.opened(), "id").to_owned();
+    let answers: Vec<Child> = ["allow", "deny", "allow", "deny"]
+        .map(|verdict| env.murmur(["permission", "respond", &id, verdict]).start())
+        .into();
+    let outputs: Vec<_> = answers.into_iter().map(|answer| answer.wait_with_output().unwrap()).collect();
+    let taken = outputs.iter().position(|output| output.status.success()).unwrap();
+    line(beat);
+    assert_eq!(env.told_once().ran(), taken % 2 == 0);
+    assert_eq!(outputs.iter().filter(|output| output.status.success()).count(), 1);
+    let errors = outputs.iter().filter(|output| !output.status.success());
+    let said: Vec<_> =
+        errors.map(|output| String::from_utf8_lossy(&output.stderr).replace(&id, "[ID]")).collect();
+    assert!(said.windows(2).all(|pair| pair[0] == pair[1]), "{said:?}");
+    assert_snapshot!(said[0], @"
+    error: request [ID] was answered already
+    hint: see: murmur permission list
+    ");
+    assert_snapshot!(env.run(["permission", "respond", "00000000", "allow"]), @"
+    | error: there is no request 00000000
+    | hint: see: murmur permission list, murmur question list
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["permission", "respond", "../x", "allow"]), @r#"
+    | error: "../x" is not the id of a request
+    | hint: see: murmur permission list, murmur question list
+    [exit 1]
+    "#);
+    daemon.stop();
+    assert_snapshot!(env.run(["permission", "respond", &id, "allow"]), @"
+    | error: murmur is not running, so nothing can be answered
+    | hint: run: murmur start
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
+    let env = Env::new();
+    env.acting(&format!("{MANUAL}\napprovalWait: 1s"), &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let mut events = env.events();
+    let id = text(&events.until("request_opened"), "id").to_owned();
+    assert_eq!(text(&events.until("request_closed"), "how"), "expired");
+    assert_eq!(line(beat)["denials"], json!(["Bash"]));
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time, so the call is denied; go on without it, or say what is needed");
+    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
+    assert_snapshot!(late, @"
+    | error: request [ID] has expired
+    | hint: see: murmur permission list
+    [exit 1]
+    ");
+    daemon.stop();
+}
+
+#[test]
+fn an_agent_that_dies_takes_its_request_along() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let mut events = env.events();
+    let id = text(&events.until("request_opened"), "id").to_owned();
+    kill(env.agents()[0]["pid"].as_i64().unwrap(), Signal::KILL);
+    assert_eq!(text(&events.until("request_closed"), "how"), "gone");
+    assert_eq!(line(beat)["outcome"], "error");
+    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
+    assert_snapshot!(late, @"
+    | error: request [ID] is void: its agent has gone
+    | hint: see: murmur permission list
+    [exit 1]
+    ");
+    daemon.stop();
+    assert_eq!(env.told(), []);
+}
+
+#[test]
+fn an_agent_cannot_answer_its_own_requests() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let id = text(&row, "id");
+    for args in [
+        &["permission", "respond", id, "allow"][..],
+        &["question", "respond", id, "{}"],
+        &["permission", "respond"],
+    ] {
+        let refused = env.murmur(args).set("MURMUR_AGENT_ID", text(&row, "agent")).run();
+        insta::allow_duplicates! { assert_snapshot!(refused, @"
+        | error: an agent (MURMUR_AGENT_ID is set) cannot answer requests
+        | hint: a person has to, in a terminal of theirs
+        [exit 1]
+        "); }
+    }
+    env.run(["permission", "respond", id, "deny"]);
+    assert_eq!(line(beat)["denials"], json!(["Bash"]));
+    daemon.stop();
+}
+
+/// Asks the daemon as the hook of an agent does, about this call.
+fn asks(env: &Env, change: impl FnOnce(&mut Value), agent: &str) -> Child {
+    let policy = json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 50,
+        "approvalExpiry": 1, "questions": "deny" });
+    let mut input = told_to_hook("Bash", &json!({ "command": "git push" }));
+    change(&mut input);
+    let hook = env.hook("PreToolUse", input.to_string()).set("MURMUR_PERMISSIONS", policy.to_string());
+    hook.set("MURMUR_AGENT_ID", agent).start()
+}
+
+#[test]
+fn an_answer_is_good_for_one_call_and_no_other() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let first = asks(&env, |_| {}, "site-1");
+    let id = text(&events.until("request_opened"), "id").to_owned();
+    let others = [
+        asks(&env, |_| {}, "site-2"),
+        asks(&env, |input| input["tool_use_id"] = "t2".into(), "site-1"),
+        asks(&env, |input| input["cwd"] = "/tmp".into(), "site-1"),
+        asks(&env, |input| input["tool_input"]["command"] = "git push -f".into(), "site-1"),
+        asks(&env, |input| input["tool_name"] = "PowerShell".into(), "site-1"),
+    ];
+    let ids: Vec<String> =
+        others.iter().map(|_| text(&events.until("request_opened"), "id").to_owned()).collect();
+    env.run(["permission", "respond", &id, "allow"]);
+    let said = |hook: Child| String::from_utf8(hook.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said(first).contains("\"allow\""));
+    // Asked anew, it is a call of its own.
+    let again = asks(&env, |_| {}, "site-1");
+    assert_eq!(text(&events.until("request_opened"), "id"), id);
+    for id in ids.iter().chain([&id]) {
+        assert!(env.run(["permission", "respond", id, "deny"]).ends_with("[exit 0]"));
+    }
+    for hook in others.into_iter().chain([again]) {
+        assert!(said(hook).contains("\"deny\""));
+    }
+    daemon.stop();
+}

@@ -1,0 +1,244 @@
+//! A call that is put off: the beat ends, nothing runs, and it goes on when somebody has answered, hours or a reboot
+//! later.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{bash, text};
+use crate::env::{Daemon, Env, Socket, Workspace};
+
+/// What a beat does that waits a second for its answer, and is then put off.
+const DEFERS: &str = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
+
+/// A beat that was put off.
+struct PutOff<'a> {
+    env: &'a Env,
+    site: Workspace,
+    /// The daemon's events, behind the end of the beat.
+    events: Socket,
+    /// The request.
+    id: String,
+    /// The beat's line.
+    line: Value,
+}
+
+impl<'a> PutOff<'a> {
+    /// A heartbeat that the daemon has begun since it was due, and that is now put off.
+    fn new(env: &'a Env, frontmatter: &str, calls: &[Value]) -> (Self, Daemon) {
+        let site = env.acting(frontmatter, calls);
+        env.register(&[&site]);
+        let daemon = env.daemon();
+        let mut events = env.events();
+        let id = text(&events.until("request_opened"), "id").to_owned();
+        let line = events.until("beat_ended");
+        (Self { env, site, events, id, line }, daemon)
+    }
+
+    fn respond(&self, words: &[&str]) -> String {
+        let id = self.id.as_str();
+        let said = self.env.run([&["permission", "respond", id], words].concat());
+        said.replace(text(&self.line, "agent"), "[AGENT]")
+    }
+
+    /// What is in `approvals/`.
+    fn kept(&self) -> String {
+        self.env.names(&self.env.data().join("approvals")).replace(&self.id, "[REQUEST]")
+    }
+
+    fn heartbeat(&self) -> Value {
+        self.env.murmur(["status", "--json"]).json()["heartbeats"][0].clone()
+    }
+}
+
+/// That the beat went on with the answer, once, and that nothing is left of it.
+fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
+    let (env, before) = (put_off.env, &put_off.line);
+    assert_eq!((&line["outcome"], &line["denials"], &line["waiting"]), (&json!("ok"), denials, &Value::Null));
+    assert_eq!((&line["resumes"], &line["sessionId"]), (&json!(put_off.id), &before["sessionId"]));
+    assert_eq!(line["agent"], before["agent"]);
+    assert_ne!(line["beat"], before["beat"]);
+    let argv: Vec<String> = env.agents().iter().map(|agent| agent["argv"].to_string()).collect();
+    let resume = format!("\"--resume\",{}", before["sessionId"]);
+    assert_eq!(argv.iter().map(|argv| argv.contains(&resume)).collect::<Vec<_>>(), [false, true]);
+    assert_eq!((env.told().len(), put_off.kept()), (1, String::new()));
+}
+
+#[test]
+fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
+    let env = Env::new();
+    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    let line = &put_off.line;
+    assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
+    assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waits for an answer: murmur permission respond [REQUEST] allow (or deny); Bash: git push");
+    assert_eq!((put_off.kept().as_str(), env.told()), ("[REQUEST].json", vec![]));
+    env.wait_until_dead(&env.agents()[0]);
+    assert_eq!(env.alive(), [daemon.pid()]);
+    let listed = env.run(["permission", "list"]);
+    assert!(listed.contains("left, its beat has ended and goes on when it is answered\n"), "{listed}");
+    let heartbeat = put_off.heartbeat();
+    assert_eq!((&heartbeat["running"], &heartbeat["waiting"]), (&Value::Null, &json!(false)));
+    let decision = &env.decisions()[0];
+    assert_eq!((text(decision, "verdict"), text(decision, "request")), ("defer", put_off.id.as_str()));
+    daemon.stop();
+    // It is listed without a daemon, too.
+    let listed = env.murmur(["permission", "list", "--json"]).json();
+    assert_eq!(
+        (&listed["requests"][0]["id"], &listed["requests"][0]["standing"]),
+        (&json!(put_off.id), &json!("deferred"))
+    );
+}
+
+#[test]
+fn a_heartbeat_whose_beat_waits_is_not_due() {
+    let env = Env::new();
+    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    // Long past due, were it not for the answer that is waited for.
+    daemon.stop();
+    let mut config: Value = serde_json::from_str(&env.config()).unwrap();
+    config["workspaces"][0]["lastRun"] = "2020-01-01T00:00:00Z".into();
+    let shop = env.workspace("shop", "Do it.");
+    config["workspaces"].as_array_mut().unwrap().push(json!({ "path": shop.0, "interval": "1h" }));
+    env.configure(&config.to_string());
+    let daemon = env.daemon();
+    let ended = env.events().until("beat_ended");
+    assert_eq!(text(&ended, "workspace"), shop.path());
+    assert_eq!((env.journal().len(), env.agents().len()), (2, 2));
+    assert_eq!(put_off.heartbeat()["running"], Value::Null);
+    put_off.respond(&["deny"]);
+    assert_eq!(env.wait_for_journal(3)[2]["resumes"], json!(put_off.id));
+    daemon.stop();
+}
+
+#[test]
+fn a_beat_goes_on_with_its_answer_after_the_daemon_was_killed() {
+    let env = Env::new();
+    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    daemon.crash();
+    let daemon = env.daemon();
+    assert_eq!(put_off.kept(), "[REQUEST].json");
+    let mut events = env.events();
+    assert_snapshot!(put_off.respond(&["allow"]), @"
+    allowed Bash of [AGENT]; its beat goes on as soon as it can
+    [exit 0]
+    ");
+    assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"
+    | error: request [REQUEST] was answered already
+    | hint: see: murmur permission list
+    [exit 1]
+    ");
+    let line = events.until("beat_ended");
+    env.wait_for_no_approvals();
+    is_over(&put_off, &line, &Value::Null);
+    assert!(env.told_once().ran());
+    assert_eq!(env.decisions()[1]["by"], json!({ "kind": "person" }));
+    daemon.stop();
+}
+
+#[test]
+fn a_beat_goes_on_with_a_denial_and_its_reason() {
+    let env = Env::new();
+    let (mut put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    put_off.respond(&["deny", "--reason", "not on a Friday"]);
+    let line = put_off.events.until("beat_ended");
+    env.wait_for_no_approvals();
+    is_over(&put_off, &line, &json!(["Bash"]));
+    assert_eq!(env.told_once().text, "PreToolUse:Bash hook error: not on a Friday");
+    daemon.stop();
+}
+
+#[test]
+fn an_answer_that_never_comes_is_a_denial() {
+    let env = Env::new();
+    let expires = format!("{DEFERS}\napprovalExpiry: 1s");
+    let (mut put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
+    let line = put_off.events.until("beat_ended");
+    env.wait_for_no_approvals();
+    is_over(&put_off, &line, &json!(["Bash"]));
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time; go on without it, or say what is needed and why");
+    daemon.stop();
+}
+
+#[test]
+fn an_answer_that_did_not_come_while_no_daemon_ran_is_a_denial() {
+    let env = Env::new();
+    let expires = format!("{DEFERS}\napprovalExpiry: 1s");
+    let (put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
+    daemon.crash();
+    let daemon = env.daemon();
+    let line = env.events().until("beat_ended");
+    env.wait_for_no_approvals();
+    is_over(&put_off, &line, &json!(["Bash"]));
+    daemon.stop();
+}
+
+#[test]
+fn a_daemon_that_is_killed_right_after_the_answer_leaves_the_beat_to_the_next_one() {
+    for _ in 0..3 {
+        let env = Env::new();
+        let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+        put_off.respond(&["allow"]);
+        daemon.crash();
+        let daemon = env.daemon();
+        let line = env.wait_for_journal(2).remove(1);
+        env.wait_for_no_approvals();
+        is_over(&put_off, &line, &Value::Null);
+        assert!(env.told_once().ran());
+        daemon.stop();
+        assert_eq!(env.journal().len(), 2);
+    }
+}
+
+#[test]
+fn an_answer_is_kept_while_the_beat_cannot_be_resumed() {
+    let env = Env::new();
+    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    // Another agent has the workspace.
+    let (pace, gate) = env.gate("gate");
+    put_off.site.plays(&json!({ "stdout": crate::env::result("HEARTBEAT_OK"), "pace": pace }));
+    let by_hand = env.murmur(["beat", "site"]).start();
+    env.wait_for_agents(2);
+    put_off.respond(&["allow"]);
+    daemon.crash();
+    put_off.site.plays(&super::acts(&[bash("t1", "git push")]));
+    let daemon = env.daemon();
+    std::io::Write::write_all(&mut { gate }, b".").unwrap();
+    assert!(by_hand.wait_with_output().unwrap().status.success());
+    let lines = env.wait_for_journal(3);
+    assert_eq!((&lines[1]["resumes"], &lines[2]["resumes"]), (&Value::Null, &json!(put_off.id)));
+    assert!(env.told_once().ran());
+    daemon.stop();
+}
+
+#[test]
+fn two_calls_in_one_message_are_not_put_off_but_denied() {
+    let env = Env::new();
+    let site = env.acting(DEFERS, &[]);
+    let both = json!([bash("t1", "git push"), bash("t2", "git pull")]);
+    site.plays(&json!({ "script": [both, [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    let daemon = env.daemon();
+    let line = env.beaten();
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash", "Bash"])));
+    assert_eq!(env.told().iter().map(|told| told.ran()).collect::<Vec<_>>(), [false, false]);
+    assert!(!env.data().join("approvals").exists() || env.names(&env.data().join("approvals")).is_empty());
+    daemon.stop();
+}
+
+#[test]
+fn a_resumed_beat_can_be_put_off_again() {
+    let env = Env::new();
+    let (mut put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push"), bash("t2", "git pull")]);
+    put_off.respond(&["allow"]);
+    let second = put_off.events.until("request_opened");
+    let line = put_off.events.until("beat_ended");
+    assert_eq!((&line["resumes"], &line["waiting"]), (&json!(put_off.id), &second["id"]));
+    env.run(["permission", "respond", text(&second, "id"), "allow"]);
+    let line = put_off.events.until("beat_ended");
+    assert_eq!((&line["resumes"], text(&line, "outcome")), (&second["id"], "ok"));
+    env.wait_for_no_approvals();
+    let told = env.told();
+    assert_eq!(
+        told.iter().map(|told| (told.call.as_str(), told.ran())).collect::<Vec<_>>(),
+        [("t1", true), ("t2", true)]
+    );
+    daemon.stop();
+}
