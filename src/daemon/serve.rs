@@ -175,6 +175,9 @@ enum Event {
 impl<L: FnMut(&str)> Daemon<L> {
     fn new(setup: Setup, started: Timestamp, log: L) -> io::Result<Self> {
         let Setup { dir, time_zone, tick, user, .. } = setup;
+        // Before the broker looks into the journal: a line that comes in between would be seen by neither, and an answer
+        // that is done with be given again.
+        let events = Events::new(&dir);
         Ok(Self {
             log,
             started,
@@ -187,7 +190,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             ours: Beats::default(),
             broker: brokering::begin(&dir, &user),
             hosts: Hosts::new(dir.hosts())?,
-            events: Events::new(&dir),
+            events,
             unread: false,
             stopping: None,
             stirred: false,
@@ -216,7 +219,8 @@ impl<L: FnMut(&str)> Daemon<L> {
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
         let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
         self.withdraw_announced();
-        self.survey();
+        // A beat that went on with an answer may have ended just now.
+        self.look();
         // After the look at what runs: what was over by then has its line.
         for entry in recent::missed_runs(&self.dir, changed).unwrap_or_default() {
             if let Some(at) = entry.started() {

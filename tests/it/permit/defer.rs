@@ -173,7 +173,7 @@ fn an_answer_that_did_not_come_while_no_daemon_ran_is_a_denial() {
 
 #[test]
 fn a_daemon_that_is_killed_right_after_the_answer_leaves_the_beat_to_the_next_one() {
-    for _ in 0..3 {
+    for _ in 0..20 {
         let env = Env::new();
         let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
         put_off.respond(&["allow"]);
