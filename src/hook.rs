@@ -18,6 +18,7 @@ use answer::Answer;
 use event::{Event, EventError, Input};
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
+use std::panic::UnwindSafe;
 use std::process::ExitCode;
 use surroundings::Surroundings;
 
@@ -27,9 +28,7 @@ const BLOCK: u8 = 2;
 /// Answers the event called `event`, which stdin describes.
 #[must_use]
 pub fn run(event: Option<&OsStr>) -> ExitCode {
-    // A panic has said on stderr what it was about.
-    let answered = std::panic::catch_unwind(|| answer(event, &mut io::stdin().lock()));
-    match answered.unwrap_or_else(|_| Err("murmur's hook failed; the call is refused".to_owned())) {
+    match unless_it_panics(|| answer(event, &mut io::stdin().lock())) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(answer)) => match print(&answer) {
             Ok(()) => ExitCode::SUCCESS,
@@ -37,6 +36,12 @@ pub fn run(event: Option<&OsStr>) -> ExitCode {
         },
         Err(reason) => block(&reason),
     }
+}
+
+/// What `answer` says. A panic is a refusal; it has said on stderr what it was about.
+fn unless_it_panics<T>(answer: impl FnOnce() -> Result<T, String> + UnwindSafe) -> Result<T, String> {
+    let answered = std::panic::catch_unwind(answer);
+    answered.unwrap_or_else(|_| Err("murmur's hook failed; the call is refused".to_owned()))
 }
 
 /// What is answered: nothing to an event that nobody here knows.
@@ -70,4 +75,15 @@ fn block(reason: &str) -> ExitCode {
     // Without a reader the code alone blocks.
     let _told = writeln!(io::stderr(), "{reason}");
     ExitCode::from(BLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_refusal() {
+        let said = unless_it_panics(|| -> Result<Option<Answer>, String> { panic!("oh") });
+        assert_eq!(said, Err("murmur's hook failed; the call is refused".to_owned()));
+    }
 }

@@ -323,6 +323,12 @@ impl Broker {
         })
     }
 
+    /// What is asked as `id`.
+    #[must_use]
+    pub fn request(&self, id: &RequestId) -> Option<&Request> {
+        self.requests.get(id).map(|open| &open.request)
+    }
+
     /// How many wait for a person.
     #[must_use]
     pub fn waiting(&self) -> usize {

@@ -317,6 +317,12 @@ impl State {
         self.running.iter().any(|running| running.workspace == *entry.heartbeat.workspace)
     }
 
+    /// Whether that heartbeat is one of them.
+    #[must_use]
+    pub fn has(&self, workspace: &Path, name: Option<&str>) -> bool {
+        self.entries.iter().any(|entry| entry.is(workspace, name))
+    }
+
     /// The heartbeats.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {

@@ -11,6 +11,7 @@ use crate::permit::call::{Call, Place};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
 use crate::permit::policy::{Approval, Checker};
+use crate::permit::question::Asked as Questions;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::sys::random;
 use serde_json::Value;
@@ -31,7 +32,15 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
         Step::Decided(decision) => Err(decision),
         Step::Ask { doubt } if surroundings.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),
         Step::Ask { doubt } => Ok((Whom::Person, doubt)),
-        Step::Question => Ok((Whom::Person, None)),
+        Step::Question => match Questions::parse(&call.input) {
+            Ok(_) => Ok((Whom::Person, None)),
+            // Nobody could answer it, and the agent can ask again.
+            Err(error) => Err(Decision {
+                verdict: Verdict::Deny,
+                reason: error.to_string(),
+                by: By::Default("questions".to_owned()),
+            }),
+        },
     };
     let (decided, request) = match asked {
         Err(decision) => (decision.into(), None),

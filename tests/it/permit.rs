@@ -6,7 +6,11 @@ mod broker;
 mod closed;
 mod defer;
 mod guard;
+mod manager;
+mod questions;
+mod record;
 mod restart;
+mod rules;
 
 use std::io::{Seek, Write};
 use std::process::Child;
@@ -63,9 +67,11 @@ impl Env {
         let folders = std::fs::read_dir(projects).into_iter().flatten().flatten();
         let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten());
         let texts = files.map(|file| std::fs::read_to_string(file.path()).unwrap());
-        texts
-            .flat_map(|text| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>())
-            .collect()
+        // A last line may not be whole yet.
+        let lines = |text: String| {
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>()
+        };
+        texts.flat_map(lines).collect()
     }
 
     /// What the model was told of its calls.
@@ -81,6 +87,14 @@ impl Env {
                 text: text(block, "content"),
             })
             .collect()
+    }
+
+    /// Waits until the model was told of so many calls.
+    fn wait_for_told(&self, count: usize) -> Vec<Told> {
+        let projects = self.home().join(".claude/projects");
+        // Its conversation was there before its first call.
+        let folder = std::fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+        self.wait(&folder, || Some(self.told()).filter(|told| told.len() >= count))
     }
 
     /// What the model was told of the only call that it made.

@@ -1,7 +1,7 @@
 //! What becomes of requests: they are told of, expire, and beats that waited for an answer are resumed with it.
 
 use super::Daemon;
-use crate::daemon::broker::{Broker, Told};
+use crate::daemon::broker::{Broker, Order, Told};
 use crate::daemon::state::PutOff;
 use crate::permit::request::RequestId;
 use crate::sys::clock;
@@ -36,6 +36,16 @@ impl<L: FnMut(&str)> Daemon<L> {
             is_answered,
         });
         self.state.put_off(put_off.collect());
+    }
+
+    /// A beat by hand in a workspace that is not registered could be put off, but nobody would go on with it.
+    pub(super) fn defer_only_what_is_resumed(&self, order: &mut Order) {
+        let Order::Late { id, may_defer, .. } = order else { return };
+        let known = self.broker.request(id).is_some_and(|request| {
+            let name = request.beat.as_ref().and_then(|beat| beat.heartbeat.as_deref());
+            self.state.has(&request.workspace, name)
+        });
+        *may_defer &= known;
     }
 
     /// Denies what nobody has answered in time.

@@ -17,7 +17,8 @@ impl<L: FnMut(&str)> Daemon<L> {
             Wish::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
             Wish::Beat(which, to) => drop(to.send(self.beat_now(&which))),
             Wish::Stop(beats, to) => drop(to.send(self.stop(beats))),
-            Wish::Broker(order) => {
+            Wish::Broker(mut order) => {
+                self.defer_only_what_is_resumed(&mut order);
                 self.broker.take(order, clock::now());
                 self.brokered();
             }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{bash, text};
-use crate::env::{Daemon, Env, Socket, Workspace};
+use crate::env::{Daemon, Env, Socket, Workspace, wait_for_end};
 
 /// What a beat does that waits a second for its answer, and is then put off.
 const DEFERS: &str = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
@@ -71,8 +71,9 @@ fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
     assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
     assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waits for an answer: murmur permission respond [REQUEST] allow (or deny); Bash: git push");
     assert_eq!((put_off.kept().as_str(), env.told()), ("[REQUEST].json", vec![]));
-    env.wait_until_dead(&env.agents()[0]);
-    assert_eq!(env.alive(), [daemon.pid()]);
+    // All that ran for the beat ends, and nothing is begun for it.
+    env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);
+    assert_eq!((env.alive(), env.agents().len()), (vec![daemon.pid()], 1));
     let listed = env.run(["permission", "list"]);
     assert!(listed.contains("left, its beat has ended and goes on when it is answered\n"), "{listed}");
     let heartbeat = put_off.heartbeat();
@@ -173,7 +174,7 @@ fn an_answer_that_did_not_come_while_no_daemon_ran_is_a_denial() {
 
 #[test]
 fn a_daemon_that_is_killed_right_after_the_answer_leaves_the_beat_to_the_next_one() {
-    for _ in 0..20 {
+    for _ in 0..3 {
         let env = Env::new();
         let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
         put_off.respond(&["allow"]);
@@ -240,5 +241,34 @@ fn a_resumed_beat_can_be_put_off_again() {
         told.iter().map(|told| (told.call.as_str(), told.ran())).collect::<Vec<_>>(),
         [("t1", true), ("t2", true)]
     );
+    daemon.stop();
+}
+
+#[test]
+fn a_beat_by_hand_that_no_daemon_would_resume_is_denied() {
+    let env = Env::new();
+    env.acting(DEFERS, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let line = env.beaten();
+    assert_eq!((&line["denials"], &line["waiting"]), (&json!(["Bash"]), &Value::Null));
+    assert!(!env.data().join("approvals").exists());
+    daemon.stop();
+}
+
+#[test]
+fn a_beat_by_hand_of_a_named_heartbeat_is_resumed_by_the_daemon() {
+    let env = Env::new();
+    let site = env.acting("model: x", &[bash("t1", "git push")]);
+    site.named("nightly", &format!("---\n{DEFERS}\ninterval: 1000h\n---\nCount."));
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1000h", "lastRun": "2999-01-01T00:00:00Z" }] }).to_string());
+    let daemon = env.daemon();
+    let line = super::line(env.murmur(["beat", "site", "--name", "nightly", "--json"]).start());
+    env.run(["permission", "respond", text(&line, "waiting"), "allow"]);
+    let lines = env.wait(&env.data(), || {
+        Some(env.journal()).filter(|lines| lines.iter().any(|line| line["resumes"].is_string()))
+    });
+    let resumed = lines.iter().find(|line| line["resumes"].is_string()).unwrap();
+    assert_eq!((&resumed["resumes"], text(resumed, "heartbeat")), (&line["waiting"], "nightly"));
+    assert_eq!(resumed["outcome"], "ok");
     daemon.stop();
 }

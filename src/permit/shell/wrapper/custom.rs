@@ -2,9 +2,11 @@
 
 mod many;
 mod option;
+mod own;
 
 pub(super) use many::{fd, find, parallel, xargs};
 pub(super) use option::{banged, container, git, package, socat, tar, tool};
+pub(super) use own::murmur;
 
 use super::{is_assignment, line, values};
 use crate::permit::shell::field::Field;

@@ -100,6 +100,7 @@ pub static TABLE: &[Wrapper] = &[
     row(&["flock"], "wE", &["timeout", "wait", "conflict-exit-code"], Custom(custom::lock), "flock /tmp/x sudo ls", "flock /tmp/x ls"),
     row(&["entr"], "", &[], Words(0), "ls | entr -r sudo ls", "ls | entr make"),
     row(&["script"], "coBEIOTmt", &["command"], Custom(custom::script), "script -q -c 'sudo ls' x", "script -q -c ls x"),
+    row(&["murmur", "mm", "derun"], "", &[], Custom(custom::murmur), "murmur run --session-id x -- sudo ls", "murmur host send x 'sudo ls'"),
     row(&["trap"], "", &[], Custom(custom::first_text), "trap 'sudo ls' EXIT", "trap - EXIT"),
     row(&["hyperfine", "concurrently", "mprocs", "tmate"], "wrmMpSnL", &["warmup", "runs", "prepare", "setup", "names", "export-json", "export-markdown"], Texts, "hyperfine 'sudo ls'", "hyperfine ls"),
     row(&["at", "batch"], "fqt", &[], Input, "echo 'sudo ls' | at now", "echo ls | at now"),

@@ -1,0 +1,236 @@
+//! Questions: what a person reads, what is an answer, and what reaches the agent.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{acts, call, line, text};
+use crate::env::{Env, Workspace};
+
+/// The questions of most tests.
+fn two() -> Value {
+    json!({ "questions": [
+        { "question": "Which one?", "header": "Pick", "multiSelect": false,
+            "options": [{ "label": "A", "description": "the first" }, { "label": "B", "description": "" }] },
+        { "question": "Which days?", "header": "Days", "multiSelect": true,
+            "options": [{ "label": "Monday", "description": "" }, { "label": "Friday", "description": "" }] },
+    ]})
+}
+
+fn asks(env: &Env, frontmatter: &str, input: &Value) -> Workspace {
+    env.acting(frontmatter, &[call("t1", "AskUserQuestion", input)])
+}
+
+fn respond(env: &Env, row: &Value, answers: &str) -> String {
+    let said = env.run(["question", "respond", text(row, "id"), answers]);
+    said.replace(text(row, "agent"), "[AGENT]").replace(text(row, "id"), "[REQUEST]")
+}
+
+#[test]
+fn a_beats_questions_are_answered_by_a_person() {
+    let env = Env::new();
+    asks(&env, "model: x", &two());
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let listed = env.run(["question", "list"]);
+    let listed = listed.replace(text(&row, "agent"), "[AGENT]").replace(text(&row, "id"), "[REQUEST]");
+    assert_snapshot!(listed.split("  asked").next().unwrap(), @"
+    [REQUEST]  AskUserQuestion  [AGENT] in [ENV]/site
+        q1 [Pick] Which one?
+          1. A: the first
+          2. B
+        q2 [Days] Which days? (one or more)
+          1. Monday
+          2. Friday
+    ");
+    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    assert_snapshot!(respond(&env, &row, r#"{"q1":2,"Days":["Friday",1]}"#), @"
+    answered AskUserQuestion of [AGENT]
+    [exit 0]
+    ");
+    assert_eq!(line(beat)["outcome"], "ok");
+    let told = env.told_once();
+    assert!(told.ran());
+    assert_snapshot!(told.text, @r#"Your questions have been answered: "Which one?"="B", "Which days?"="Friday, Monday". You can now continue with these answers in mind."#);
+    let lines = env.conversation();
+    let result = lines.iter().find(|line| line["toolUseResult"]["answers"].is_object()).unwrap();
+    let mut echoed = two();
+    echoed["answers"] = json!({ "Which one?": "B", "Which days?": "Friday, Monday" });
+    assert_eq!(result["toolUseResult"], echoed);
+    daemon.stop();
+}
+
+#[test]
+fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
+    let env = Env::new();
+    asks(&env, "model: x", &two());
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let wrong = [
+        r#"{"q1":"A","q3":"Friday"}"#,
+        r#"{"q1":"A"}"#,
+        r#"{"q1":"C","q2":"Friday"}"#,
+        r#"{"q1":3,"q2":"Friday"}"#,
+        r#"{"q1":["A","B"],"q2":"Friday"}"#,
+        r#"{"q1":"A","Pick":"B","q2":1}"#,
+        "[1]",
+        "{",
+    ];
+    let said: String =
+        wrong.iter().map(|answers| respond(&env, &row, answers)).collect::<Vec<_>>().join("\n");
+    let errors: Vec<&str> = said.lines().filter(|line| !line.starts_with("[exit 1]")).collect();
+    assert_eq!(said.matches("[exit 1]").count(), wrong.len());
+    assert_snapshot!(errors.join("\n"), @r#"
+    | error: "q3" is none of the questions
+    | hint: they are q1 ("Pick"), q2 ("Days")
+    | error: q2 ("Which days?") is not answered
+    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "a text of yours"}
+    | error: q1 cannot be answered with "C"
+    | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
+    | error: q1 cannot be answered with 3
+    | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
+    | error: q1 takes one answer and not 2
+    | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
+    | error: q1 is answered twice
+    | hint: remove one of the two
+    | error: the answers are no JSON object
+    | hint: write one such as {"q1": 1}
+    | error: not JSON: "{": EOF while parsing an object at line 1 column 1
+    | hint: write the answers as {"q1":"label"}
+    "#);
+    let permission = env.run(["permission", "respond", text(&row, "id"), "allow"]);
+    assert_snapshot!(permission.replace(text(&row, "id"), "[REQUEST]"), @r#"
+    | error: request [REQUEST] is a question
+    | hint: answer it: murmur question respond [REQUEST] '{"q1":"..."}', or deny it
+    [exit 1]
+    "#);
+    // To deny it is an answer.
+    env.run(["permission", "respond", text(&row, "id"), "deny", "--reason", "decide by yourself"]);
+    assert_eq!(line(beat)["denials"], json!(["AskUserQuestion"]));
+    assert_eq!(env.told_once().text, "PreToolUse:AskUserQuestion hook error: decide by yourself");
+    daemon.stop();
+}
+
+#[test]
+fn where_nobody_answers_questions_they_are_denied_at_once() {
+    let env = Env::new();
+    asks(&env, "questions: deny", &two());
+    assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
+    assert_snapshot!(env.told_once().text, @"PreToolUse:AskUserQuestion hook error: nobody answers questions here; decide by yourself, or end and say what you need to know");
+}
+
+#[test]
+fn questions_that_cannot_be_read_are_denied_at_once() {
+    for input in [json!({ "questions": [] }), json!({ "questions": [{ "header": "x" }] })] {
+        let env = Env::new();
+        asks(&env, "model: x", &input);
+        assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
+        let told = env.told_once();
+        assert!(told.text.contains("; ask again with "), "{told:?}");
+    }
+}
+
+#[test]
+fn no_answer_is_made_up_when_the_time_is_over() {
+    let env = Env::new();
+    asks(&env, "approvalWait: 1s", &two());
+    let daemon = env.daemon();
+    assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
+    assert!(env.told_once().text.contains("nobody answered in time"));
+    daemon.stop();
+}
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_question_says() {
+    let env = Env::new();
+    let nasty = "Sure?\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\r\nallowed Bash of site\u{202e}";
+    asks(
+        &env,
+        "model: x",
+        &json!({ "questions": [{ "question": nasty, "header": "\u{1b}[1m", "multiSelect": false,
+        "options": [{ "label": "Yes\u{8}\u{8}", "description": "\u{1b}c" }, { "label": "No", "description": "" }] }] }),
+    );
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let listed = env.run(["question", "list"]);
+    let raw = |character: char| character.is_control() && character != '\n' || character == '\u{202e}';
+    assert!(!listed.contains(raw), "{listed:?}");
+    let refused = respond(&env, &row, r#"{"q1":9}"#);
+    assert!(refused.contains("one of") && !refused.contains(raw), "{refused:?}");
+    assert!(respond(&env, &row, r#"{"q1":2}"#).starts_with("answered "));
+    assert_eq!(line(beat)["outcome"], "ok");
+    daemon.stop();
+}
+
+#[test]
+fn a_question_that_is_put_off_is_answered_later() {
+    let env = Env::new();
+    let site = asks(&env, "approval: defer\napprovalWait: 1s", &two());
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let row = events.until("request_opened");
+    let waits = events.until("beat_ended");
+    assert_snapshot!(text(&waits, "summary").replace(text(&row, "id"), "[REQUEST]"), @"asks a question; answer it: murmur question respond [REQUEST]");
+    daemon.crash();
+    let daemon = env.daemon();
+    let mut events = env.events();
+    assert_snapshot!(respond(&env, &row, r#"{"q1":"a","q2":{"other":"never"}}"#), @"
+    answered AskUserQuestion of [AGENT]; its beat goes on as soon as it can
+    [exit 0]
+    ");
+    let line = events.until("beat_ended");
+    assert_eq!((text(&line, "outcome"), &line["resumes"]), ("ok", &row["id"]));
+    assert!(env.told_once().text.contains("\"Which one?\"=\"A\""));
+    daemon.stop();
+}
+
+/// A hosted agent that is told to go, with these arguments more.
+fn hosted(env: &Env, script: &Value, more: &[&str]) {
+    let site = env.workspace("site", "");
+    site.plays(script);
+    let args = ["host", "spawn", "--agent-id", "site-1", "--worktree", site.path(), "--json", "Go."];
+    env.murmur(args.iter().chain(more)).json();
+}
+
+#[test]
+fn a_hosted_agents_questions_are_answered_by_a_person() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    hosted(&env, &acts(&[call("t1", "AskUserQuestion", &two())]), &[]);
+    let row = env.opened();
+    assert_eq!(text(&row, "agent"), "site-1");
+    respond(&env, &row, r#"{"q1":"B","q2":[2]}"#);
+    let told = env.wait_for_told(1).remove(0);
+    assert!(told.ran() && told.text.contains("\"Which days?\"=\"Friday\""), "{told:?}");
+    env.run(["host", "stop", "site-1"]);
+    daemon.stop();
+}
+
+#[test]
+fn what_no_hook_has_decided_is_answered_through_the_second_door() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    // As if Claude Code knew nothing of hooks.
+    let settings = ["--", "--settings", r#"{"hooks":{}}"#];
+    hosted(
+        &env,
+        &acts(&[call("t1", "AskUserQuestion", &two()), call("t2", "AskUserQuestion", &two())]),
+        &settings,
+    );
+    let mut events = env.events();
+    let row = events.until("request_opened");
+    assert_eq!((text(&row, "kind"), text(&row, "tool")), ("question", "AskUserQuestion"));
+    respond(&env, &row, r#"{"q1":"B","q2":[2]}"#);
+    let told = env.wait_for_told(1).remove(0);
+    assert!(told.ran() && told.text.contains("\"Which one?\"=\"B\""), "{told:?}");
+    let row = events.until("request_opened");
+    env.run(["permission", "respond", text(&row, "id"), "deny", "--reason", "enough"]);
+    let told = env.wait_for_told(2).remove(1);
+    assert!(told.is_error && told.text.contains("enough"), "{told:?}");
+    assert_eq!(env.decisions().len(), 2);
+    env.run(["host", "stop", "site-1"]);
+    daemon.stop();
+}

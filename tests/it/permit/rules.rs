@@ -1,0 +1,120 @@
+//! Rules, through a beat: which file counts, what a pattern covers, and rules that a person's answer makes.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{Told, bash, call, line, text};
+use crate::env::Env;
+
+fn rule(action: &str, pattern: &str) -> String {
+    format!("[[rules]]\ntool = \"Bash\"\naction = \"{action}\"\npattern = {pattern:?}\n")
+}
+
+fn of_project(env: &Env, rules: &str) {
+    let folder = env.made_data().join("projects/site");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("permissions.toml"), rules).unwrap();
+}
+
+/// Which of the calls ran.
+fn ran(env: &Env) -> Vec<bool> {
+    env.told().iter().map(Told::ran).collect()
+}
+
+#[test]
+fn the_projects_rules_come_before_the_users_own() {
+    let env = Env::new();
+    env.acting(
+        "permissionsChecker: deny",
+        &[bash("t1", "git push"), bash("t2", "git pull"), bash("t3", "make")],
+    );
+    of_project(&env, &(rule("allow", "git push") + &rule("deny", "git pull")));
+    env.setting("permissions.toml", &(rule("deny", "git push") + &rule("allow", "git pull")));
+    assert_eq!(env.beaten()["denials"], json!(["Bash", "Bash"]));
+    assert_eq!(ran(&env), [true, false, false]);
+    let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
+    assert_eq!(by, ["rule", "rule", "default"]);
+    assert_snapshot!(env.told()[1].text, @r#"PreToolUse:Bash hook error: rule 2 of [ENV]/data/projects/site/permissions.toml denies it ("git pull"); do without it"#);
+}
+
+#[test]
+fn one_command_of_a_line_is_enough_to_deny_and_all_are_needed_to_allow() {
+    let env = Env::new();
+    let lines = ["git log && git status", "git log && make", "git log; echo $(git push)", "git -C x push"];
+    let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
+    env.acting("permissionsChecker: deny\nmaxTurns: 9", &calls);
+    env.setting(
+        "permissions.toml",
+        &(rule("deny", "git push:*") + &rule("allow", "git:*") + &rule("allow", "echo:*")),
+    );
+    env.beaten();
+    assert_eq!(ran(&env), [true, false, false, true]);
+    let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
+    assert_eq!(by, ["rule", "default", "rule", "rule"]);
+}
+
+#[test]
+fn an_answer_once_and_for_all_is_a_rule_that_decides_from_then_on() {
+    for (verdict, runs) in [("allow", true), ("deny", false)] {
+        let env = Env::new();
+        let site = env.acting("permissionsChecker: manual", &[bash("t1", "git push origin 'a b'")]);
+        let daemon = env.daemon();
+        let beat = env.beat();
+        env.run(["permission", "respond", text(&env.opened(), "id"), verdict, "--always"]);
+        line(beat);
+        daemon.stop();
+        let rules = std::fs::read_to_string(env.data().join("projects/site/permissions.toml")).unwrap();
+        assert_eq!(rules, rule(verdict, "git push origin 'a b'"));
+        // Without a daemon, what had to be asked would be denied.
+        site.plays(&super::acts(&[bash("t2", "git push origin 'a b'"), bash("t3", "git push")]));
+        env.beaten();
+        assert_eq!(ran(&env).iter().filter(|ran| **ran).count(), if runs { 2 } else { 0 });
+        let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
+        assert_eq!(by, ["person", "rule", "failure"]);
+    }
+}
+
+#[test]
+fn what_no_pattern_means_alone_is_answered_for_once_only() {
+    let env = Env::new();
+    env.acting(
+        "permissionsChecker: manual",
+        &[bash("t1", "ls *.txt"), call("t2", "Glob", &json!({ "pattern": "x" }))],
+    );
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    let row = events.until("request_opened");
+    let refused = env.run(["permission", "respond", text(&row, "id"), "allow", "--always"]);
+    assert_snapshot!(refused, @"
+    | error: no pattern means this call of Bash and nothing else
+    | hint: write a rule of your own into [ENV]/data/projects/site/permissions.toml
+    [exit 1]
+    ");
+    assert!(!env.data().join("projects").exists());
+    // It waits as before.
+    env.run(["permission", "respond", text(&row, "id"), "allow"]);
+    line(beat);
+    assert!(env.told()[0].ran());
+    daemon.stop();
+}
+
+#[test]
+fn a_rule_that_would_not_decide_is_not_added() {
+    let env = Env::new();
+    env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    of_project(&env, &rule("pass", "git:*"));
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_snapshot!(env.run(["permission", "respond", text(&row, "id"), "allow", "--always"]), @"
+    | error: rule 1 of [ENV]/data/projects/site/permissions.toml comes before a new one
+    | hint: change that, or answer without --always
+    [exit 1]
+    ");
+    let rules = std::fs::read_to_string(env.data().join("projects/site/permissions.toml")).unwrap();
+    assert_eq!(rules, rule("pass", "git:*"));
+    env.run(["permission", "respond", text(&row, "id"), "deny"]);
+    line(beat);
+    daemon.stop();
+}
