@@ -219,8 +219,9 @@ impl<L: FnMut(&str)> Daemon<L> {
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
         let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
         self.withdraw_announced();
-        // A beat that went on with an answer may have ended just now.
-        self.look();
+        self.survey();
+        // A beat that went on with an answer may have ended just now: its line first, then what is due.
+        self.unread = true;
         // After the look at what runs: what was over by then has its line.
         for entry in recent::missed_runs(&self.dir, changed).unwrap_or_default() {
             if let Some(at) = entry.started() {
