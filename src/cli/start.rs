@@ -116,6 +116,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             shell: place.shell(),
             path: place.path(),
             user: place.user()?,
+            keys: place.keys(),
             dir: dir.clone(),
         };
         let served = serve::serve(setup, listener, stop, say).await;

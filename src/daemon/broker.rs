@@ -1,10 +1,12 @@
 //! The broker: which approvals and questions wait for a person or a model, and what they answer (spec 1).
 //!
 //! [`requests`] is what waits, pure; [`door`] is one hook's connection. This owns both and keeps on disk what was put
-//! off; the daemon's loop owns this, and is told what is to be told.
+//! off; the daemon's loop owns this, and is told what is to be told. [`model`] serves a hook that asks a model instead,
+//! without the loop.
 
 mod always;
 pub mod door;
+pub mod model;
 pub mod requests;
 
 use crate::journal::put_off::{self, Folder, PutOff};

@@ -23,6 +23,8 @@ mod init;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod llm;
+#[cfg(test)]
 mod log;
 #[cfg(test)]
 mod mcp;
