@@ -132,7 +132,9 @@ impl Scope {
             "0" => one(Some("bash".into())),
             "@" | "*" => vec![self.arguments.clone()],
             _ => match name.parse::<usize>() {
-                Ok(number) => one(Some(self.arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
+                Ok(number) => {
+                    one(Some(self.arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default()))
+                }
                 Err(_) => Vec::new(),
             },
         }
