@@ -24,8 +24,8 @@ fn bash(lines: &[&str]) -> Rules {
     rules(&lines.iter().map(rule).collect::<String>())
 }
 
-/// Commands with `;` and `&&` between them, `timeout N ...` around them, `> file` and `NAME=value` at them; a word with
-/// `$` in it is not known, and a line with an open quote cannot be read.
+/// Commands with `;` and `&&` between them, `> file` and `NAME=value` at them, and what `timeout N`, `find -delete -exec` and
+/// `cat <<<` run; a word with `$` in it is not known, and a line with an open quote cannot be read.
 pub(in crate::permit) fn commands(line: &str) -> Result<Vec<Command>, Doubt> {
     if line.contains('\'') {
         return Err(Doubt("an open quote".to_owned()));
@@ -40,8 +40,13 @@ fn command(part: &str) -> Command {
     let sets = words.drain(..first).map(str::to_owned).collect();
     let inner = match words.as_slice() {
         ["timeout", _, inner @ ..] => vec![command(&inner.join(" "))],
+        ["find", "-delete", "-exec", inner @ ..] => vec![command(&inner.join(" "))],
+        ["cat", "<<<", inner @ ..] => vec![command(&inner.join(" "))],
         _ => Vec::new(),
     };
+    if let Some(at) = words.iter().position(|word| *word == "<<<") {
+        words.truncate(at);
+    }
     let writes = file.map(|file| (!file.contains('$')).then(|| file.to_owned()));
     Command {
         text: words.join(" "),
@@ -103,7 +108,8 @@ fn the_first_rule_that_matches_decides_and_the_first_file_comes_first() {
 
 #[test]
 fn a_line_is_denied_where_any_command_is_and_allowed_where_every_one_is() {
-    let rules = bash(&["deny git push:*", "allow git:*", "allow ls:*", "allow timeout 9 make"]);
+    let rules =
+        bash(&["deny git push:*", "allow git:*", "allow ls:*", "allow timeout 9 make", "allow cat:*"]);
     for (line, expected) in [
         ("git status", "allow 2"),
         ("git status && git log", "allow 2"),
@@ -118,6 +124,10 @@ fn a_line_is_denied_where_any_command_is_and_allowed_where_every_one_is() {
         ("timeout 9 make", "allow 4"),
         ("timeout 9 make x", "-"),
         ("git pushx", "allow 2"),
+        ("find -delete -exec ls", "-"),
+        ("find -delete -exec git push", "deny 1"),
+        ("cat <<< make", "-"),
+        ("cat <<< ls", "allow 5"),
         ("", "-"),
     ] {
         assert_eq!(said_of(&rules, line), expected, "{line}");
