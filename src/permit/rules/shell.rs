@@ -74,7 +74,7 @@ impl<'a> Line<'a> {
     fn is_covered(&self, command: &Command, patterns: &[&Wildcard], trust: Trust) -> bool {
         // What it writes, or whom it answers, no pattern of its words has said anything about.
         let beyond = |command: &Command| {
-            !command.sets.is_empty()
+            command.sets.iter().any(|name| can_matter(name))
                 || answers_for_a_person(&command.text)
                 || !self.writes_well(command, trust)
         };
@@ -132,6 +132,11 @@ fn only_passes_on(text: &str) -> bool {
         "sh" | "bash" | "dash" | "ksh" | "zsh" => matches!(option, "-c" | "-lc"),
         _ => false,
     }
+}
+
+/// Whether a program may go by a variable of that name. Those of the line's own, as of a loop, are called in small letters.
+fn can_matter(name: &str) -> bool {
+    name.chars().any(|letter| !matches!(letter, 'a'..='z' | '0'..='9' | '_')) || name.ends_with("_proxy")
 }
 
 fn goes(text: &str) -> bool {

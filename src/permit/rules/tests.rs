@@ -37,7 +37,7 @@ fn command(part: &str) -> Command {
     let (text, file) = part.split_once('>').map_or((part, None), |(text, file)| (text, Some(file.trim())));
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let first = words.iter().position(|word| !word.contains('=')).unwrap_or(words.len());
-    let sets = words.drain(..first).map(str::to_owned).collect();
+    let sets = words.drain(..first).filter_map(|word| word.split('=').next()).map(str::to_owned).collect();
     let inner = match words.as_slice() {
         ["timeout", _, inner @ ..] => vec![command(&inner.join(" "))],
         ["find", "-delete", "-exec", inner @ ..] => vec![command(&inner.join(" "))],
@@ -166,6 +166,8 @@ fn what_is_not_known_or_says_more_than_its_words_is_allowed_only_letter_for_lett
         ("PATH=. git status", "-"),
         ("timeout 5 PATH=. git status", "-"),
         ("PATH=.; git status", "-"),
+        ("file=a git status", "allow 1"),
+        ("https_proxy=x git status", "-"),
         ("git log > /w/log", "allow 1"),
         ("git log > log", "allow 1"),
         ("git log > /mnt/w/log", "allow 1"),
