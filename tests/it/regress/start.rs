@@ -1,7 +1,7 @@
 //! Starting while another daemon goes.
 
 use std::fs::File;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use insta::assert_snapshot;
 
@@ -16,9 +16,18 @@ fn a_daemon_that_is_being_killed_is_none_that_runs_already() {
     lock.lock().unwrap();
     let socket = UnixListener::bind(data.join("murmur.sock")).unwrap();
     let start = env.murmur(["start"]).start();
-    let (connection, _) = socket.accept().unwrap();
-    drop((connection, socket, lock));
-    assert_snapshot!(show(&start.wait_with_output().unwrap()), @"
+    let output = std::thread::scope(|scope| {
+        let ended = scope.spawn(|| {
+            let output = start.wait_with_output().unwrap();
+            // One that never asked leaves nobody waiting below.
+            drop(UnixStream::connect(data.join("murmur.sock")));
+            output
+        });
+        let (connection, _) = socket.accept().unwrap();
+        drop((connection, socket, lock));
+        ended.join().unwrap()
+    });
+    assert_snapshot!(show(&output), @"
     murmur is running (PID [PID])
     [exit 0]
     ");
