@@ -59,6 +59,14 @@ impl Scope {
         &self.folders
     }
 
+    /// The variables that the line has set by now, in the order of their names.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.variables.keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The user's home folder.
     #[must_use]
     pub fn home(&self) -> Option<&Field> {
