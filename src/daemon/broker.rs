@@ -9,6 +9,7 @@ pub mod door;
 pub mod model;
 pub mod requests;
 
+use super::state::PutOff as Waiting;
 use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::question::Asked;
@@ -135,15 +136,6 @@ pub enum Told {
     Closed(Box<Row>, &'static str),
     /// Something is wrong.
     Trouble(String),
-}
-
-/// A beat that can be resumed: its call has an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Resumable {
-    /// The request.
-    pub id: RequestId,
-    /// What was asked.
-    pub request: Request,
 }
 
 /// The broker.
@@ -315,14 +307,20 @@ impl Broker {
         self.requests.next_expiry()
     }
 
-    /// The beats that wait, and those of them that can be resumed.
-    pub fn put_off(&self) -> impl Iterator<Item = (&RequestId, &Request, bool)> {
-        let all = self.requests.all().into_iter();
-        all.filter_map(|(id, open)| match &open.standing {
-            Standing::PutOff(put_off::Standing::Deferred { .. }) => Some((id, &open.request, false)),
-            Standing::PutOff(_) => Some((id, &open.request, true)),
-            Standing::Waiting { .. } => None,
-        })
+    /// The beats that wait for an answer, or to be resumed with one.
+    #[must_use]
+    pub fn beats(&self) -> Vec<Waiting> {
+        let beat = |(id, open): (&RequestId, &Open<Door>)| {
+            let is_answered = match &open.standing {
+                Standing::PutOff(put_off::Standing::Deferred { .. }) => false,
+                Standing::PutOff(_) => true,
+                Standing::Waiting { .. } => return None,
+            };
+            let Request { agent, session, workspace, beat, .. } = open.request.clone();
+            let name = beat.and_then(|beat| beat.heartbeat);
+            Some(Waiting { id: id.clone(), agent, session, workspace, name, is_answered })
+        };
+        self.requests.all().into_iter().filter_map(beat).collect()
     }
 
     /// How many wait for a person.

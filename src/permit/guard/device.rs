@@ -7,12 +7,16 @@ use crate::permit::shell::{Field, Scope};
 
 /// What of /dev may be written to: it is no disk, and no memory.
 const HARMLESS: [&str; 21] = [
-    "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "stdin", "stdout", "stderr", "log", "fuse",
-    "pts", "fd", "shm", "tcp", "udp", "mqueue", "snd", "dri",
+    "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "stdin", "stdout", "stderr",
+    "log", "fuse", "pts", "fd", "shm", "tcp", "udp", "mqueue", "snd", "dri",
 ];
 /// What stops or suspends the system when something is written to it.
 const POWER: [&str; 6] = [
-    "proc/sysrq-trigger", "proc/sys/kernel/sysrq", "sys/power/state", "sys/power/disk", "proc/acpi/sleep",
+    "proc/sysrq-trigger",
+    "proc/sys/kernel/sysrq",
+    "sys/power/state",
+    "sys/power/disk",
+    "proc/acpi/sleep",
     "sys/kernel/reboot/?",
 ];
 /// Trees in which only the system itself writes.
@@ -56,9 +60,8 @@ pub(super) fn to_critical(invocation: &Invocation<'_>) -> Judgement {
 
 fn find(invocation: &Invocation<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Judgement {
     let targets = targets(invocation);
-    let found = targets.iter().find(|path| {
-        resolve(path, invocation.scope).iter().any(|names| is_wanted(names))
-    });
+    let found =
+        targets.iter().find(|path| resolve(path, invocation.scope).iter().any(|names| is_wanted(names)));
     found.map_or(Judgement::Clear, |path| Judgement::Refused(written(path)))
 }
 

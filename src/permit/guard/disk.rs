@@ -19,7 +19,8 @@ fn is_on_image(invocation: &Invocation<'_>) -> bool {
     let is_file = |path: &&Field| {
         path.is_known() && !is_device(path, invocation.scope) && path.marked().contains(['.', '/'])
     };
-    let has_device = invocation.arguments().iter().any(|word| !word.is_known() || is_device(word, invocation.scope));
+    let has_device =
+        invocation.arguments().iter().any(|word| !word.is_known() || is_device(word, invocation.scope));
     !has_device && operands.iter().any(is_file)
 }
 
@@ -36,17 +37,28 @@ pub(super) fn partition(invocation: &Invocation<'_>) -> Judgement {
         return Judgement::Clear;
     }
     let only_shows = match name.as_str() {
-        "wipefs" => !invocation.has('a', "all") && !invocation.has('o', "offset") || invocation.has('n', "no-act"),
+        "wipefs" => {
+            !invocation.has('a', "all") && !invocation.has('o', "offset") || invocation.has('n', "no-act")
+        }
         "parted" => {
             let commands = invocation.operands("a", &["align"]);
-            invocation.has('l', "list") || commands.iter().skip(1).any(|word| ["print", "p", "help"].contains(&word.marked()))
-                && commands.len() < 4
+            invocation.has('l', "list")
+                || commands.iter().skip(1).any(|word| ["print", "p", "help"].contains(&word.marked()))
+                    && commands.len() < 4
         }
-        "sfdisk" => ["list", "dump", "json", "verify", "list-types"].iter().any(|name| invocation.has('\0', name))
-            || invocation.has('l', "") || invocation.has('d', "") || invocation.has('J', "") || invocation.has('n', "no-act"),
+        "sfdisk" => {
+            ["list", "dump", "json", "verify", "list-types"].iter().any(|name| invocation.has('\0', name))
+                || invocation.has('l', "")
+                || invocation.has('d', "")
+                || invocation.has('J', "")
+                || invocation.has('n', "no-act")
+        }
         "sgdisk" => words.iter().all(|word| {
             let word = word.marked();
-            !word.starts_with('-') || ["-p", "--print", "-i", "-v", "--verify", "-b", "-O", "-L"].iter().any(|shows| word.starts_with(shows))
+            !word.starts_with('-')
+                || ["-p", "--print", "-i", "-v", "--verify", "-b", "-O", "-L"]
+                    .iter()
+                    .any(|shows| word.starts_with(shows))
         }),
         _ => invocation.has('l', "list"),
     };
@@ -56,15 +68,39 @@ pub(super) fn partition(invocation: &Invocation<'_>) -> Judgement {
 /// Programs with commands of their own, some of which destroy.
 pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
     let words: &[&str] = match invocation.name().as_str() {
-        "cryptsetup" => &["luksFormat", "erase", "luksErase", "reencrypt", "luksKillSlot", "luksRemoveKey", "format"],
+        "cryptsetup" => {
+            &["luksFormat", "erase", "luksErase", "reencrypt", "luksKillSlot", "luksRemoveKey", "format"]
+        }
         "zpool" => &["destroy", "create", "labelclear", "remove", "offline", "split"],
         "zfs" => &["destroy", "rollback"],
-        "nvme" => &["format", "sanitize", "write", "write-zeroes", "write-uncor", "delete-ns", "dsm", "reset", "fw-download", "fw-commit"],
+        "nvme" => &[
+            "format",
+            "sanitize",
+            "write",
+            "write-zeroes",
+            "write-uncor",
+            "delete-ns",
+            "dsm",
+            "reset",
+            "fw-download",
+            "fw-commit",
+        ],
         "mdadm" => &["--zero-superblock", "--create", "-C", "--remove", "--fail", "--stop", "-S", "-r", "-f"],
         "dmsetup" => &["remove", "remove_all", "wipe_table", "create", "load", "reload"],
         "diskutil" => &[
-            "eraseDisk", "eraseVolume", "partitionDisk", "zeroDisk", "randomDisk", "secureErase", "reformat", "erasedisk",
-            "erasevolume", "partitiondisk", "zerodisk", "secureerase", "eraseOptical",
+            "eraseDisk",
+            "eraseVolume",
+            "partitionDisk",
+            "zeroDisk",
+            "randomDisk",
+            "secureErase",
+            "reformat",
+            "erasedisk",
+            "erasevolume",
+            "partitiondisk",
+            "zerodisk",
+            "secureerase",
+            "eraseOptical",
         ],
         "apfs" | "asr" => &["deleteContainer", "deleteVolume", "restore"],
         "gpart" | "gdisk" => &["destroy", "create", "delete", "add"],
@@ -80,10 +116,21 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
 /// Options of programs that erase a disk in itself: `hdparm --security-erase`
 pub(super) fn by_option(invocation: &Invocation<'_>) -> Judgement {
     const STARTS: [&str; 12] = [
-        "--security-erase", "--trim-sector", "--make-bad-sector", "--write-sector", "--dco-restore", "--sanitize",
-        "--yes-i-know", "--fwdownload", "--security-set-pass", "--security-disable", "--repair-sector", "-N",
+        "--security-erase",
+        "--trim-sector",
+        "--make-bad-sector",
+        "--write-sector",
+        "--dco-restore",
+        "--sanitize",
+        "--yes-i-know",
+        "--fwdownload",
+        "--security-set-pass",
+        "--security-disable",
+        "--repair-sector",
+        "-N",
     ];
-    let erases = invocation.arguments().iter().any(|word| STARTS.iter().any(|start| word.marked().starts_with(start)));
+    let erases =
+        invocation.arguments().iter().any(|word| STARTS.iter().any(|start| word.marked().starts_with(start)));
     refused_if(erases, invocation)
 }
 

@@ -188,9 +188,7 @@ fn redirection(redirect: ast::IoRedirect) -> Result<Option<Redirection>, Doubt> 
         ast::IoRedirect::File(descriptor, kind, target) => {
             let word = match target {
                 Target::Filename(word) => read(&word)?,
-                Target::ProcessSubstitution(_, subshell) => {
-                    Word(vec![Part::Process(list(subshell.list)?)])
-                }
+                Target::ProcessSubstitution(_, subshell) => Word(vec![Part::Process(list(subshell.list)?)]),
                 Target::Duplicate(word)
                     if word.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') =>
                 {

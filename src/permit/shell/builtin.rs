@@ -42,7 +42,9 @@ fn enter(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let folder = match target {
         None => home().unwrap_or_else(|| Field::unknown("~")),
         Some(target) if target.marked() == "-" => walk.scope.before(),
-        Some(target) if target.marked().starts_with('/') || target.marked().starts_with(super::field::OPEN) => {
+        Some(target)
+            if target.marked().starts_with('/') || target.marked().starts_with(super::field::OPEN) =>
+        {
             target.clone()
         }
         Some(target) => {

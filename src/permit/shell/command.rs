@@ -8,9 +8,23 @@ use crate::permit::line::Doubt;
 
 /// Variables whose value is a command that some program runs.
 const COMMANDS: [&str; 17] = [
-    "PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "PROMPT_COMMAND", "LESSOPEN", "CARGO_BUILD_RUSTC_WRAPPER",
-    "RUSTC_WRAPPER", "GIT_PROXY_COMMAND",
+    "PAGER",
+    "GIT_PAGER",
+    "MANPAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "BROWSER",
+    "PROMPT_COMMAND",
+    "LESSOPEN",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "RUSTC_WRAPPER",
+    "GIT_PROXY_COMMAND",
 ];
 
 impl Walk<'_> {

@@ -2,10 +2,10 @@
 
 mod operation;
 
+use super::brace;
 use super::field::{CLASS, CLOSE, Field, OPEN, QUESTION, STAR};
 use super::tree::{Parameter, Part, Word};
 use super::walk::{Stream, Walk};
-use super::brace;
 use crate::permit::line::Doubt;
 
 /// How many different commands one is taken for, where variables may have several values.

@@ -59,6 +59,14 @@ impl Scope {
         &self.folders
     }
 
+    /// The variables that the line has set by now, in the order of their names.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.variables.keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The user's home folder.
     #[must_use]
     pub fn home(&self) -> Option<&Field> {
@@ -132,7 +140,9 @@ impl Scope {
             "0" => one(Some("bash".into())),
             "@" | "*" => vec![self.arguments.clone()],
             _ => match name.parse::<usize>() {
-                Ok(number) => one(Some(self.arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
+                Ok(number) => {
+                    one(Some(self.arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default()))
+                }
                 Err(_) => Vec::new(),
             },
         }

@@ -296,10 +296,11 @@ impl<'a> Walk<'a> {
         let Some(file) = writes.first() else { return output };
         if let (Some(name), Stream::Known(written)) = (file.literal(), output) {
             if name != "/dev/null" && !name.starts_with("/dev/std") && !written.text.is_empty() {
-                let known = self.scope.files.entry(plain(name)).or_insert_with(|| Written {
-                    text: String::new(),
-                    is_decoded: false,
-                });
+                let known = self
+                    .scope
+                    .files
+                    .entry(plain(name))
+                    .or_insert_with(|| Written { text: String::new(), is_decoded: false });
                 known.text.push_str(&written.text);
                 known.is_decoded |= written.is_decoded;
             }

@@ -215,8 +215,8 @@ impl<'a> Reader<'a> {
         match self.peek(1) {
             b'(' => {
                 let start = self.at + 2;
-                let end = gauge::end_of_substitution(self.text, start)
-                    .ok_or_else(|| unended("a substitution"))?;
+                let end =
+                    gauge::end_of_substitution(self.text, start).ok_or_else(|| unended("a substitution"))?;
                 self.at = end + 1;
                 let source = &self.text[start..end];
                 parts.part(match arithmetic(source) {

@@ -6,22 +6,70 @@ use crate::permit::shell::field::Field;
 
 /// Calls that run a command, whatever they belong to.
 const RUN: [&str; 33] = [
-    "system", "popen", "popen2", "popen3", "popen4", "Popen", "check_output", "check_call", "getoutput", "execSync",
-    "getstatusoutput", "shell_exec", "passthru", "proc_open", "execute", "execFile", "execFileSync", "spawnSync",
-    "create_subprocess_shell", "create_subprocess_exec", "capture2", "capture2e", "capture3", "execvp", "execv",
-    "execve", "execl", "execlp", "execle", "execvpe", "spawnvp", "spawnlp", "posix_spawn",
+    "system",
+    "popen",
+    "popen2",
+    "popen3",
+    "popen4",
+    "Popen",
+    "check_output",
+    "check_call",
+    "getoutput",
+    "execSync",
+    "getstatusoutput",
+    "shell_exec",
+    "passthru",
+    "proc_open",
+    "execute",
+    "execFile",
+    "execFileSync",
+    "spawnSync",
+    "create_subprocess_shell",
+    "create_subprocess_exec",
+    "capture2",
+    "capture2e",
+    "capture3",
+    "execvp",
+    "execv",
+    "execve",
+    "execl",
+    "execlp",
+    "execle",
+    "execvpe",
+    "spawnvp",
+    "spawnlp",
+    "posix_spawn",
 ];
 /// Calls that may run a command, and may be something else: what they are given counts where it is written out.
 const MAY_RUN: [&str; 8] = ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh"];
 /// Calls that remove files.
 const REMOVE: [&str; 14] = [
-    "rmtree", "rm_rf", "rm_r", "remove_tree", "rmSync", "rmdirSync", "rimraf", "removedirs", "unlinkSync", "removeSync",
-    "os.remove", "os.unlink", "fs.rm", "remove_dir_all",
+    "rmtree",
+    "rm_rf",
+    "rm_r",
+    "remove_tree",
+    "rmSync",
+    "rmdirSync",
+    "rimraf",
+    "removedirs",
+    "unlinkSync",
+    "removeSync",
+    "os.remove",
+    "os.unlink",
+    "fs.rm",
+    "remove_dir_all",
 ];
 /// Calls that write to a file.
 const WRITE: [&str; 9] = [
-    "writeFileSync", "writeFile", "appendFileSync", "createWriteStream", "file_put_contents", "File.write", "IO.write",
-    "write_text", "copyfile",
+    "writeFileSync",
+    "writeFile",
+    "appendFileSync",
+    "createWriteStream",
+    "file_put_contents",
+    "File.write",
+    "IO.write",
+    "write_text",
+    "copyfile",
 ];
 /// What makes text of other text.
 const DECODE: [&str; 8] =
@@ -35,7 +83,9 @@ pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
         "process.execPath" => Some(Value::Text("node".to_owned())),
         "process.env.HOME" | "os.homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => home(),
         _ if name.ends_with("environ") || name.ends_with("getenv") || name == "ENV" => match next {
-            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => home(),
+            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => {
+                home()
+            }
             _ => None,
         },
         _ if name.ends_with("expanduser") || name.ends_with("Path") || name.ends_with("path.join") => {
@@ -77,9 +127,9 @@ impl Reader<'_> {
     }
 
     fn run(&mut self, name: &str, arguments: &[Value], at: usize, is_sure: bool) {
-        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(|token| {
-            matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name)))
-        });
+        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(
+            |token| matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name))),
+        );
         if decodes {
             let why = format!("{name} runs what is decoded when it runs: write the command itself");
             self.found.push(Embedded::Unknown(why));
@@ -140,7 +190,9 @@ impl Reader<'_> {
             [path] if path.starts_with(['>', '+']) => {
                 self.found.push(Embedded::Write(path.trim_start_matches(['>', '+', ' ']).into()));
             }
-            [mode, path, ..] if mode.starts_with(['>', '+']) => self.found.push(Embedded::Write(Field::from(path.as_str()))),
+            [mode, path, ..] if mode.starts_with(['>', '+']) => {
+                self.found.push(Embedded::Write(Field::from(path.as_str())))
+            }
             [path, mode, ..] if mode.contains(['w', 'a', '+', 'x']) && mode.len() < 5 => {
                 self.found.push(Embedded::Write(Field::from(path.as_str())));
             }
@@ -148,4 +200,3 @@ impl Reader<'_> {
         }
     }
 }
-

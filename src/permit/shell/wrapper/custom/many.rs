@@ -30,7 +30,8 @@ pub(in super::super) fn xargs(walk: &mut Walk<'_>, words: &[Field], input: &Stre
             None => text.strip_prefix("--replace=").map(str::to_owned),
         }
     });
-    let lines: Vec<String> = input.known().map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_default();
+    let lines: Vec<String> =
+        input.known().map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_default();
     if lines.len() > LINES || input.known().is_none() {
         return walk.run(&filled(command, place.as_deref(), &[found()]), &[], input);
     }
