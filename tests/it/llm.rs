@@ -108,8 +108,18 @@ fn whatever_a_provider_does_instead_of_answering_denies() {
     assert_snapshot!(to("201 Created", "", body), @"deny (failure): anthropic/small cannot be asked: HTTP status 201; the call is denied");
     assert_snapshot!(to("200 OK", "", "<html>"), @"deny (failure): anthropic/small answered what is no decision: not the answer of Anthropic's Messages API; the call is denied");
     assert_snapshot!(to("200 OK", "", &" ".repeat(300 * 1024)), @"deny (failure): anthropic/small cannot be asked: its answer has more than 262144 bytes; the call is denied");
-    assert!(to("200 OK", &format!("x-long: {}
-", "x".repeat(100_000)), body).starts_with("deny (failure)"));
+    assert!(
+        to(
+            "200 OK",
+            &format!(
+                "x-long: {}
+",
+                "x".repeat(100_000)
+            ),
+            body
+        )
+        .starts_with("deny (failure)")
+    );
     for cut in [0, 10, 60, 200] {
         let answer = answer_to(&env, &anthropic(&allow)[..cut]);
         assert!(answer.starts_with("deny (failure): anthropic/small cannot be asked: "), "{cut}: {answer}");
@@ -144,7 +154,7 @@ fn a_redirect_is_not_followed_and_a_proxy_not_used() {
 }
 
 #[test]
-fn a_provider_that_does_not_answer_in_time_denies() {
+fn a_provider_that_does_not_answer_in_time_or_cannot_be_reached_denies() {
     let env = Env::new();
     let daemon = env.daemon();
     let silent = Provider::new(|_| Reply::Silence);
@@ -154,6 +164,11 @@ fn a_provider_that_does_not_answer_in_time_denies() {
     let slow = Provider::always(&b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"[..]);
     settle(&env, "anthropic", &slow.url(), &key());
     assert!(answer(&env, 1, &json!({})).starts_with("deny (failure)"));
+    // Nor one that does not speak TLS where it should.
+    let open = Provider::always(anthropic(&says("allow", "ok")));
+    settle(&env, "anthropic", &open.url().replace("http", "https"), &key());
+    assert!(answer(&env, 20, &json!({})).starts_with("deny (failure): anthropic/small cannot be asked: "));
+    assert!(open.asked().is_empty());
     let closed = Provider::always("").url();
     settle(&env, "anthropic", &closed, &key());
     let answer = answer(&env, 20, &json!({}));

@@ -3,8 +3,8 @@
 //! In comes a request, out goes an answer, always: whatever is not a plain yes denies, and nothing of it waits for a
 //! person. The daemon's loop knows nothing of it: a question is its connection's, and asked on a thread of its own.
 //!
-//! [`access`] is whom to ask and with which key, [`prompt`] what is said, [`wire`] how each provider wants it, [`http`]
-//! the way there and back, [`judgement`] what the model says.
+//! `access` is whom to ask and with which key, `prompt` what is said, `wire` how each provider wants it, `http` the way
+//! there and back, `judgement` what the model says.
 
 mod access;
 mod http;

@@ -91,16 +91,17 @@ fn talk(mut stream: TcpStream, remember: &Mutex<Vec<Asked>>, decide: &Decide) {
     }
 }
 
+/// What comes, if it is a question over HTTP.
 fn read(stream: &TcpStream) -> Option<Asked> {
     let mut lines = BufReader::new(stream);
     let mut next = || {
         let mut line = String::new();
-        lines.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
+        lines.read_line(&mut line).ok()?;
+        Some(line.trim_end().to_owned())
     };
-    let line = next();
+    let line = next()?;
     let mut headers = Vec::new();
-    while let Some((name, value)) = next().split_once(": ") {
+    while let Some((name, value)) = next()?.split_once(": ") {
         headers.push((name.to_ascii_lowercase(), value.to_owned()));
     }
     let (_, length) = headers.iter().find(|(name, _)| name == "content-length")?;
