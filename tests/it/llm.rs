@@ -1,18 +1,17 @@
-//! A model decides: through the daemon, asked as a hook asks, and by the hook itself. Providers are local.
+//! A model decides: the daemon, asked as a hook asks. Providers are local.
 
+mod agents;
 mod provider;
 
 use std::os::unix::fs::PermissionsExt;
-use std::process::Output;
 use std::sync::{Arc, Condvar, Mutex};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::env::{Daemon, Env, show};
+use crate::env::{Daemon, Env};
 use provider::{Provider, Reply, anthropic, http, openai, says};
 
-const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 const KEY: &str = "sk-very-secret";
 
 /// Has config.toml name the model `small` of `name` at `url`, with `more` about the provider.
@@ -315,65 +314,4 @@ fn a_daemon_that_stops_does_not_wait_for_a_model() {
     is_asked.recv().unwrap();
     ends_without_the_key(&env, daemon);
     assert_eq!(socket.hear(), None);
-}
-
-/// What the hook says about `command` where a model decides.
-fn hook(env: &Env, wait: u32, command: &str) -> Output {
-    let input = env.root().join("hook.json");
-    let call = json!({
-        "session_id": "s", "cwd": env.root(), "hook_event_name": "PreToolUse",
-        "tool_name": "Bash", "tool_input": { "command": command }, "tool_use_id": "t1",
-    });
-    std::fs::write(&input, call.to_string()).unwrap();
-    let policy = json!({
-        "guard": true, "checker": "llm", "approval": "wait", "approvalWait": wait, "approvalExpiry": 86_400,
-        "questions": "broker",
-    });
-    let run = env.program(HOOK, ["PreToolUse"]).set("MURMUR_PERMISSIONS", policy.to_string());
-    run.set("MURMUR_AGENT_ID", "site-1").stdin(std::fs::File::open(&input).unwrap()).output()
-}
-
-#[test]
-fn a_hook_lets_a_call_run_that_a_model_allows_and_no_other() {
-    let env = Env::new();
-    let daemon = env.daemon();
-    let provider = Provider::new(|asked| {
-        let said = asked.body["messages"][0]["content"].as_str().unwrap();
-        Reply::Bytes(match said {
-            said if said.contains("make test") => anthropic(&says("allow", "it tests")),
-            said if said.contains("make publish") => anthropic(&says("deny", &format!("it publishes {KEY}"))),
-            said if said.contains("make later") => return Reply::Silence,
-            _ => http("503 Busy", "", ""),
-        })
-    });
-    settle(&env, "anthropic", &provider.url(), &key());
-    assert_snapshot!(show(&hook(&env, 20, "make test")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"anthropic/small allows it: it tests"}}
-    [exit 0]
-    "#);
-    assert_snapshot!(show(&hook(&env, 20, "make publish")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"anthropic/small denies it: it publishes [key]"}}
-    [exit 0]
-    "#);
-    assert_snapshot!(show(&hook(&env, 1, "make later")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no model answered within 1s; the call is denied"}}
-    [exit 0]
-    "#);
-    assert_snapshot!(show(&hook(&env, 20, "make more")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"anthropic/small cannot be asked: HTTP status 503; the call is denied"}}
-    [exit 0]
-    "#);
-    assert_eq!(provider.asked().len(), 4);
-    // What the guard refuses no model is asked about.
-    assert_snapshot!(show(&hook(&env, 20, "sudo make test")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"`sudo make test` is refused: do it with the rights you have, or ask a person to do it"}}
-    [exit 0]
-    "#);
-    assert_eq!(provider.asked().len(), 4);
-    let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
-    let by: Vec<Value> =
-        decisions.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["by"].take()).collect();
-    let model = json!({ "kind": "model", "which": "anthropic/small" });
-    assert_eq!(by[..4], [model.clone(), model, json!({ "kind": "failure" }), json!({ "kind": "failure" })]);
-    ends_without_the_key(&env, daemon);
 }
