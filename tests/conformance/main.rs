@@ -1,8 +1,8 @@
 //! Holds fake-claude against the real Claude Code: `cargo test --test conformance [-- record|check] [NAME...]`.
 //!
 //! `record` records every scenario of `fixtures/claude` anew from the real CLI against fake-model. `check`,
-//! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters. Both
-//! are skipped, with one line, where the real CLI cannot be had.
+//! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters; and what
+//! `fixtures/acted` holds, which is never recorded. Both are skipped, with one line, where the real CLI cannot be had.
 
 mod acted;
 mod clients;
