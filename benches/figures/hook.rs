@@ -119,7 +119,9 @@ fn static_hook() -> anyhow::Result<PathBuf> {
     let version = Command::new("rustc").arg("-vV").output().context("rustc")?;
     let version = String::from_utf8(version.stdout)?;
     let target = version.lines().find_map(|line| line.strip_prefix("host: ")).context("no host")?;
-    let flags = format!("target.{target}.rustflags=[\"-C\",\"target-feature=+crt-static\"]");
+    let flags = format!(
+        "target.{target}.rustflags=[\"-C\",\"target-feature=+crt-static\",\"-C\",\"relocation-model=static\"]"
+    );
     let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/static");
     let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--release", "--locked", "--quiet", "--bin", "murmur-hook", "--target", target])

@@ -57,6 +57,48 @@ fn configure(place: &Place, more: &Value) -> Result<()> {
     Ok(())
 }
 
+/// The ways in which a hook can fail, each with what brings it about.
+const FAILURES: [(&str, Break); 8] = [
+    ("the daemon is away", |place| configure(place, &json!({ "permissionsChecker": "manual" }))),
+    ("the daemon does not answer", |place| {
+        let socket = place.folder.path().join("data/murmur.sock");
+        // It is never accepted from, and stays open until the process ends.
+        std::mem::forget(std::os::unix::net::UnixListener::bind(socket)?);
+        configure(place, &json!({ "permissionsChecker": "manual", "approvalWait": "1s" }))
+    }),
+    ("the rules cannot be read", |place| {
+        Ok(std::fs::create_dir_all(place.folder.path().join("data/config/permissions.toml"))?)
+    }),
+    ("the rules are wrong", |place| {
+        let folder = place.folder.path().join("data/config");
+        std::fs::create_dir_all(&folder)?;
+        Ok(std::fs::write(folder.join("permissions.toml"), "[[rules]\n")?)
+    }),
+    ("the decision cannot be written down", |place| {
+        Ok(std::fs::create_dir_all(place.folder.path().join("data/decisions.jsonl"))?)
+    }),
+    ("the hook is killed", |place| place.replace_hook("kill -9 $$")),
+    ("the hook panics", |place| place.replace_hook("exit 101")),
+    ("the hook cannot be executed", |place| place.replace_hook("").and_then(|()| place.forbid_hook())),
+];
+
+/// Brings a failure about.
+type Break = fn(&Place) -> Result<()>;
+
+pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
+    let script = json!([call("toolu_1", "touch made"), [{ "type": "text", "text": "HEARTBEAT_OK" }]]);
+    for (name, break_it) in FAILURES {
+        let place = Place::new(claude, &script)?;
+        std::fs::create_dir_all(place.folder.path().join("data"))?;
+        configure(&place, &json!({}))?;
+        break_it(&place).context(name)?;
+        let entry: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
+        ensure!(entry["denials"] == json!(["Bash"]), "{name}: {entry}");
+        ensure!(!place.folder.path().join("site/made").exists(), "{name}: the call ran");
+    }
+    Ok(())
+}
+
 /// The journal's last line.
 fn journal(place: &Place) -> Result<Vec<Value>> {
     let said = place.run(&["log", "--json"])?;
