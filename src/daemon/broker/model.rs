@@ -89,8 +89,11 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Model
             let _gone = writing.write_all(&response.line()).await;
         }
         // A hook whose time is up says so, and is told the answer all the same: here the time is up as well.
-        _gone = copy(&mut reading, &mut unread) => {}
+        _gone = copy(&mut reading, &mut unread) => return,
     }
+    // What it may say meanwhile is to find somebody, or whoever carries it would not bring the answer either.
+    let _ended = writing.shutdown().await;
+    let _gone = copy(&mut reading, &mut unread).await;
 }
 
 impl Models {
@@ -167,3 +170,6 @@ fn ask(
         .map_err(|error| ModelError::Judgement { model: model.clone(), error })?;
     Ok(Judgement { model, word, reason })
 }
+
+#[cfg(test)]
+mod tests;
