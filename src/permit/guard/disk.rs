@@ -64,7 +64,7 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
         "dmsetup" => &["remove", "remove_all", "wipe_table", "create", "load", "reload"],
         "diskutil" => &[
             "eraseDisk", "eraseVolume", "partitionDisk", "zeroDisk", "randomDisk", "secureErase", "reformat", "erasedisk",
-            "erasevolume", "partitiondisk", "zerodisk", "secureerase", "eraseOptical",
+            "deleteContainer", "deleteVolume", "erasevolume", "partitiondisk", "zerodisk", "secureerase", "eraseOptical",
         ],
         "apfs" | "asr" => &["deleteContainer", "deleteVolume", "restore"],
         "gpart" | "gdisk" => &["destroy", "create", "delete", "add"],

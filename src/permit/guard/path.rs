@@ -23,6 +23,9 @@ pub(super) const CRITICAL: [&str; 12] = [
     "etc/ld.so.preload", "etc/doas.conf", "etc/pam.d/?", "etc/crypttab", "etc/security/?",
 ];
 
+/// The longest path there is, in bytes.
+const LONGEST: usize = 4096;
+
 /// What a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
@@ -40,6 +43,10 @@ pub(super) fn resolve(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
 }
 
 fn from(path: &str, folder: &str) -> Vec<String> {
+    // No system opens a longer one.
+    if path.len() > LONGEST {
+        return vec![path.chars().take(64).collect()];
+    }
     let mut names: Vec<String> = Vec::new();
     let is_absolute = path.starts_with('/') || path.starts_with(OPEN);
     for name in split(folder).into_iter().filter(|_| !is_absolute).chain(split(path)) {
@@ -48,7 +55,8 @@ fn from(path: &str, folder: &str) -> Vec<String> {
             ".." => {
                 names.pop();
             }
-            name => names.push(name.to_owned()),
+            // A file that is called `*` is hardly what is meant.
+            name => names.push(name.replace('*', &STAR.to_string())),
         }
     }
     // `/proc/1/root` is the root.

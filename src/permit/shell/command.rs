@@ -17,14 +17,16 @@ impl Walk<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, redirections: &[Redirection], input: &Stream) -> Stream {
         let output = self.each_choice(|this| {
             this.budget.spend(1)?;
+            this.fed = input.clone();
             let words = this.fields(&simple.words)?;
             let before = (!words.is_empty() && !simple.assignments.is_empty()).then(|| this.scope.clone());
             this.assign(&simple.assignments)?;
             let (input, writes) = this.redirections(redirections, input)?;
             let output = this.run(&words, &writes, &input);
+            this.feed(redirections, &output);
             // What stands before a command holds for it alone.
             for assignment in before.iter().flat_map(|_| &simple.assignments) {
-                this.scope.unset(&assignment.name);
+                this.scope.forget(&assignment.name);
                 for value in before.iter().flat_map(|scope| scope.values(&assignment.name)) {
                     this.scope.set(&assignment.name, value, false);
                 }
@@ -38,7 +40,7 @@ impl Walk<'_> {
     }
 
     fn assign(&mut self, assignments: &[Assignment]) -> Result<(), Doubt> {
-        for Assignment { name, values, is_array, append } in assignments {
+        for Assignment { name, values, is_array, index, append } in assignments {
             let mut value = if *is_array {
                 self.fields(values)?
             } else {
@@ -54,17 +56,21 @@ impl Walk<'_> {
                 value = if before.is_empty() { value } else { before };
                 self.budget.read(value.iter().map(|field| field.0.len()).sum())?;
             }
-            self.set(name, value);
+            match index.as_ref().map(|index| self.text(index)).transpose()? {
+                Some(index) => self.set(&format!("{name}[{index}]"), value),
+                None => self.set(name, value),
+            }
         }
         Ok(())
     }
 
     /// Sets a variable to what is known of it.
     pub(super) fn set(&mut self, name: &str, value: Vec<Field>) {
-        if COMMANDS.contains(&name) {
+        let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER");
+        if is_runner || COMMANDS.contains(&name) {
             let text = value.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             self.perhaps(|this| {
-                this.source(&text, &Stream::Elsewhere);
+                this.source(text.trim_start_matches(['|', '-', '!']), &Stream::Elsewhere);
             });
         }
         self.scope.set(name, value, self.unsure == 0);
@@ -97,6 +103,10 @@ impl Walk<'_> {
             return Stream::Unknown;
         }
         let program = words[0].base();
+        // `time -p command`, where the grammar has taken `time` away.
+        if program.marked().starts_with('-') {
+            return self.run(&[&[Field::from("time")], words].concat(), writes, input);
+        }
         if program.is_pattern() {
             return self.pattern(&program, words, writes, input);
         }
@@ -168,7 +178,7 @@ impl Walk<'_> {
         if !writes.is_empty() {
             self.run(&[], writes, input);
         }
-        let arguments = std::mem::replace(&mut self.scope.arguments, words[1..].to_vec());
+        let arguments = self.scope.arguments.replace(words[1..].to_vec());
         // A function that calls itself does nothing new.
         let function = words[0].literal().and_then(|name| self.scope.functions.remove_entry(name));
         let output = self.node(body, input);

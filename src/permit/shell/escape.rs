@@ -13,7 +13,7 @@ pub(super) fn ansi(text: &str) -> (String, usize) {
 
 /// `text` with its backslashes replaced by what they stand for. Bytes above 127 become characters one by one.
 #[must_use]
-pub fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {

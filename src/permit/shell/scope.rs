@@ -29,7 +29,10 @@ pub struct Scope {
     home: Option<Field>,
     workspace: Option<Field>,
     variables: HashMap<String, Vec<Value>>,
-    pub(super) arguments: Vec<Field>,
+    /// The arguments of the script or function; none where nothing is known of them.
+    pub(super) arguments: Option<Vec<Field>>,
+    /// Variables that are other names of others.
+    pub(super) references: HashMap<String, String>,
     pub(super) functions: HashMap<String, Rc<Node>>,
     pub(super) aliases: HashMap<String, String>,
     pub(super) files: HashMap<String, Written>,
@@ -46,7 +49,8 @@ impl Scope {
             home: place.map(|place| path(&place.home)),
             workspace: place.map(|place| path(&place.workspace)),
             variables: HashMap::new(),
-            arguments: Vec::new(),
+            arguments: None,
+            references: HashMap::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
             files: HashMap::new(),
@@ -105,18 +109,14 @@ impl Scope {
         }
     }
 
-    /// Forgets a variable.
-    pub(super) fn unset(&mut self, name: &str) {
+    /// Forgets a variable: it is what it was where the line began.
+    pub(super) fn forget(&mut self, name: &str) {
         self.variables.remove(name);
-    }
-
-    /// Whether the line has set it.
-    pub(super) fn is_set(&self, name: &str) -> bool {
-        self.variables.contains_key(name)
     }
 
     /// The values that a variable may have; none where nothing is known of it.
     pub(super) fn values(&self, name: &str) -> Vec<Value> {
+        let name = self.references.get(name).map_or(name, String::as_str);
         if let Some(values) = self.variables.get(name) {
             return values.clone();
         }
@@ -130,9 +130,12 @@ impl Scope {
             "SHELL" | "BASH" => one(Some("/bin/bash".into())),
             "USER" | "LOGNAME" => one(self.home.as_ref().map(Field::base)),
             "0" => one(Some("bash".into())),
-            "@" | "*" => vec![self.arguments.clone()],
+            "@" | "*" => self.arguments.iter().cloned().collect(),
             _ => match name.parse::<usize>() {
-                Ok(number) => one(Some(self.arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
+                Ok(number) => match &self.arguments {
+                    Some(arguments) => one(Some(arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
+                    None => Vec::new(),
+                },
                 Err(_) => Vec::new(),
             },
         }

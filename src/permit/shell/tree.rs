@@ -78,6 +78,8 @@ pub struct Assignment {
     pub values: Vec<Word>,
     /// Whether it is an array, or an element of one.
     pub is_array: bool,
+    /// Which element.
+    pub index: Option<Word>,
     /// Whether it is added to what the variable was.
     pub append: bool,
 }
@@ -116,7 +118,12 @@ pub enum Part {
     /// `$((…))`: of interest for what it substitutes.
     Arithmetic(Word),
     /// `<(…)`, `>(…)`
-    Process(List),
+    Process {
+        /// What runs.
+        list: List,
+        /// Whether it reads what the command writes: `>(…)`.
+        reads: bool,
+    },
     /// `""`: nothing, but a word.
     Empty,
 }

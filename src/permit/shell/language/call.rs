@@ -12,7 +12,8 @@ const RUN: [&str; 33] = [
     "execve", "execl", "execlp", "execle", "execvpe", "spawnvp", "spawnlp", "posix_spawn",
 ];
 /// Calls that may run a command, and may be something else: what they are given counts where it is written out.
-const MAY_RUN: [&str; 8] = ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh"];
+const MAY_RUN: [&str; 11] =
+    ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
 /// Calls that remove files.
 const REMOVE: [&str; 14] = [
     "rmtree", "rm_rf", "rm_r", "remove_tree", "rmSync", "rmdirSync", "rimraf", "removedirs", "unlinkSync", "removeSync",
@@ -24,8 +25,15 @@ const WRITE: [&str; 9] = [
     "write_text", "copyfile",
 ];
 /// What makes text of other text.
-const DECODE: [&str; 8] =
-    ["b64decode", "fromhex", "unhexlify", "decompress", "decode64", "atob", "base64_decode", "urlopen"];
+const DECODE: [&str; 13] = [
+    "pack", "unpack", "unpack1", "Buffer.from", "fromCharCode", "b64decode", "fromhex", "unhexlify", "decompress", "decode64", "atob", "base64_decode", "urlopen",
+];
+
+/// Whether a call of that name runs something.
+pub(super) fn runs(name: &str) -> bool {
+    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    RUN.contains(&last)
+}
 
 /// What a name stands for that has a value of its own.
 pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
@@ -136,6 +144,13 @@ impl Reader<'_> {
             matches!(token, Token::Word(word) if word.ends_with("O_WRONLY") || word.ends_with("O_RDWR"))
         });
         match texts.as_slice() {
+            [pipe] if pipe.trim_end().ends_with('|') || pipe.trim_start().starts_with('|') => {
+                self.found.push(Embedded::Shell(pipe.trim().trim_matches('|').to_owned()));
+            }
+            [mode, rest @ ..] if *mode == "-|" || *mode == "|-" => match rest {
+                [text] => self.found.push(Embedded::Shell((*text).clone())),
+                words => self.found.push(Embedded::Words(words.iter().map(|word| word.as_str().into()).collect())),
+            },
             [path] if flags => self.found.push(Embedded::Write(Field::from(path.as_str()))),
             [path] if path.starts_with(['>', '+']) => {
                 self.found.push(Embedded::Write(path.trim_start_matches(['>', '+', ' ']).into()));

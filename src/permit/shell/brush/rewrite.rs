@@ -1,0 +1,123 @@
+//! What bash takes and brush-parser's grammar does not, in words that it does: tokens → tokens.
+//!
+//! `select` is as `for`, `for …; { …; }` as `for …; do …; done`, `for ((;;))` has its semicolons apart; and two
+//! parentheses that are no arithmetic have a command between them, as the grammar takes them for it.
+
+use brush_parser::{SourceSpan, Token};
+
+/// Tokens that mean the same.
+pub(super) fn tokens(mut tokens: Vec<Token>) -> Vec<Token> {
+    let subshells = subshells(&tokens);
+    let braces = braces(&tokens);
+    let mut at_command = true;
+    for at in 0..tokens.len() {
+        let starts = std::mem::replace(&mut at_command, begins_command(&tokens[at]));
+        let rewritten = match &tokens[at] {
+            Token::Word(word, span) if starts && word == "select" => Some(Token::Word("for".to_owned(), span.clone())),
+            Token::Word(_, span) if braces.contains(&(at, true)) => Some(Token::Word("do".to_owned(), span.clone())),
+            Token::Word(_, span) if braces.contains(&(at, false)) => Some(Token::Word("done".to_owned(), span.clone())),
+            _ => None,
+        };
+        if let Some(token) = rewritten {
+            tokens[at] = token;
+        }
+    }
+    let apart = |at: usize, tokens: &[Token]| {
+        is(&tokens[at], ";;") && at > 2 && is(&tokens[at - 1], "(") && is(&tokens[at - 2], "(") && is_word(&tokens[at - 3], "for")
+    };
+    let has_apart = tokens.iter().enumerate().any(|(at, token)| is(token, ";;") && apart(at, &tokens));
+    if subshells.is_empty() && !has_apart {
+        return tokens;
+    }
+    let mut out = Vec::with_capacity(tokens.len() + 2 * subshells.len());
+    let mut next = subshells.into_iter().peekable();
+    for (at, token) in tokens.iter().enumerate() {
+        let span = token.location().clone();
+        if apart(at, &tokens) {
+            out.extend([Token::Operator(";".to_owned(), span.clone()), Token::Operator(";".to_owned(), span)]);
+            continue;
+        }
+        out.push(token.clone());
+        if next.next_if_eq(&at).is_some() {
+            out.extend([Token::Word(":".to_owned(), span.clone()), Token::Operator(";".to_owned(), span)]);
+        }
+    }
+    out
+}
+
+fn is(token: &Token, operator: &str) -> bool {
+    matches!(token, Token::Operator(text, _) if text == operator)
+}
+
+fn is_word(token: &Token, word: &str) -> bool {
+    matches!(token, Token::Word(text, _) if text == word)
+}
+
+fn begins_command(token: &Token) -> bool {
+    match token {
+        Token::Operator(text, _) => !text.starts_with(['<', '>']),
+        Token::Word(text, _) => ["then", "do", "else", "elif", "if", "while", "until", "{", "!", "time"].contains(&text.as_str()),
+    }
+}
+
+fn touches(left: &SourceSpan, right: &SourceSpan) -> bool {
+    left.end.index == right.start.index
+}
+
+/// The places of the first of two opening parentheses that do not begin arithmetic.
+fn subshells(tokens: &[Token]) -> Vec<usize> {
+    let (mut open, mut found) = (Vec::new(), Vec::new());
+    let mut closes = vec![None; tokens.len()];
+    for (at, token) in tokens.iter().enumerate() {
+        if is(token, "(") {
+            open.push(at);
+        } else if is(token, ")") {
+            if let Some(start) = open.pop() {
+                closes[start] = Some(at);
+            }
+        }
+    }
+    for (at, pair) in tokens.windows(2).enumerate() {
+        if !is(&pair[0], "(") || !is(&pair[1], "(") || at > 0 && is_word(&tokens[at - 1], "for") {
+            continue;
+        }
+        let is_arithmetic = touches(pair[0].location(), pair[1].location())
+            && match (closes[at], closes[at + 1]) {
+                (Some(outer), Some(inner)) => {
+                    outer == inner + 1 && touches(tokens[inner].location(), tokens[outer].location())
+                }
+                _ => false,
+            };
+        if !is_arithmetic {
+            found.push(at);
+        }
+    }
+    found
+}
+
+/// The places of braces that stand for `do`, with true, and `done`, with false.
+fn braces(tokens: &[Token]) -> Vec<(usize, bool)> {
+    let mut found = Vec::new();
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let (mut is_loop, mut at_command) = (false, true);
+    for (at, token) in tokens.iter().enumerate() {
+        let starts = std::mem::replace(&mut at_command, begins_command(token));
+        match token {
+            Token::Word(word, _) if starts && (word == "for" || word == "select") => is_loop = true,
+            Token::Word(word, _) if starts && word == "do" => is_loop = false,
+            Token::Word(word, _) if starts && word == "{" => {
+                open.push(is_loop.then_some(at));
+                is_loop = false;
+            }
+            Token::Word(word, _) if starts && word == "}" => {
+                if let Some(Some(start)) = open.pop() {
+                    found.extend([(start, true), (at, false)]);
+                }
+            }
+            _ => {}
+        }
+    }
+    // As many as nobody writes would take long to look for.
+    found.truncate(64);
+    found
+}
