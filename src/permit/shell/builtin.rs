@@ -2,6 +2,7 @@
 
 use super::field::Field;
 use super::interpreter;
+use super::scope::Arguments;
 use super::walk::{Stream, Walk};
 
 /// One of them; without an answer, what is left to do is as for any program.
@@ -67,8 +68,8 @@ fn back(walk: &mut Walk<'_>, _: &[Field], _: &Stream) -> Option<Stream> {
 
 fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let refers = words.first().is_some_and(|word| word.marked().starts_with('-') && word.marked().contains('n'));
-    for word in words {
-        if let Some((name, value)) = word.marked().split_once('=') {
+    for word in words.iter().map(ToString::to_string) {
+        if let Some((name, value)) = word.split_once('=') {
             if refers && name != value {
                 walk.scope.references.insert(name.to_owned(), value.to_owned());
                 continue;
@@ -91,7 +92,7 @@ fn set(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let start = words.iter().position(|word| !word.marked().starts_with(['-', '+']));
     let end = words.iter().position(|word| word.marked() == "--").map(|at| at + 1);
     if let Some(start) = end.or(start) {
-        walk.scope.arguments = Some(words[start..].to_vec());
+        walk.scope.arguments = Arguments::Known(words[start..].to_vec());
     }
     nothing()
 }
@@ -108,7 +109,7 @@ fn unset(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
 
 fn shift(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let count = words.first().and_then(Field::literal).and_then(|count| count.parse().ok()).unwrap_or(1);
-    if let Some(arguments) = &mut walk.scope.arguments {
+    if let Arguments::Known(arguments) = &mut walk.scope.arguments {
         arguments.drain(..count.min(arguments.len()));
     }
     nothing()

@@ -1,6 +1,7 @@
 //! A simple command: what it sets, what it would run, and what it would write to its output.
 
 use super::field::Field;
+use super::scope::Arguments;
 use super::tree::{Assignment, Redirection, Simple};
 use super::walk::{Run, Stream, Walk};
 use super::{builtin, interpreter, output, wrapper};
@@ -178,7 +179,8 @@ impl Walk<'_> {
         if !writes.is_empty() {
             self.run(&[], writes, input);
         }
-        let arguments = self.scope.arguments.replace(words[1..].to_vec());
+        let arguments = Arguments::Known(words[1..].to_vec());
+        let arguments = std::mem::replace(&mut self.scope.arguments, arguments);
         // A function that calls itself does nothing new.
         let function = words[0].literal().and_then(|name| self.scope.functions.remove_entry(name));
         let output = self.node(body, input);

@@ -4,7 +4,8 @@ mod arithmetic;
 mod operation;
 
 use super::field::{CLASS, CLOSE, Field, OPEN, QUESTION, STAR};
-use super::tree::{Parameter, Part, Word};
+use super::scope::Arguments;
+use super::tree::{Operation, Parameter, Part, Word};
 use super::walk::{Stream, Walk};
 use super::brace;
 use crate::permit::line::Doubt;
@@ -80,6 +81,8 @@ impl Walk<'_> {
                     fields.is_word = true;
                 }
                 Part::Empty => fields.is_word = true,
+                // Beside other text, what a line is not given is nothing.
+                Part::Variable(parameter) if word.0.len() > 1 && self.is_not_given(parameter) => {}
                 Part::Variable(parameter) => {
                     self.variable(parameter, is_split, &mut fields)?;
                     // What is put together again and again grows.
@@ -155,6 +158,13 @@ impl Walk<'_> {
             self.insert(&field.0, is_split && !parameter.quoted, fields);
         }
         Ok(())
+    }
+
+    /// Whether it is an argument of the line itself, which has none.
+    fn is_not_given(&self, parameter: &Parameter) -> bool {
+        self.scope.arguments == Arguments::Line
+            && parameter.operation == Operation::Value
+            && (parameter.name == "@" || parameter.name == "*" || parameter.name.parse::<u8>().is_ok_and(|name| name > 0))
     }
 
     /// Adds text that a variable or a substitution stands for.

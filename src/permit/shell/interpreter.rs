@@ -2,7 +2,7 @@
 
 use super::field::{Field, OPEN};
 use super::language::{self, Embedded, Kind};
-use super::scope::Written;
+use super::scope::{Arguments, Written};
 use super::walk::{Stream, Walk, plain};
 use crate::permit::line::Doubt;
 
@@ -71,7 +71,8 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
         return Some(walk.apart(|walk| shell(walk, &words[1..], input)));
     }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    let language = LANGUAGES.iter().find(|language| language.names.contains(&plain))?;
+    let is_about = |language: &&Language| language.names.contains(&name) || language.names.contains(&plain);
+    let language = LANGUAGES.iter().find(is_about)?;
     walk.apart(|walk| {
         code(walk, language, &words[1..], input);
         Stream::Unknown
@@ -100,18 +101,18 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let operands = words.get(at..).unwrap_or_default();
     match operands.first() {
         Some(text) if runs_text => {
-            walk.scope.arguments = Some(operands.get(2..).unwrap_or_default().to_vec());
+            walk.scope.arguments = Arguments::Known(operands.get(2..).unwrap_or_default().to_vec());
             if let Some(name) = operands.get(1) {
                 walk.scope.set("0", vec![name.clone()], true);
             }
             walk.source(text.marked(), input)
         }
         Some(script) if !reads => {
-            walk.scope.arguments = Some(operands[1..].to_vec());
+            walk.scope.arguments = Arguments::Known(operands[1..].to_vec());
             file(walk, script, input)
         }
         _ => {
-            walk.scope.arguments = Some(operands.to_vec());
+            walk.scope.arguments = Arguments::Known(operands.to_vec());
             read(walk, input)
         }
     }

@@ -165,6 +165,9 @@ impl<'a> Reader<'a> {
             let (value, next) = self.value(at, 0);
             arguments.push(value);
             at = next;
+            if self.kind == Kind::Lisp {
+                continue;
+            }
             if self.tokens.get(at) != Some(&Token::Mark(',')) {
                 break;
             }
@@ -181,6 +184,9 @@ impl<'a> Reader<'a> {
         while let Some(token) = self.tokens.get(at) {
             if at - start > 256 || depth > 8 {
                 return (Value::Unknown, at);
+            }
+            if self.kind == Kind::Lisp && value.is_some() {
+                break;
             }
             let part = match token {
                 Token::Mark(',' | ';') if open == 0 => break,

@@ -20,6 +20,17 @@ pub(super) struct Written {
     pub(super) is_decoded: bool,
 }
 
+/// The arguments of a script or function.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Arguments {
+    /// It is the line itself: most likely it has none.
+    Line,
+    /// It may be called with any.
+    Unknown,
+    /// These.
+    Known(Vec<Field>),
+}
+
 /// What is known at one place of a line.
 #[derive(Debug, Clone)]
 pub struct Scope {
@@ -29,8 +40,8 @@ pub struct Scope {
     home: Option<Field>,
     workspace: Option<Field>,
     variables: HashMap<String, Vec<Value>>,
-    /// The arguments of the script or function; none where nothing is known of them.
-    pub(super) arguments: Option<Vec<Field>>,
+    /// What `$1` and `$@` stand for.
+    pub(super) arguments: Arguments,
     /// Variables that are other names of others.
     pub(super) references: HashMap<String, String>,
     pub(super) functions: HashMap<String, Rc<Node>>,
@@ -49,7 +60,7 @@ impl Scope {
             home: place.map(|place| path(&place.home)),
             workspace: place.map(|place| path(&place.workspace)),
             variables: HashMap::new(),
-            arguments: None,
+            arguments: Arguments::Line,
             references: HashMap::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
@@ -130,11 +141,14 @@ impl Scope {
             "SHELL" | "BASH" => one(Some("/bin/bash".into())),
             "USER" | "LOGNAME" => one(self.home.as_ref().map(Field::base)),
             "0" => one(Some("bash".into())),
-            "@" | "*" => self.arguments.iter().cloned().collect(),
+            "@" | "*" => match &self.arguments {
+                Arguments::Known(arguments) => vec![arguments.clone()],
+                Arguments::Line | Arguments::Unknown => Vec::new(),
+            },
             _ => match name.parse::<usize>() {
                 Ok(number) => match &self.arguments {
-                    Some(arguments) => one(Some(arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
-                    None => Vec::new(),
+                    Arguments::Known(arguments) => one(Some(arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
+                    Arguments::Line | Arguments::Unknown => Vec::new(),
                 },
                 Err(_) => Vec::new(),
             },

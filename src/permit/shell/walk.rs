@@ -4,7 +4,7 @@
 use super::Reader;
 use super::budget::{Budget, DEPTH};
 use super::field::{Field, has_marks, written};
-use super::scope::{Scope, Written};
+use super::scope::{Arguments, Scope, Written};
 use super::tree::{Kind, List, Node, Part, Redirection};
 use crate::permit::line::Doubt;
 use std::rc::Rc;
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
             Kind::Function { name, body } => {
                 self.scope.functions.insert(name.clone(), Rc::clone(body));
                 self.perhaps(|this| {
-                    this.scope.arguments = None;
+                    this.scope.arguments = Arguments::Unknown;
                     this.scope.functions.remove(name);
                     this.node(body, &Stream::Unknown);
                 });

@@ -1,6 +1,7 @@
 //! What bash takes and brush-parser's grammar does not, in words that it does: tokens → tokens.
 //!
-//! `select` is as `for`, `for …; { …; }` as `for …; do …; done`, `for ((;;))` has its semicolons apart; and two
+//! `select` is as `for`, `for …; { …; }` as `for …; do …; done`, `for ((;;))` has its semicolons apart, a function that
+//! is `[[ … ]]` has braces around it; and two
 //! parentheses that are no arithmetic have a command between them, as the grammar takes them for it.
 
 use brush_parser::{SourceSpan, Token};
@@ -26,18 +27,30 @@ pub(super) fn tokens(mut tokens: Vec<Token>) -> Vec<Token> {
         is(&tokens[at], ";;") && at > 2 && is(&tokens[at - 1], "(") && is(&tokens[at - 2], "(") && is_word(&tokens[at - 3], "for")
     };
     let has_apart = tokens.iter().enumerate().any(|(at, token)| is(token, ";;") && apart(at, &tokens));
-    if subshells.is_empty() && !has_apart {
+    let is_body = |at: usize, tokens: &[Token]| {
+        at > 1 && is_word(&tokens[at], "[[") && is(&tokens[at - 1], ")") && is(&tokens[at - 2], "(")
+    };
+    let has_body = (0..tokens.len()).any(|at| is_body(at, &tokens));
+    if subshells.is_empty() && !has_apart && !has_body {
         return tokens;
     }
     let mut out = Vec::with_capacity(tokens.len() + 2 * subshells.len());
-    let mut next = subshells.into_iter().peekable();
+    let (mut next, mut in_body) = (subshells.into_iter().peekable(), false);
     for (at, token) in tokens.iter().enumerate() {
         let span = token.location().clone();
         if apart(at, &tokens) {
             out.extend([Token::Operator(";".to_owned(), span.clone()), Token::Operator(";".to_owned(), span)]);
             continue;
         }
+        if is_body(at, &tokens) {
+            out.push(Token::Word("{".to_owned(), span.clone()));
+            in_body = true;
+        }
         out.push(token.clone());
+        if in_body && is_word(token, "]]") {
+            in_body = false;
+            out.extend([Token::Operator(";".to_owned(), span.clone()), Token::Word("}".to_owned(), span.clone())]);
+        }
         if next.next_if_eq(&at).is_some() {
             out.extend([Token::Word(":".to_owned(), span.clone()), Token::Operator(";".to_owned(), span)]);
         }

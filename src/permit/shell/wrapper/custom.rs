@@ -234,6 +234,14 @@ pub(super) fn multiple(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     }
 }
 
+/// `capsh -- arguments of a shell`
+pub(super) fn shelled(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = words.iter().position(|word| word.marked() == "--");
+    start.map_or(Stream::Unknown, |start| {
+        walk.run(&[&[Field::from("bash")], &words[start + 1..]].concat(), &[], input)
+    })
+}
+
 /// `xdotool exec command`
 pub(super) fn pointer(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let start = words.iter().position(|word| word.marked() == "exec");

@@ -98,7 +98,8 @@ pub static TABLE: &[Wrapper] = &[
     row(&["chroot"], "", &["userspec", "groups"], Words(1), "chroot /mnt sudo ls", "chroot /mnt ls"),
     row(&["unshare"], "SGRw", &["setuid", "setgid", "root", "wd", "propagation"], Words(0), "unshare -r sudo ls", "unshare -r ls"),
     row(&["nsenter"], "tSGrw", &["target"], Words(0), "nsenter -t 9 -m sudo ls", "nsenter -t 9 -m ls"),
-    row(&["setpriv", "capsh", "ip"], "", &["reuid", "regid", "groups"], Somewhere, "capsh -- sudo ls", "ip addr"),
+    row(&["capsh"], "", &[], Custom(custom::shelled), "capsh -- -c 'sudo ls'", "capsh --print"),
+    row(&["setpriv", "ip"], "", &["reuid", "regid", "groups"], Somewhere, "setpriv --no-new-privs sudo ls", "ip addr"),
     row(&["docker", "podman", "kubectl", "nerdctl"], "", &[], Custom(custom::container), "docker run -v /:/host x chroot /host ls", "docker run --rm img reboot-simulator"),
     // What runs it many times, later, or when something happens.
     row(&["xargs", "gxargs"], "adEILnPs", &["arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars", "replace", "process-slot-var"], Custom(custom::xargs), "echo x | xargs -n 1 sudo", "echo sudo | xargs grep"),

@@ -17,6 +17,10 @@ pub(in super::super) fn make(walk: &mut Walk<'_>, words: &[Field], input: &Strea
             perhaps(walk, value);
         }
     }
+    // It only says what it would do.
+    if words.iter().any(|word| ["-n", "--dry-run", "--just-print", "--recon"].contains(&word.marked())) {
+        return Stream::Unknown;
+    }
     let mut texts = values(words, &["--eval", "-E"]);
     for file in values(words, &["-f", "--file", "--makefile"]) {
         match file.as_str() {
