@@ -1,10 +1,11 @@
-//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host]`: the figures in README.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host] [guard]`: the figures in README.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 
 mod figures {
     pub(crate) mod beat;
     pub(crate) mod capture;
+    pub(crate) mod guard;
     pub(crate) mod home;
     pub(crate) mod host;
     pub(crate) mod idle;
@@ -18,12 +19,12 @@ mod figures {
     pub(crate) mod table;
 }
 
-use figures::{beat, capture, host, idle, log, parse, scan, table};
+use figures::{beat, capture, guard, host, idle, log, parse, scan, table};
 use std::io::{self, Write};
 
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 
-const SECTIONS: [(&str, Section); 7] = [
+const SECTIONS: [(&str, Section); 8] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -31,6 +32,7 @@ const SECTIONS: [(&str, Section); 7] = [
     ("log", log::run),
     ("capture", capture::run),
     ("host", host::run),
+    ("guard", guard::run),
 ];
 
 fn main() -> anyhow::Result<()> {

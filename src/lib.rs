@@ -15,7 +15,7 @@
 //! - `sys`: clock, atomic files, locks, process trees, sockets, wake-ups; the only unsafe code, the only clock
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
-//! - `permit`: the deny list
+//! - `permit`: pure: a tool call → may it happen: what shell would run, the guard that refuses catastrophes, the deny list
 //! - `agent`: prompt, invocation, events, the stream parser
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol

@@ -5,6 +5,6 @@ pub mod call;
 pub mod decision;
 pub mod deny;
 pub mod guard;
-pub mod shell;
 pub mod line;
 pub mod policy;
+pub mod shell;

@@ -7,12 +7,16 @@ use crate::permit::shell::{Field, Scope};
 
 /// What of /dev may be written to: it is no disk, and no memory.
 const HARMLESS: [&str; 21] = [
-    "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "stdin", "stdout", "stderr", "log", "fuse",
-    "pts", "fd", "shm", "tcp", "udp", "mqueue", "snd", "dri",
+    "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "stdin", "stdout", "stderr",
+    "log", "fuse", "pts", "fd", "shm", "tcp", "udp", "mqueue", "snd", "dri",
 ];
 /// What stops or suspends the system when something is written to it.
 const POWER: [&str; 6] = [
-    "proc/sysrq-trigger", "proc/sys/kernel/sysrq", "sys/power/state", "sys/power/disk", "proc/acpi/sleep",
+    "proc/sysrq-trigger",
+    "proc/sys/kernel/sysrq",
+    "sys/power/state",
+    "sys/power/disk",
+    "proc/acpi/sleep",
     "sys/kernel/reboot/?",
 ];
 /// Trees in which only the system itself writes.
@@ -56,9 +60,8 @@ pub(super) fn to_critical(invocation: &Invocation<'_>) -> Judgement {
 
 fn find(invocation: &Invocation<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Judgement {
     let targets = targets(invocation);
-    let found = targets.iter().find(|path| {
-        resolve(path, invocation.scope).iter().any(|names| is_wanted(names))
-    });
+    let found =
+        targets.iter().find(|path| resolve(path, invocation.scope).iter().any(|names| is_wanted(names)));
     found.map_or(Judgement::Clear, |path| Judgement::Refused(written(path)))
 }
 
@@ -111,12 +114,17 @@ fn targets(invocation: &Invocation<'_>) -> Vec<Field> {
         "fio" => pairs("--filename="),
         "socat" => {
             let words = invocation.arguments().iter().filter_map(|word| word.marked().split_once(':'));
-            let files = words.filter(|(kind, _)| ["FILE", "OPEN", "CREATE", "GOPEN", "CREAT"].contains(&kind.to_uppercase().as_str()));
+            let files = words.filter(|(kind, _)| {
+                ["FILE", "OPEN", "CREATE", "GOPEN", "CREAT"].contains(&kind.to_uppercase().as_str())
+            });
             files.map(|(_, file)| file.split(',').next().unwrap_or(file).into()).collect()
         }
         "find" | "gfind" => {
             let words = invocation.arguments();
-            let prints = words.iter().zip(words.iter().skip(1)).filter(|(word, _)| ["-fprint", "-fprintf", "-fls", "-fprint0"].contains(&word.marked()));
+            let prints = words
+                .iter()
+                .zip(words.iter().skip(1))
+                .filter(|(word, _)| ["-fprint", "-fprintf", "-fls", "-fprint0"].contains(&word.marked()));
             prints.map(|(_, file)| file.clone()).collect()
         }
         "sort" | "gsort" | "shuf" | "pv" | "ntfsclone" | "gcc" => {

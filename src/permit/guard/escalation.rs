@@ -20,7 +20,17 @@ pub(super) fn machine(invocation: &Invocation<'_>) -> Judgement {
 /// Another user's rights: `setpriv --reuid 0`, `capsh --user=root`, `chpst -u root`
 pub(super) fn as_root(invocation: &Invocation<'_>) -> Judgement {
     let users = ["root", "0", "0:0", "root:root", ":0", "#0"];
-    let options = [("-u", "user"), ("", "reuid"), ("", "uid"), ("-S", "setuid"), ("", "chuid"), ("", "userspec"), ("", "regid"), ("", "ruid"), ("", "euid")];
+    let options = [
+        ("-u", "user"),
+        ("", "reuid"),
+        ("", "uid"),
+        ("-S", "setuid"),
+        ("", "chuid"),
+        ("", "userspec"),
+        ("", "regid"),
+        ("", "ruid"),
+        ("", "euid"),
+    ];
     let asks = options.iter().any(|(short, long)| {
         invocation.value(short, long).is_some_and(|user| users.contains(&user.marked()))
     });
@@ -30,7 +40,10 @@ pub(super) fn as_root(invocation: &Invocation<'_>) -> Judgement {
 /// `gosu root command`
 pub(super) fn first_root(invocation: &Invocation<'_>) -> Judgement {
     let first = invocation.operands("", &[]).first().map(|user| user.marked().to_owned());
-    refused_if(first.is_some_and(|user| ["root", "0", "root:root", "0:0"].contains(&user.as_str())), invocation)
+    refused_if(
+        first.is_some_and(|user| ["root", "0", "root:root", "0:0"].contains(&user.as_str())),
+        invocation,
+    )
 }
 
 /// The namespaces of the first process are those of the machine.
@@ -49,12 +62,16 @@ pub(super) fn set_user(invocation: &Invocation<'_>) -> Judgement {
         let symbolic = text.split(',').any(|part| {
             let (who, what) = part.split_once(['+', '=']).unwrap_or(("g", ""));
             let takes = what.split(['-', '=']).next().unwrap_or(what);
-            takes.contains('s') && takes.chars().all(|c| "rwxXst".contains(c)) && (who.is_empty() || who.contains(['u', 'a']))
+            takes.contains('s')
+                && takes.chars().all(|c| "rwxXst".contains(c))
+                && (who.is_empty() || who.contains(['u', 'a']))
         });
         numeric || symbolic
     };
     let mode = invocation.value("-m", "mode").or_else(|| {
-        (invocation.name() == "chmod").then(|| invocation.operands("", &["reference"]).first().map(|word| (*word).clone())).flatten()
+        (invocation.name() == "chmod")
+            .then(|| invocation.operands("", &["reference"]).first().map(|word| (*word).clone()))
+            .flatten()
     });
     refused_if(mode.is_some_and(|mode| is_mode(mode.marked())), invocation)
 }
@@ -82,7 +99,11 @@ pub(super) fn container(invocation: &Invocation<'_>) -> Judgement {
         let text = word.marked();
         let value = match text {
             "-v" | "--volume" | "--mount" => words.get(at + 1).map_or("", |word| word.marked()),
-            _ => text.strip_prefix("--volume=").or(text.strip_prefix("-v")).or(text.strip_prefix("--mount=")).unwrap_or(""),
+            _ => text
+                .strip_prefix("--volume=")
+                .or(text.strip_prefix("-v"))
+                .or(text.strip_prefix("--mount="))
+                .unwrap_or(""),
         };
         let is_root = value.starts_with("/:") || value.contains("source=/,") || value.contains("src=/,");
         is_root && !value.ends_with(":ro") && !value.contains(":ro,") && !value.contains("readonly")

@@ -73,7 +73,9 @@ impl<'a> Invocation<'a> {
                     let takes_value = if option.starts_with('-') {
                         long.contains(&name)
                     } else {
-                        option.find(|letter| letters.contains(letter)).is_some_and(|at| at + 1 == option.len())
+                        option
+                            .find(|letter| letters.contains(letter))
+                            .is_some_and(|at| at + 1 == option.len())
                     };
                     if takes_value {
                         words.next();
@@ -93,7 +95,10 @@ impl<'a> Invocation<'a> {
             if !long.is_empty() && text == format!("--{long}") || !short.is_empty() && text == short {
                 return next();
             }
-            let attached = text.strip_prefix("--").and_then(|text| text.strip_prefix(long)).and_then(|text| text.strip_prefix('='));
+            let attached = text
+                .strip_prefix("--")
+                .and_then(|text| text.strip_prefix(long))
+                .and_then(|text| text.strip_prefix('='));
             attached.filter(|_| !long.is_empty()).map(Field::from).or_else(|| {
                 let rest = text.strip_prefix(short).filter(|rest| !short.is_empty() && !rest.is_empty())?;
                 (!text.starts_with("--")).then(|| rest.into())

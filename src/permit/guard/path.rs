@@ -5,22 +5,95 @@ use crate::permit::shell::{Field, Scope};
 
 /// Trees that a system, or its users, cannot do without; `?` is any one name.
 const TREES: [&str; 72] = [
-    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root",
-    "run", "sbin", "srv", "sys", "usr", "var", "home/?", "Users", "Users/?", "System", "Library", "Applications",
-    "Volumes", "private", "private/etc", "private/var", "nix", "nix/store", "snap", "boot/efi", "boot/grub",
-    "boot/grub2", "etc/?", "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "usr/share",
-    "usr/include", "usr/local", "usr/local/bin", "usr/local/lib", "usr/local/sbin", "usr/src", "usr/lib/systemd",
-    "usr/lib/modules", "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "var/lib", "var/log", "var/spool",
-    "var/mail", "var/backups", "var/www", "var/db", "var/lib/dpkg", "var/lib/rpm", "var/lib/pacman", "var/lib/mysql",
-    "var/lib/postgresql", "var/lib/docker", "var/lib/systemd", "lib/modules", "lib/systemd", "lib/x86_64-linux-gnu",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "media",
+    "mnt",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "home/?",
+    "Users",
+    "Users/?",
+    "System",
+    "Library",
+    "Applications",
+    "Volumes",
+    "private",
+    "private/etc",
+    "private/var",
+    "nix",
+    "nix/store",
+    "snap",
+    "boot/efi",
+    "boot/grub",
+    "boot/grub2",
+    "etc/?",
+    "usr/bin",
+    "usr/sbin",
+    "usr/lib",
+    "usr/lib32",
+    "usr/lib64",
+    "usr/libexec",
+    "usr/share",
+    "usr/include",
+    "usr/local",
+    "usr/local/bin",
+    "usr/local/lib",
+    "usr/local/sbin",
+    "usr/src",
+    "usr/lib/systemd",
+    "usr/lib/modules",
+    "usr/lib/x86_64-linux-gnu",
+    "usr/lib/aarch64-linux-gnu",
+    "var/lib",
+    "var/log",
+    "var/spool",
+    "var/mail",
+    "var/backups",
+    "var/www",
+    "var/db",
+    "var/lib/dpkg",
+    "var/lib/rpm",
+    "var/lib/pacman",
+    "var/lib/mysql",
+    "var/lib/postgresql",
+    "var/lib/docker",
+    "var/lib/systemd",
+    "lib/modules",
+    "lib/systemd",
+    "lib/x86_64-linux-gnu",
     "cygdrive",
 ];
 /// Trees of which nothing may be destroyed.
 const WHOLE: [&str; 7] = ["bin", "sbin", "boot", "usr/bin", "usr/sbin", "System", "lib64"];
 /// Files that decide who may do what, and whether a system starts.
 pub(super) const CRITICAL: [&str; 12] = [
-    "etc/passwd", "etc/shadow", "etc/group", "etc/gshadow", "etc/sudoers", "etc/sudoers.d/?", "etc/fstab",
-    "etc/ld.so.preload", "etc/doas.conf", "etc/pam.d/?", "etc/crypttab", "etc/security/?",
+    "etc/passwd",
+    "etc/shadow",
+    "etc/group",
+    "etc/gshadow",
+    "etc/sudoers",
+    "etc/sudoers.d/?",
+    "etc/fstab",
+    "etc/ld.so.preload",
+    "etc/doas.conf",
+    "etc/pam.d/?",
+    "etc/crypttab",
+    "etc/security/?",
 ];
 
 /// The longest path there is, in bytes.
@@ -123,7 +196,11 @@ fn is_protected(names: &[String], scope: &Scope) -> bool {
         return true;
     }
     // All that is in it is as good as the tree.
-    names.split_last().is_some_and(|(last, parent)| is_everything(last) && is_tree(parent, scope) && parent.first().is_none_or(|first| first != "etc" || parent.len() < 2))
+    names.split_last().is_some_and(|(last, parent)| {
+        is_everything(last)
+            && is_tree(parent, scope)
+            && parent.first().is_none_or(|first| first != "etc" || parent.len() < 2)
+    })
 }
 
 /// Whether the names lead to the root, to a home folder, to what has one in it, or to a tree of the system.
@@ -139,7 +216,8 @@ fn is_tree(names: &[String], scope: &Scope) -> bool {
 /// Whether the names lead to `tree`, in which `?` is any one name.
 pub(super) fn is_at(names: &[String], tree: &str) -> bool {
     let mut parts = tree.split('/');
-    names.iter().all(|name| parts.next().is_some_and(|part| part == "?" || matches(name, part))) && parts.next().is_none()
+    names.iter().all(|name| parts.next().is_some_and(|part| part == "?" || matches(name, part)))
+        && parts.next().is_none()
 }
 
 fn is_below(names: &[String], tree: &str) -> bool {

@@ -23,14 +23,44 @@ pub(super) fn stop(invocation: &Invocation<'_>) -> Judgement {
 /// `systemctl reboot`, `systemctl isolate poweroff.target`, `systemctl start halt.target`
 pub(super) fn systemd(invocation: &Invocation<'_>) -> Judgement {
     const VERBS: [&str; 13] = [
-        "reboot", "poweroff", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep",
-        "suspend-then-hibernate", "rescue", "emergency", "sleep", "kexec-reboot",
+        "reboot",
+        "poweroff",
+        "halt",
+        "kexec",
+        "soft-reboot",
+        "suspend",
+        "hibernate",
+        "hybrid-sleep",
+        "suspend-then-hibernate",
+        "rescue",
+        "emergency",
+        "sleep",
+        "kexec-reboot",
     ];
     const TARGETS: [&str; 15] = [
-        "reboot", "poweroff", "halt", "kexec", "shutdown", "rescue", "emergency", "suspend", "hibernate", "runlevel0",
-        "runlevel6", "runlevel1", "ctrl-alt-del", "soft-reboot", "systemd-reboot",
+        "reboot",
+        "poweroff",
+        "halt",
+        "kexec",
+        "shutdown",
+        "rescue",
+        "emergency",
+        "suspend",
+        "hibernate",
+        "runlevel0",
+        "runlevel6",
+        "runlevel1",
+        "ctrl-alt-del",
+        "soft-reboot",
+        "systemd-reboot",
     ];
-    let operands = invocation.operands("HMtpPnso", &["host", "machine", "type", "property", "signal", "output", "state", "lines", "root", "message", "when"]);
+    let operands = invocation.operands(
+        "HMtpPnso",
+        &[
+            "host", "machine", "type", "property", "signal", "output", "state", "lines", "root", "message",
+            "when",
+        ],
+    );
     let words: Vec<&str> = operands.iter().map(|word| word.marked()).collect();
     let is_target = |word: &&str| {
         let name = word.trim_end_matches(".target").trim_end_matches(".service").trim_end_matches('*');
@@ -38,7 +68,9 @@ pub(super) fn systemd(invocation: &Invocation<'_>) -> Judgement {
     };
     let stops = match words.as_slice() {
         [verb, ..] if VERBS.contains(verb) => true,
-        ["isolate" | "start" | "restart" | "set-default" | "enable", targets @ ..] => targets.iter().any(is_target),
+        ["isolate" | "start" | "restart" | "set-default" | "enable", targets @ ..] => {
+            targets.iter().any(is_target)
+        }
         _ => false,
     };
     refused_if(stops, invocation)
@@ -53,13 +85,26 @@ pub(super) fn level(invocation: &Invocation<'_>) -> Judgement {
 /// Messages to what stops the system: `dbus-send … org.freedesktop.login1.Manager.Reboot`
 pub(super) fn message(invocation: &Invocation<'_>) -> Judgement {
     const WORDS: [&str; 14] = [
-        "poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "shutdown", "hybridsleep", "logoutprompt",
-        "requestshutdown", "requestreboot", "softreboot", "scheduleshutdown", "restart",
+        "poweroff",
+        "reboot",
+        "halt",
+        "suspend",
+        "hibernate",
+        "kexec",
+        "shutdown",
+        "hybridsleep",
+        "logoutprompt",
+        "requestshutdown",
+        "requestreboot",
+        "softreboot",
+        "scheduleshutdown",
+        "restart",
     ];
     let asks = invocation.arguments().iter().any(|word| {
         let word = word.marked().to_lowercase();
         let last = word.rsplit(['.', '/']).next().unwrap_or(&word).to_owned();
-        WORDS.contains(&last.as_str()) || last.ends_with(".target")
+        WORDS.contains(&last.as_str())
+            || last.ends_with(".target")
             || ["reboot.target", "poweroff.target", "halt.target"].iter().any(|target| word.contains(target))
     });
     let stops = invocation.arguments().iter().any(|word| word.marked().ends_with("ConsoleKit.Manager.Stop"));
@@ -72,7 +117,9 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
         "ipmitool" => &["off", "cycle", "reset", "soft"],
         "rtcwake" => &["off", "mem", "disk", "standby", "freeze"],
         "kexec" => &["-e", "--exec", "-f", "--force"],
-        "loginctl" => &["poweroff", "reboot", "halt", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"],
+        "loginctl" => {
+            &["poweroff", "reboot", "halt", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"]
+        }
         "xe" => &["host-reboot", "host-shutdown"],
         "pmset" => &["sleepnow"],
         "gnome-session-quit" => &["--power-off", "--reboot"],
@@ -97,7 +144,9 @@ pub(super) fn kill(invocation: &Invocation<'_>) -> Judgement {
 
 /// `osascript -e 'tell app "System Events" to shut down'`, also with an administrator's rights.
 pub(super) fn script(invocation: &Invocation<'_>) -> Judgement {
-    const TEXTS: [&str; 5] = ["to shut down", "to restart", "to sleep", "administrator privileges", "«event aevtrsdn»"];
-    let says = invocation.arguments().iter().any(|word| TEXTS.iter().any(|text| word.marked().contains(text)));
+    const TEXTS: [&str; 5] =
+        ["to shut down", "to restart", "to sleep", "administrator privileges", "«event aevtrsdn»"];
+    let says =
+        invocation.arguments().iter().any(|word| TEXTS.iter().any(|text| word.marked().contains(text)));
     refused_if(says, invocation)
 }

@@ -1,9 +1,9 @@
 //! Destruction of trees: by removing them, moving them away, taking their rights, emptying or overwriting them.
 
 use super::Judgement;
+use super::device::is_device;
 use super::invocation::Invocation;
 use super::path::{Target, target};
-use super::device::is_device;
 use crate::permit::shell::Field;
 
 /// The judgement on destroying `paths`, done by `invocation`.
@@ -58,7 +58,8 @@ pub(super) fn rights(invocation: &Invocation<'_>) -> Judgement {
 /// `chmod 000 /`: the rights of the root, or of a tree of the system, alone.
 pub(super) fn shut(invocation: &Invocation<'_>) -> Judgement {
     let closes = invocation.arguments().iter().any(|word| {
-        ["000", "0", "0000", "a-rwx", "a-x", "-x", "-rwx", "a=", "ugo-rwx", "a-r", "-r"].contains(&word.marked())
+        ["000", "0", "0000", "a-rwx", "a-x", "-x", "-rwx", "a=", "ugo-rwx", "a-r", "-r"]
+            .contains(&word.marked())
     });
     if !closes {
         return Judgement::Clear;
@@ -70,8 +71,8 @@ pub(super) fn shut(invocation: &Invocation<'_>) -> Judgement {
 pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
     const REMOVES: [&str; 8] = ["rm", "unlink", "rmdir", "mv", "chmod", "chown", "truncate", "sh"];
     const NARROW: [&str; 18] = [
-        "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-user",
-        "-newer", "-empty", "-perm", "-group", "-inum", "-amin",
+        "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-ctime",
+        "-size", "-user", "-newer", "-empty", "-perm", "-group", "-inum", "-amin",
     ];
     let words = invocation.arguments();
     let skipped = words.iter().take_while(|word| ["-L", "-H", "-P"].contains(&word.marked())).count();
@@ -111,7 +112,8 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
 pub(super) fn mirror(invocation: &Invocation<'_>) -> Judgement {
     let deletes = invocation.arguments().iter().any(|word| word.marked().starts_with("--del"));
     let takes = invocation.says(&["--remove-source-files"]);
-    let operands = invocation.operands("efTB", &["rsh", "filter", "exclude", "include", "exclude-from", "files-from"]);
+    let operands =
+        invocation.operands("efTB", &["rsh", "filter", "exclude", "include", "exclude-from", "files-from"]);
     let count = operands.len().saturating_sub(1);
     let sources = operands.iter().take(if takes { count } else { 0 }).copied();
     let target = operands.last().copied().filter(|_| deletes);
@@ -134,7 +136,9 @@ pub(super) fn clean(invocation: &Invocation<'_>) -> Judgement {
 /// Emptying, or overwriting, what is a tree's own file; or what stands in its place.
 pub(super) fn into(invocation: &Invocation<'_>) -> Judgement {
     let last = invocation.operands("tS", &["target-directory"]);
-    let replaces = invocation.has('f', "force") && invocation.has('s', "symbolic") && invocation.has('n', "no-dereference");
+    let replaces = invocation.has('f', "force")
+        && invocation.has('s', "symbolic")
+        && invocation.has('n', "no-dereference");
     match last.last() {
         Some(path) if replaces && last.len() > 1 => destroys(invocation, [*path]),
         _ => Judgement::Clear,

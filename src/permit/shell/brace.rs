@@ -22,9 +22,8 @@ enum Unit {
 /// # Errors
 /// When there are too many.
 pub(super) fn expand(word: &Word) -> Result<Option<Vec<Word>>, Doubt> {
-    let has = |wanted: char| {
-        word.0.iter().any(|part| matches!(part, Part::Bare(text) if text.contains(wanted)))
-    };
+    let has =
+        |wanted: char| word.0.iter().any(|part| matches!(part, Part::Bare(text) if text.contains(wanted)));
     if !has('{') || !has('}') {
         return Ok(None);
     }

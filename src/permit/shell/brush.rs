@@ -21,7 +21,7 @@ impl super::Reader for Brush {
         let options = brush_parser::ParserOptions::default();
         let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options())
             .map_err(|error| Doubt(format!("it could not be read: {error}")))?;
-        let program = brush_parser::parse_tokens(&rewrite::tokens(tokens), &options)
+        let program = brush_parser::parse_tokens(&rewrite::tokens(text, tokens), &options)
             .map_err(|error| Doubt(format!("it could not be read: {error}")))?;
         let mut steps = Vec::new();
         for command in program.complete_commands {

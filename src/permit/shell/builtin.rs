@@ -47,7 +47,9 @@ fn enter(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let folder = match target {
         None => home().unwrap_or_else(|| Field::unknown("~")),
         Some(target) if target.marked() == "-" => walk.scope.before(),
-        Some(target) if target.marked().starts_with('/') || target.marked().starts_with(super::field::OPEN) => {
+        Some(target)
+            if target.marked().starts_with('/') || target.marked().starts_with(super::field::OPEN) =>
+        {
             target.clone()
         }
         Some(target) => {
@@ -67,14 +69,17 @@ fn back(walk: &mut Walk<'_>, _: &[Field], _: &Stream) -> Option<Stream> {
 }
 
 fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
-    let refers = words.first().is_some_and(|word| word.marked().starts_with('-') && word.marked().contains('n'));
+    let refers =
+        words.first().is_some_and(|word| word.marked().starts_with('-') && word.marked().contains('n'));
     for word in words.iter().map(ToString::to_string) {
         if let Some((name, value)) = word.split_once('=') {
             if refers && name != value {
                 walk.scope.references.insert(name.to_owned(), value.to_owned());
                 continue;
             }
-            for (key, value) in value.trim_matches(['(', ')']).split_whitespace().filter_map(|member| member.split_once("]=")) {
+            for (key, value) in
+                value.trim_matches(['(', ')']).split_whitespace().filter_map(|member| member.split_once("]="))
+            {
                 walk.set(&format!("{name}{key}]"), vec![value.into()]);
             }
             let array = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));

@@ -7,11 +7,28 @@ use super::walk::{Run, Stream, Walk};
 use super::{builtin, interpreter, output, wrapper};
 use crate::permit::line::Doubt;
 
+/// How many programs a pattern of names may stand for.
+const PROGRAMS: usize = 24;
+
 /// Variables whose value is a command that some program runs.
 const COMMANDS: [&str; 17] = [
-    "PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "PROMPT_COMMAND", "LESSOPEN", "CARGO_BUILD_RUSTC_WRAPPER",
-    "RUSTC_WRAPPER", "GIT_PROXY_COMMAND",
+    "PAGER",
+    "GIT_PAGER",
+    "MANPAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "BROWSER",
+    "PROMPT_COMMAND",
+    "LESSOPEN",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "RUSTC_WRAPPER",
+    "GIT_PROXY_COMMAND",
 ];
 
 impl Walk<'_> {
@@ -73,6 +90,14 @@ impl Walk<'_> {
             self.perhaps(|this| {
                 this.source(text.trim_start_matches(['|', '-', '!']), &Stream::Elsewhere);
             });
+        }
+        if name == "BASH_ENV" || name == "ENV" {
+            // A shell reads that file before anything else.
+            for file in &value {
+                self.perhaps(|this| {
+                    interpreter::file(this, file, &Stream::Elsewhere);
+                });
+            }
         }
         self.scope.set(name, value, self.unsure == 0);
     }
@@ -155,12 +180,14 @@ impl Walk<'_> {
     fn pattern(&mut self, program: &Field, words: &[Field], writes: &[Field], input: &Stream) -> Stream {
         let mut names = self.visitor.programs(program);
         names.extend(wrapper::names().chain(interpreter::names()).filter(|name| program.stands_for(name)));
-        if names.len() > 12 || names.is_empty() && words[0].marked().chars().all(|c| !c.is_alphanumeric()) {
+        let is_anything = words[0].marked().chars().all(|c| !c.is_alphanumeric());
+        if names.len() > PROGRAMS || is_anything {
             let why = format!("which program {} stands for is not known: name it", words[0]);
             self.doubt(Doubt(why));
+            names.clear();
         }
         let mut words = words.to_vec();
-        for name in names.into_iter().take(12) {
+        for name in names {
             words[0] = name.into();
             self.run(&words, writes, input);
         }

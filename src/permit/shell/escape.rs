@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_stands_for_a_character_becomes_it() {
-        assert_eq!(ansi(r"\x73\165\u0064o' ls"), ("sudo".to_owned(), 15));
+        assert_eq!(ansi(r"\x73\165\u0064o' ls"), ("sudo".to_owned(), 16));
         assert_eq!(decode(r"\0163udo\n"), "sudo\n");
         assert_eq!(decode(r"\u{73}\q\"), "s\\q\\");
     }

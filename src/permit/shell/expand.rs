@@ -3,11 +3,11 @@
 mod arithmetic;
 mod operation;
 
+use super::brace;
 use super::field::{CLASS, CLOSE, Field, OPEN, QUESTION, STAR};
 use super::scope::Arguments;
 use super::tree::{Operation, Parameter, Part, Word};
 use super::walk::{Stream, Walk};
-use super::brace;
 use crate::permit::line::Doubt;
 
 /// How many different commands one is taken for, where variables may have several values.
@@ -69,11 +69,8 @@ impl Walk<'_> {
                     let is_alone = word.0.len() == 1;
                     let next = word.0.get(at + 1);
                     let is_before_slash = matches!(next, Some(Part::Quoted(text)) if text.starts_with('/'));
-                    let rest = if at == 0 {
-                        self.tilde(text, is_alone, is_before_slash, &mut fields)
-                    } else {
-                        text
-                    };
+                    let rest =
+                        if at == 0 { self.tilde(text, is_alone, is_before_slash, &mut fields) } else { text };
                     fields.text.extend(rest.chars().map(|c| if is_split { pattern(c) } else { c }));
                 }
                 Part::Quoted(text) => {
@@ -98,6 +95,11 @@ impl Walk<'_> {
                     let number = text.literal().and_then(arithmetic::value);
                     let unknown = || Field::unknown("$((…))").0;
                     fields.text.push_str(&number.map_or_else(unknown, |number| number.to_string()));
+                }
+                Part::ProcessText(source) => {
+                    let output = self.apart(|this| this.source(source, &Stream::Elsewhere));
+                    let file = self.process_file(output);
+                    fields.text.push_str(&file.0);
                 }
                 Part::Process { list, reads } => {
                     let input = if *reads { self.fed.clone() } else { Stream::Elsewhere };
@@ -164,7 +166,9 @@ impl Walk<'_> {
     fn is_not_given(&self, parameter: &Parameter) -> bool {
         self.scope.arguments == Arguments::Line
             && parameter.operation == Operation::Value
-            && (parameter.name == "@" || parameter.name == "*" || parameter.name.parse::<u8>().is_ok_and(|name| name > 0))
+            && (parameter.name == "@"
+                || parameter.name == "*"
+                || parameter.name.parse::<u8>().is_ok_and(|name| name > 0))
     }
 
     /// Adds text that a variable or a substitution stands for.

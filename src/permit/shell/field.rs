@@ -172,7 +172,9 @@ mod tests {
     #[test]
     fn a_pattern_stands_for_the_names_it_fits() {
         let pattern = |text: &str| {
-            text.replace('*', &STAR.to_string()).replace('?', &QUESTION.to_string()).replace('[', &CLASS.to_string())
+            text.replace('*', &STAR.to_string())
+                .replace('?', &QUESTION.to_string())
+                .replace('[', &CLASS.to_string())
         };
         assert!(matches(&pattern("su?o"), "sudo"));
         assert!(matches(&pattern("r*b*t"), "reboot"));

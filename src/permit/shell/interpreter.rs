@@ -8,8 +8,24 @@ use crate::permit::line::Doubt;
 
 /// The shells, whose text is read as such.
 const SHELLS: [&str; 18] = [
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh", "pwsh", "ksh93", "powershell", "powershell.exe",
-    "pwsh.exe", "bash.exe",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "mksh",
+    "ash",
+    "fish",
+    "rbash",
+    "yash",
+    "csh",
+    "tcsh",
+    "pwsh",
+    "ksh93",
+    "powershell",
+    "powershell.exe",
+    "pwsh.exe",
+    "bash.exe",
 ];
 
 /// A language: its programs, the letters of the options that are followed by code, and their long names.
@@ -84,7 +100,9 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
 fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let (mut at, mut runs_text, mut reads) = (0, false, false);
     while let Some(word) = words.get(at).map(Field::marked) {
-        let Some(letters) = word.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else { break };
+        let Some(letters) = word.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else {
+            break;
+        };
         at += 1;
         match letters {
             "-" => break,
@@ -165,7 +183,8 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
         if language.long.contains(&text) {
             texts.extend(next.cloned());
             at += 1;
-        } else if let Some((_, value)) = text.split_once('=').filter(|(name, _)| language.long.contains(name)) {
+        } else if let Some((_, value)) = text.split_once('=').filter(|(name, _)| language.long.contains(name))
+        {
             texts.push(value.into());
         } else if language.kind == Kind::Editor && text.starts_with('+') {
             texts.push(text[1..].into());
@@ -203,7 +222,9 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
                 }
                 texts.push(Field(written.text.clone()));
             }
-            (None, Stream::Unknown) if read && !matches!(language.kind, Kind::Editor | Kind::Macro) => walk.doubt(unknown_text()),
+            (None, Stream::Unknown) if read && !matches!(language.kind, Kind::Editor | Kind::Macro) => {
+                walk.doubt(unknown_text())
+            }
             _ => {}
         }
     }

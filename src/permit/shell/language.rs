@@ -60,7 +60,8 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
         Kind::Sed => return sed(code),
         Kind::Editor => {
             let commands = code.split('|').filter_map(|command| command.split_once('!'));
-            let mut found: Vec<_> = commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
+            let mut found: Vec<_> =
+                commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
             found.append(&mut embedded(code, Kind::Script));
             return found;
         }
@@ -112,7 +113,9 @@ impl<'a> Reader<'a> {
                     let arguments = self.arguments(at + 2);
                     self.call(name, &arguments, at + 2);
                 }
-                (Token::Word(name), Some(Token::Text(_) | Token::Word(_))) if matches!(self.kind, Kind::Perl | Kind::Lisp) => {
+                (Token::Word(name), Some(Token::Text(_) | Token::Word(_)))
+                    if matches!(self.kind, Kind::Perl | Kind::Lisp) =>
+                {
                     let arguments = self.arguments(at + 1);
                     self.call(name, &arguments, at + 1);
                 }
@@ -135,7 +138,8 @@ impl<'a> Reader<'a> {
                     self.found.push(Embedded::Write(path.as_str().into()));
                 }
                 (Token::Text(text), Some(Token::Mark('.'))) => {
-                    if matches!(self.tokens.get(at + 2), Some(Token::Word(call)) if call.starts_with("execute")) {
+                    if matches!(self.tokens.get(at + 2), Some(Token::Word(call)) if call.starts_with("execute"))
+                    {
                         self.found.push(Embedded::Shell(text.clone()));
                     }
                 }
@@ -232,7 +236,9 @@ impl<'a> Reader<'a> {
                             // What it is called with has been read.
                             if matches!(next.first(), Some(Token::Mark('(' | '['))) {
                                 let rest = next.iter().take(32);
-                                at += 1 + rest.take_while(|token| !matches!(token, Token::Mark(')' | ']'))).count();
+                                at += 1 + rest
+                                    .take_while(|token| !matches!(token, Token::Mark(')' | ']')))
+                                    .count();
                             }
                             constant
                         }

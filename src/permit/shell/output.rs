@@ -15,7 +15,9 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
     let joined = |words: &[Field]| words.iter().map(Field::marked).collect::<Vec<_>>().join(" ");
     let has = |option: &str| words.iter().any(|word| word.marked() == option);
     match name {
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "wait" | "mkdir" | "touch" | "chmod" => Stream::text(""),
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "wait" | "mkdir" | "touch" | "chmod" => {
+            Stream::text("")
+        }
         "echo" => {
             let start = words.iter().position(|word| !is_echo_option(word.marked())).unwrap_or(words.len());
             let text = joined(&words[start..]);
@@ -39,7 +41,9 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             }),
             None => Stream::Unknown,
         },
-        "realpath" | "readlink" => operands.first().map_or(Stream::Unknown, |path| Stream::text(path.marked())),
+        "realpath" | "readlink" => {
+            operands.first().map_or(Stream::Unknown, |path| Stream::text(path.marked()))
+        }
         "ls" => listed(words, &operands),
         "basename" => operands.first().map_or(Stream::Unknown, |path| Stream::text(path.base().marked())),
         "cat" | "tee" if operands.is_empty() || name == "tee" => input.clone(),
@@ -102,7 +106,8 @@ fn filtered(
 }
 
 fn hexadecimal(text: &str) -> Option<String> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let digits: Vec<u32> =
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
     let bytes = digits.chunks(2).filter_map(|pair| u8::try_from(pair[0] * 16 + pair.get(1)?).ok());
     Some(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
 }
@@ -163,7 +168,9 @@ fn printf(words: &[Field]) -> Stream {
                 Some('%') => text.push('%'),
                 Some('s') => text.push_str(arguments.next().map_or("", Field::marked)),
                 Some('b') => text.push_str(&escape::decode(arguments.next().map_or("", Field::marked))),
-                Some('q') => text.push_str(&super::command::quote(arguments.next().map_or("", Field::marked))),
+                Some('q') => {
+                    text.push_str(&super::command::quote(arguments.next().map_or("", Field::marked)))
+                }
                 Some('d' | 'i' | 'u') => text.push_str(arguments.next().map_or("0", Field::marked)),
                 Some('c') => text.extend(arguments.next().and_then(|word| word.marked().chars().next())),
                 _ => return Stream::Unknown,
@@ -178,8 +185,22 @@ fn printf(words: &[Field]) -> Stream {
 /// What `find` writes: where it starts, unless it looks for something; what it finds is only known when it runs.
 pub(super) fn found(words: &[Field]) -> Stream {
     const TESTS: [&str; 16] = [
-        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-mtime", "-mmin", "-atime", "-ctime", "-size",
-        "-user", "-newer", "-empty", "-perm", "-inum",
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-ctime",
+        "-size",
+        "-user",
+        "-newer",
+        "-empty",
+        "-perm",
+        "-inum",
     ];
     if words.iter().any(|word| TESTS.contains(&word.marked())) {
         return Stream::Unknown;
@@ -190,7 +211,9 @@ pub(super) fn found(words: &[Field]) -> Stream {
 
 /// What `ls` writes: a name that stands for all, one a line; with `-d`, what it is given.
 fn listed(words: &[Field], operands: &[&Field]) -> Stream {
-    let has = |letter: char| words.iter().any(|word| word.marked().starts_with('-') && word.marked().contains(letter));
+    let has = |letter: char| {
+        words.iter().any(|word| word.marked().starts_with('-') && word.marked().contains(letter))
+    };
     if has('l') || operands.len() > 1 {
         return Stream::Unknown;
     }

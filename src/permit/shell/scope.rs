@@ -147,7 +147,9 @@ impl Scope {
             },
             _ => match name.parse::<usize>() {
                 Ok(number) => match &self.arguments {
-                    Arguments::Known(arguments) => one(Some(arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default())),
+                    Arguments::Known(arguments) => {
+                        one(Some(arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default()))
+                    }
                     Arguments::Line | Arguments::Unknown => Vec::new(),
                 },
                 Err(_) => Vec::new(),

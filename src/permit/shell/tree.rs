@@ -124,6 +124,8 @@ pub enum Part {
         /// Whether it reads what the command writes: `>(…)`.
         reads: bool,
     },
+    /// As [`Self::Process`], within a word: the text within.
+    ProcessText(String),
     /// `""`: nothing, but a word.
     Empty,
 }

@@ -94,7 +94,17 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(reader: &'a dyn Reader, visitor: &'a mut dyn Visitor, scope: Scope) -> Self {
         let budget = Budget::default();
-        Self { reader, visitor, budget, scope, depth: 0, unsure: 0, quiet: 0, choices: Vec::new(), fed: Stream::Elsewhere }
+        Self {
+            reader,
+            visitor,
+            budget,
+            scope,
+            depth: 0,
+            unsure: 0,
+            quiet: 0,
+            choices: Vec::new(),
+            fed: Stream::Elsewhere,
+        }
     }
 
     pub(super) fn doubt(&mut self, doubt: Doubt) {
@@ -320,10 +330,11 @@ impl<'a> Walk<'a> {
         let Some(file) = writes.first() else { return output };
         if let (Some(name), Stream::Known(written)) = (file.literal(), output) {
             if name != "/dev/null" && !name.starts_with("/dev/std") && !written.text.is_empty() {
-                let known = self.scope.files.entry(plain(name)).or_insert_with(|| Written {
-                    text: String::new(),
-                    is_decoded: false,
-                });
+                let known = self
+                    .scope
+                    .files
+                    .entry(plain(name))
+                    .or_insert_with(|| Written { text: String::new(), is_decoded: false });
                 known.text.push_str(&written.text);
                 known.is_decoded |= written.is_decoded;
                 // What is put there is run by and by.

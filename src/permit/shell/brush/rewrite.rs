@@ -7,16 +7,23 @@
 use brush_parser::{SourceSpan, Token};
 
 /// Tokens that mean the same.
-pub(super) fn tokens(mut tokens: Vec<Token>) -> Vec<Token> {
+pub(super) fn tokens(text: &str, tokens: Vec<Token>) -> Vec<Token> {
+    let mut tokens = joined(text, tokens);
     let subshells = subshells(&tokens);
     let braces = braces(&tokens);
     let mut at_command = true;
     for at in 0..tokens.len() {
         let starts = std::mem::replace(&mut at_command, begins_command(&tokens[at]));
         let rewritten = match &tokens[at] {
-            Token::Word(word, span) if starts && word == "select" => Some(Token::Word("for".to_owned(), span.clone())),
-            Token::Word(_, span) if braces.contains(&(at, true)) => Some(Token::Word("do".to_owned(), span.clone())),
-            Token::Word(_, span) if braces.contains(&(at, false)) => Some(Token::Word("done".to_owned(), span.clone())),
+            Token::Word(word, span) if starts && word == "select" => {
+                Some(Token::Word("for".to_owned(), span.clone()))
+            }
+            Token::Word(_, span) if braces.contains(&(at, true)) => {
+                Some(Token::Word("do".to_owned(), span.clone()))
+            }
+            Token::Word(_, span) if braces.contains(&(at, false)) => {
+                Some(Token::Word("done".to_owned(), span.clone()))
+            }
             _ => None,
         };
         if let Some(token) = rewritten {
@@ -24,7 +31,11 @@ pub(super) fn tokens(mut tokens: Vec<Token>) -> Vec<Token> {
         }
     }
     let apart = |at: usize, tokens: &[Token]| {
-        is(&tokens[at], ";;") && at > 2 && is(&tokens[at - 1], "(") && is(&tokens[at - 2], "(") && is_word(&tokens[at - 3], "for")
+        is(&tokens[at], ";;")
+            && at > 2
+            && is(&tokens[at - 1], "(")
+            && is(&tokens[at - 2], "(")
+            && is_word(&tokens[at - 3], "for")
     };
     let has_apart = tokens.iter().enumerate().any(|(at, token)| is(token, ";;") && apart(at, &tokens));
     let is_body = |at: usize, tokens: &[Token]| {
@@ -39,7 +50,10 @@ pub(super) fn tokens(mut tokens: Vec<Token>) -> Vec<Token> {
     for (at, token) in tokens.iter().enumerate() {
         let span = token.location().clone();
         if apart(at, &tokens) {
-            out.extend([Token::Operator(";".to_owned(), span.clone()), Token::Operator(";".to_owned(), span)]);
+            out.extend([
+                Token::Operator(";".to_owned(), span.clone()),
+                Token::Operator(";".to_owned(), span),
+            ]);
             continue;
         }
         if is_body(at, &tokens) {
@@ -49,11 +63,58 @@ pub(super) fn tokens(mut tokens: Vec<Token>) -> Vec<Token> {
         out.push(token.clone());
         if in_body && is_word(token, "]]") {
             in_body = false;
-            out.extend([Token::Operator(";".to_owned(), span.clone()), Token::Word("}".to_owned(), span.clone())]);
+            out.extend([
+                Token::Operator(";".to_owned(), span.clone()),
+                Token::Word("}".to_owned(), span.clone()),
+            ]);
         }
         if next.next_if_eq(&at).is_some() {
             out.extend([Token::Word(":".to_owned(), span.clone()), Token::Operator(";".to_owned(), span)]);
         }
+    }
+    out
+}
+
+/// Words that a process stands in, as `a=<(b)`, which the grammar takes for several tokens.
+fn joined(text: &str, tokens: Vec<Token>) -> Vec<Token> {
+    let begins = |at: usize| match &tokens[at..] {
+        [Token::Word(word, first), Token::Operator(operator, second), Token::Operator(open, third), ..] => {
+            (operator == "<" || operator == ">")
+                && open == "("
+                && touches(first, second)
+                && touches(second, third)
+                && !word.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        _ => false,
+    };
+    if !(0..tokens.len()).any(begins) {
+        return tokens;
+    }
+    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let (mut out, mut at) = (Vec::new(), 0);
+    while at < tokens.len() {
+        let start = at;
+        if begins(at) {
+            let mut depth = 0_usize;
+            for (place, token) in tokens.iter().enumerate().skip(at + 2) {
+                if is(token, "(") {
+                    depth += 1;
+                } else if is(token, ")") {
+                    depth -= 1;
+                    if depth == 0 {
+                        at = place;
+                        break;
+                    }
+                }
+            }
+        }
+        let (first, last) = (tokens[start].location(), tokens[at].location());
+        let range = offsets.get(first.start.index).zip(offsets.get(last.end.index));
+        match range.and_then(|(from, to)| text.get(*from..*to)).filter(|_| at > start) {
+            Some(word) => out.push(Token::Word(word.to_owned(), first.clone())),
+            None => out.extend(tokens[start..=at].iter().cloned()),
+        }
+        at += 1;
     }
     out
 }
@@ -69,7 +130,9 @@ fn is_word(token: &Token, word: &str) -> bool {
 fn begins_command(token: &Token) -> bool {
     match token {
         Token::Operator(text, _) => !text.starts_with(['<', '>']),
-        Token::Word(text, _) => ["then", "do", "else", "elif", "if", "while", "until", "{", "!", "time"].contains(&text.as_str()),
+        Token::Word(text, _) => {
+            ["then", "do", "else", "elif", "if", "while", "until", "{", "!", "time"].contains(&text.as_str())
+        }
     }
 }
 

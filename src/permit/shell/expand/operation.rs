@@ -47,7 +47,10 @@ impl Walk<'_> {
                     None => unknown(),
                 }
             }
-            Operation::Default(word) | Operation::Assign(word) | Operation::Require(word) | Operation::Other(word) => {
+            Operation::Default(word)
+            | Operation::Assign(word)
+            | Operation::Require(word)
+            | Operation::Other(word) => {
                 self.text(word)?;
                 match (&parameter.operation, value) {
                     (Operation::Other(_), Some(value)) if parameter.written.ends_with("@P}") => {
@@ -75,7 +78,11 @@ impl Walk<'_> {
     }
 
     /// The value with something removed, replaced or changed, where all of it is known.
-    fn edited(&mut self, operation: &Operation, value: Option<&[Field]>) -> Result<Option<Vec<Field>>, Doubt> {
+    fn edited(
+        &mut self,
+        operation: &Operation,
+        value: Option<&[Field]>,
+    ) -> Result<Option<Vec<Field>>, Doubt> {
         // Its words are walked through in any case, for what they substitute.
         let arguments: Vec<&Word> = match operation {
             Operation::Remove { pattern, .. } => vec![pattern],
@@ -113,7 +120,11 @@ fn edit(text: &str, operation: &Operation, arguments: &[Field]) -> Option<String
             if pattern.contains(['*', '?', '[']) || pattern.is_empty() {
                 return None;
             }
-            Some(if *all { text.replace(pattern, argument(1)) } else { text.replacen(pattern, argument(1), 1) })
+            Some(if *all {
+                text.replace(pattern, argument(1))
+            } else {
+                text.replacen(pattern, argument(1), 1)
+            })
         }
         Operation::Slice(..) => {
             let characters: Vec<char> = text.chars().collect();
@@ -125,7 +136,11 @@ fn edit(text: &str, operation: &Operation, arguments: &[Field]) -> Option<String
             let end = match arguments.get(1) {
                 Some(length) => {
                     let length: i64 = length.marked().trim().parse().ok()?;
-                    if length < 0 { place(length)? } else { start.saturating_add(usize::try_from(length).ok()?) }
+                    if length < 0 {
+                        place(length)?
+                    } else {
+                        start.saturating_add(usize::try_from(length).ok()?)
+                    }
                 }
                 None => characters.len(),
             };
@@ -152,7 +167,8 @@ fn remove(text: &str, pattern: &str, suffix: bool, longest: bool) -> String {
         ends.reverse();
     }
     for end in ends.into_iter().take(256) {
-        let (removed, rest) = if suffix { (&text[end..], &text[..end]) } else { (&text[..end], &text[end..]) };
+        let (removed, rest) =
+            if suffix { (&text[end..], &text[..end]) } else { (&text[..end], &text[end..]) };
         if field::matches(&marked, removed) {
             return rest.to_owned();
         }

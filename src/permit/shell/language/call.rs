@@ -6,27 +6,87 @@ use crate::permit::shell::field::Field;
 
 /// Calls that run a command, whatever they belong to.
 const RUN: [&str; 33] = [
-    "system", "popen", "popen2", "popen3", "popen4", "Popen", "check_output", "check_call", "getoutput", "execSync",
-    "getstatusoutput", "shell_exec", "passthru", "proc_open", "execute", "execFile", "execFileSync", "spawnSync",
-    "create_subprocess_shell", "create_subprocess_exec", "capture2", "capture2e", "capture3", "execvp", "execv",
-    "execve", "execl", "execlp", "execle", "execvpe", "spawnvp", "spawnlp", "posix_spawn",
+    "system",
+    "popen",
+    "popen2",
+    "popen3",
+    "popen4",
+    "Popen",
+    "check_output",
+    "check_call",
+    "getoutput",
+    "execSync",
+    "getstatusoutput",
+    "shell_exec",
+    "passthru",
+    "proc_open",
+    "execute",
+    "execFile",
+    "execFileSync",
+    "spawnSync",
+    "create_subprocess_shell",
+    "create_subprocess_exec",
+    "capture2",
+    "capture2e",
+    "capture3",
+    "execvp",
+    "execv",
+    "execve",
+    "execl",
+    "execlp",
+    "execle",
+    "execvpe",
+    "spawnvp",
+    "spawnlp",
+    "posix_spawn",
 ];
 /// Calls that may run a command, and may be something else: what they are given counts where it is written out.
 const MAY_RUN: [&str; 11] =
     ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
 /// Calls that remove files.
 const REMOVE: [&str; 14] = [
-    "rmtree", "rm_rf", "rm_r", "remove_tree", "rmSync", "rmdirSync", "rimraf", "removedirs", "unlinkSync", "removeSync",
-    "os.remove", "os.unlink", "fs.rm", "remove_dir_all",
+    "rmtree",
+    "rm_rf",
+    "rm_r",
+    "remove_tree",
+    "rmSync",
+    "rmdirSync",
+    "rimraf",
+    "removedirs",
+    "unlinkSync",
+    "removeSync",
+    "os.remove",
+    "os.unlink",
+    "fs.rm",
+    "remove_dir_all",
 ];
 /// Calls that write to a file.
 const WRITE: [&str; 9] = [
-    "writeFileSync", "writeFile", "appendFileSync", "createWriteStream", "file_put_contents", "File.write", "IO.write",
-    "write_text", "copyfile",
+    "writeFileSync",
+    "writeFile",
+    "appendFileSync",
+    "createWriteStream",
+    "file_put_contents",
+    "File.write",
+    "IO.write",
+    "write_text",
+    "copyfile",
 ];
 /// What makes text of other text.
 const DECODE: [&str; 13] = [
-    "pack", "unpack", "unpack1", "Buffer.from", "fromCharCode", "b64decode", "fromhex", "unhexlify", "decompress", "decode64", "atob", "base64_decode", "urlopen",
+    "pack",
+    "unpack",
+    "unpack1",
+    "Buffer.from",
+    "fromCharCode",
+    "b64decode",
+    "fromhex",
+    "unhexlify",
+    "decompress",
+    "decode64",
+    "atob",
+    "base64_decode",
+    "urlopen",
 ];
 
 /// Whether a call of that name runs something.
@@ -43,7 +103,9 @@ pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
         "process.execPath" => Some(Value::Text("node".to_owned())),
         "process.env.HOME" | "os.homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => home(),
         _ if name.ends_with("environ") || name.ends_with("getenv") || name == "ENV" => match next {
-            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => home(),
+            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => {
+                home()
+            }
             _ => None,
         },
         _ if name.ends_with("expanduser") || name.ends_with("Path") || name.ends_with("path.join") => {
@@ -60,6 +122,9 @@ impl Reader<'_> {
     /// Notes what a call passes on; its arguments begin at `at`.
     pub(super) fn call(&mut self, name: &str, arguments: &[Value], at: usize) {
         let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        if last == "exec" && self.kind == Kind::Script && !self.is_of_process(name, at) {
+            return;
+        }
         let is_one_of = |names: &[&str]| names.iter().any(|known| *known == last || *known == name);
         let may_be_subprocess = name.starts_with("subprocess.") || name.starts_with("child_process.");
         if is_one_of(&REMOVE) {
@@ -84,10 +149,25 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether `exec` is not that of a regular expression.
+    fn is_of_process(&self, name: &str, at: usize) -> bool {
+        const OWNERS: [&str; 9] =
+            ["child_process", "childProcess", "cp", "proc", "process", "shell", "shelljs", "runtime", "os"];
+        match name.strip_suffix(".exec") {
+            Some(owner) => {
+                OWNERS.iter().any(|known| owner == *known || owner.ends_with(&format!(".{known}")))
+            }
+            None => {
+                let before = |count: usize| at.checked_sub(2 + count).and_then(|at| self.tokens.get(at));
+                before(1) != Some(&Token::Mark('.')) || before(2) == Some(&Token::Mark(')'))
+            }
+        }
+    }
+
     fn run(&mut self, name: &str, arguments: &[Value], at: usize, is_sure: bool) {
-        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(|token| {
-            matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name)))
-        });
+        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(
+            |token| matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name))),
+        );
         if decodes {
             let why = format!("{name} runs what is decoded when it runs: write the command itself");
             self.found.push(Embedded::Unknown(why));
@@ -149,13 +229,17 @@ impl Reader<'_> {
             }
             [mode, rest @ ..] if *mode == "-|" || *mode == "|-" => match rest {
                 [text] => self.found.push(Embedded::Shell((*text).clone())),
-                words => self.found.push(Embedded::Words(words.iter().map(|word| word.as_str().into()).collect())),
+                words => {
+                    self.found.push(Embedded::Words(words.iter().map(|word| word.as_str().into()).collect()))
+                }
             },
             [path] if flags => self.found.push(Embedded::Write(Field::from(path.as_str()))),
             [path] if path.starts_with(['>', '+']) => {
                 self.found.push(Embedded::Write(path.trim_start_matches(['>', '+', ' ']).into()));
             }
-            [mode, path, ..] if mode.starts_with(['>', '+']) => self.found.push(Embedded::Write(Field::from(path.as_str()))),
+            [mode, path, ..] if mode.starts_with(['>', '+']) => {
+                self.found.push(Embedded::Write(Field::from(path.as_str())))
+            }
             [path, mode, ..] if mode.contains(['w', 'a', '+', 'x']) && mode.len() < 5 => {
                 self.found.push(Embedded::Write(Field::from(path.as_str())));
             }
@@ -163,4 +247,3 @@ impl Reader<'_> {
         }
     }
 }
-

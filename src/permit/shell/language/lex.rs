@@ -34,7 +34,10 @@ pub(super) fn tokens(code: &str, kind: Kind) -> Vec<Token> {
                 let triple = format!("{character}{character}{character}");
                 let is_raw = matches!(tokens.last(), Some(Token::Word(word)) if ["r", "br", "rb", "R"].contains(&word.as_str()));
                 let is_format = matches!(tokens.last(), Some(Token::Word(word)) if ["f", "F", "rf", "fr"].contains(&word.as_str()));
-                if is_raw || is_format || matches!(tokens.last(), Some(Token::Word(word)) if ["b", "u"].contains(&word.as_str())) {
+                if is_raw
+                    || is_format
+                    || matches!(tokens.last(), Some(Token::Word(word)) if ["b", "u"].contains(&word.as_str()))
+                {
                     tokens.pop();
                 }
                 let end = if rest.starts_with(&triple) { triple.as_str() } else { &rest[..1] };
@@ -58,7 +61,9 @@ pub(super) fn tokens(code: &str, kind: Kind) -> Vec<Token> {
                 let length = name_length(rest);
                 let (name, tail) = rest.split_at(length);
                 match name {
-                    "qx" if kind == Kind::Perl && tail.starts_with(is_open) => quoted(tail, &mut tokens, Token::Run),
+                    "qx" if kind == Kind::Perl && tail.starts_with(is_open) => {
+                        quoted(tail, &mut tokens, Token::Run)
+                    }
                     "q" | "qq" if kind == Kind::Perl && tail.starts_with(is_open) => {
                         quoted(tail, &mut tokens, Token::Text)
                     }
@@ -92,7 +97,8 @@ fn name_length(text: &str) -> usize {
         length += text[length..].chars().take_while(|c| is_name(*c)).map(char::len_utf8).sum::<usize>();
         let rest = &text[length..];
         let joint = ["::", "->", "."].iter().find(|joint| {
-            rest.strip_prefix(**joint).is_some_and(|after| after.starts_with(|c: char| c == '_' || c.is_alphabetic()))
+            rest.strip_prefix(**joint)
+                .is_some_and(|after| after.starts_with(|c: char| c == '_' || c.is_alphabetic()))
         });
         match joint {
             Some(joint) => length += joint.len(),

@@ -17,7 +17,9 @@ use crate::permit::shell::walk::{Stream, Walk};
 pub(super) fn environment(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let (mut at, mut folder) = (0, None);
     while let Some(text) = words.get(at).map(Field::marked) {
-        if let Some(text) = text.strip_prefix("--split-string=").or(text.strip_prefix("-S").filter(|rest| !rest.is_empty())) {
+        if let Some(text) =
+            text.strip_prefix("--split-string=").or(text.strip_prefix("-S").filter(|rest| !rest.is_empty()))
+        {
             return walk.source(&format!("{text} {}", line(&words[at + 1..])), input);
         }
         match text {
@@ -91,7 +93,8 @@ pub(super) fn debugged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
 
 /// `sg group -c command`, `sg group command`.
 pub(super) fn second_line(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    let rest: Vec<Field> = words.iter().filter(|word| !["-", "-c"].contains(&word.marked())).cloned().collect();
+    let rest: Vec<Field> =
+        words.iter().filter(|word| !["-", "-c"].contains(&word.marked())).cloned().collect();
     walk.source(&line(rest.get(1..).unwrap_or_default()), input)
 }
 
@@ -107,7 +110,9 @@ pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> St
     let mut at = 0;
     while let Some(option) = words.get(at).map(Field::marked).filter(|text| text.starts_with('-')) {
         at += 1;
-        let ends_open = option.find(|c| "BbcDEeFIiJLlmOopPQRSWw".contains(c)).is_some_and(|place| place + 1 == option.len());
+        let ends_open = option
+            .find(|c| "BbcDEeFIiJLlmOopPQRSWw".contains(c))
+            .is_some_and(|place| place + 1 == option.len());
         at += usize::from(ends_open && !option.starts_with("--"));
     }
     let rest = words.get(at + 1..).unwrap_or_default();
@@ -163,7 +168,9 @@ pub(super) fn crontab(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> S
     let file = words.iter().find(|word| !word.marked().starts_with('-') || word.marked() == "-");
     let text = match file.map(Field::marked) {
         Some("-") => input.known().map(str::to_owned),
-        Some(file) => walk.scope.files.get(&super::super::walk::plain(file)).map(|written| written.text.clone()),
+        Some(file) => {
+            walk.scope.files.get(&super::super::walk::plain(file)).map(|written| written.text.clone())
+        }
         None => None,
     };
     for entry in text.iter().flat_map(|text| text.lines()).map(str::trim) {
@@ -179,8 +186,23 @@ pub(super) fn crontab(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> S
 /// `tmux new-session text`, `tmux send-keys text Enter`, `screen -dm command`, `screen -X stuff text`.
 pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     const STARTS: [&str; 17] = [
-        "new", "new-session", "neww", "new-window", "splitw", "split-window", "respawn-pane", "respawn-window",
-        "run", "run-shell", "if-shell", "pipe-pane", "popup", "display-popup", "send-keys", "send", "stuff",
+        "new",
+        "new-session",
+        "neww",
+        "new-window",
+        "splitw",
+        "split-window",
+        "respawn-pane",
+        "respawn-window",
+        "run",
+        "run-shell",
+        "if-shell",
+        "pipe-pane",
+        "popup",
+        "display-popup",
+        "send-keys",
+        "send",
+        "stuff",
     ];
     let start = words.iter().position(|word| STARTS.contains(&word.marked()));
     let screen = words.iter().position(|word| word.marked().starts_with("-d") || word.marked() == "-A");
@@ -253,7 +275,11 @@ pub(super) fn measured(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     let mut skips = false;
     for word in words {
         let text = word.marked();
-        let is_value = std::mem::replace(&mut skips, ["-w", "-r", "-m", "-M", "--warmup", "--runs", "-n", "--export-json", "--export-markdown", "-N"].contains(&text));
+        let is_value = std::mem::replace(
+            &mut skips,
+            ["-w", "-r", "-m", "-M", "--warmup", "--runs", "-n", "--export-json", "--export-markdown", "-N"]
+                .contains(&text),
+        );
         if !is_value && !text.starts_with('-') {
             walk.apart(|walk| walk.source(text, input));
         }

@@ -13,7 +13,7 @@ pub struct Wrapper {
     /// Its long options that are followed by a value, without `--`.
     pub long: &'static [&'static str],
     /// Where the command stands.
-    pub runs: Runs,
+    pub(in crate::permit::shell) runs: Runs,
     /// A line in which it runs a command that the guard refuses.
     pub matches: &'static str,
     /// A line in which it does not.

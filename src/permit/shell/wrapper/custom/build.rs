@@ -30,7 +30,9 @@ pub(in super::super) fn make(walk: &mut Walk<'_>, words: &[Field], input: &Strea
     }
     if values(words, &["-f", "--file", "--makefile"]).is_empty() {
         let files = ["Makefile", "makefile", "GNUmakefile"];
-        texts.extend(files.iter().filter_map(|file| walk.scope.files.get(*file)).map(|written| written.text.clone()));
+        texts.extend(
+            files.iter().filter_map(|file| walk.scope.files.get(*file)).map(|written| written.text.clone()),
+        );
     }
     for line in texts.iter().flat_map(|text| text.lines()) {
         let recipe = line.strip_prefix('\t').or_else(|| line.split_once(';').map(|(_, recipe)| recipe));
@@ -57,7 +59,8 @@ pub(in super::super) fn cargo(walk: &mut Walk<'_>, words: &[Field], _: &Stream) 
     for pair in values(words, &["--config"]) {
         if let Some((name, value)) = pair.split_once('=') {
             let name = name.trim();
-            if ["runner", "linker", "rustc", "rustc-wrapper", "rustdoc"].iter().any(|end| name.ends_with(end)) {
+            if ["runner", "linker", "rustc", "rustc-wrapper", "rustdoc"].iter().any(|end| name.ends_with(end))
+            {
                 let text: String = value.chars().filter(|c| !"[]\"',".contains(*c)).collect();
                 perhaps(walk, &text);
             }

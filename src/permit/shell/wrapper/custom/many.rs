@@ -30,7 +30,8 @@ pub(in super::super) fn xargs(walk: &mut Walk<'_>, words: &[Field], input: &Stre
             None => text.strip_prefix("--replace=").map(str::to_owned),
         }
     });
-    let lines: Vec<String> = input.known().map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_default();
+    let lines: Vec<String> =
+        input.known().map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_default();
     if lines.len() > LINES || input.known().is_none() {
         return walk.run(&filled(command, place.as_deref(), &[found()]), &[], input);
     }
@@ -84,7 +85,10 @@ pub(in super::super) fn parallel(walk: &mut Walk<'_>, words: &[Field], input: &S
 pub(in super::super) fn find(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     // What is looked for by a name is that.
     let name = words.iter().position(|word| word.marked() == "-name").and_then(|at| words.get(at + 1));
-    let found = name.filter(|name| name.literal().is_some_and(|name| !name.contains(['*', '?', '[']))).cloned().unwrap_or_else(found);
+    let found = name
+        .filter(|name| name.literal().is_some_and(|name| !name.contains(['*', '?', '['])))
+        .cloned()
+        .unwrap_or_else(found);
     for (at, word) in words.iter().enumerate() {
         if ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()) {
             let rest = &words[at + 1..];
@@ -101,7 +105,8 @@ pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream)
     if let Some(start) = start {
         let command = &words[start + 1..];
         // All that is in a folder is as good as the folder.
-        let operands: Vec<&Field> = words[..start].iter().filter(|word| !word.marked().starts_with('-')).collect();
+        let operands: Vec<&Field> =
+            words[..start].iter().filter(|word| !word.marked().starts_with('-')).collect();
         let found = match operands.as_slice() {
             [pattern, folder] if [".", ""].contains(&pattern.marked()) => (*folder).clone(),
             _ => found(),

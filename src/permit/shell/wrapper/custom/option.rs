@@ -13,18 +13,28 @@ fn perhaps(walk: &mut Walk<'_>, text: &str) {
 
 /// `git -c name=value`, `git config alias.x '!command'`, `git bisect run command`, `git submodule foreach text`.
 pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    const COMMANDS: [&str; 8] =
-        ["core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "diff.external", "credential.helper", "sequence.editor", "core.askpass"];
+    const COMMANDS: [&str; 8] = [
+        "core.pager",
+        "core.editor",
+        "core.sshcommand",
+        "core.fsmonitor",
+        "diff.external",
+        "credential.helper",
+        "sequence.editor",
+        "core.askpass",
+    ];
     let mut pairs: Vec<(String, String)> = values(words, &["-c"])
         .iter()
         .filter_map(|pair| pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())))
         .collect();
-    let command = words.iter().position(|word| !word.marked().starts_with('-') && !word.marked().contains('='));
+    let command =
+        words.iter().position(|word| !word.marked().starts_with('-') && !word.marked().contains('='));
     let rest = command.map_or(&[][..], |at| &words[at..]);
     let texts: Vec<&str> = rest.iter().map(Field::marked).collect();
     match texts.as_slice() {
         ["config", options @ ..] => {
-            let operands: Vec<&&str> = options.iter().filter(|word| !word.starts_with('-') && **word != "set").collect();
+            let operands: Vec<&&str> =
+                options.iter().filter(|word| !word.starts_with('-') && **word != "set").collect();
             if let [name, value, ..] = operands.as_slice() {
                 pairs.push(((**name).to_owned(), (**value).to_owned()));
             }
@@ -36,10 +46,25 @@ pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream
             let skipped = options.iter().take_while(|word| word.starts_with('-')).count();
             walk.source(&options[skipped..].join(" "), input);
         }
-        ["rebase" | "filter-branch" | "difftool" | "mergetool" | "grep" | "clone" | "fetch" | "push" | "pull", ..] => {
+        [
+            "rebase" | "filter-branch" | "difftool" | "mergetool" | "grep" | "clone" | "fetch" | "push"
+            | "pull",
+            ..,
+        ] => {
             const OPTIONS: [&str; 13] = [
-                "-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--commit-filter", "--env-filter",
-                "--extcmd", "-O", "--open-files-in-pager", "--upload-pack", "-u", "--receive-pack",
+                "-x",
+                "--exec",
+                "--tree-filter",
+                "--index-filter",
+                "--msg-filter",
+                "--commit-filter",
+                "--env-filter",
+                "--extcmd",
+                "-O",
+                "--open-files-in-pager",
+                "--upload-pack",
+                "-u",
+                "--receive-pack",
             ];
             let is_push = ["push", "fetch", "pull", "clone"].contains(&texts[0]);
             for text in values(rest, if is_push { &OPTIONS[10..] } else { &OPTIONS[..10] }) {
@@ -57,7 +82,10 @@ pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream
         let name = name.to_lowercase();
         if let Some(command) = value.strip_prefix('!') {
             perhaps(walk, command);
-        } else if COMMANDS.contains(&name.as_str()) || name.ends_with(".command") || name.starts_with("pager.") {
+        } else if COMMANDS.contains(&name.as_str())
+            || name.ends_with(".command")
+            || name.starts_with("pager.")
+        {
             perhaps(walk, &value);
         }
     }
@@ -72,7 +100,13 @@ pub(in super::super) fn tar(walk: &mut Walk<'_>, words: &[Field], _: &Stream) ->
         }
     }
     const OPTIONS: [&str; 7] = [
-        "--to-command", "--use-compress-program", "-I", "--rsh-command", "-F", "--info-script", "--new-volume-script",
+        "--to-command",
+        "--use-compress-program",
+        "-I",
+        "--rsh-command",
+        "-F",
+        "--info-script",
+        "--new-volume-script",
     ];
     for text in values(words, &OPTIONS) {
         perhaps(walk, &text);
@@ -131,7 +165,8 @@ pub(in super::super) fn banged(walk: &mut Walk<'_>, words: &[Field], input: &Str
     texts.extend(input.known().map(str::to_owned));
     for line in texts.iter().flat_map(|text| text.lines()).map(str::trim_start) {
         let line = line.trim_start_matches(['+', ':']);
-        let command = ["!", "\\!", ".shell ", ".system ", "system "].iter().find_map(|start| line.strip_prefix(start));
+        let command =
+            ["!", "\\!", ".shell ", ".system ", "system "].iter().find_map(|start| line.strip_prefix(start));
         if let Some(command) = command {
             perhaps(walk, command.trim_start_matches(['(', '"', '\'']).trim_end_matches([')', '"', '\'']));
         }
@@ -162,8 +197,11 @@ fn after(walk: &mut Walk<'_>, words: &[Field], commands: &[&str], input: &Stream
     if let Some(start) = end.or(command) {
         let rest = &words[start + 1..];
         let mut skipped = 0;
-        while let Some(option) = rest.get(skipped).map(Field::marked).filter(|text| text.starts_with('-') || text.starts_with('.')) {
-            let takes_value = ["-n", "-p", "--name", "--prefix", "--with", "--python", "--from", "-e", "-c"].contains(&option);
+        while let Some(option) =
+            rest.get(skipped).map(Field::marked).filter(|text| text.starts_with('-') || text.starts_with('.'))
+        {
+            let takes_value = ["-n", "-p", "--name", "--prefix", "--with", "--python", "--from", "-e", "-c"]
+                .contains(&option);
             skipped += 1 + usize::from(takes_value && end.is_none());
         }
         let rest = rest.get(skipped..).unwrap_or_default();
