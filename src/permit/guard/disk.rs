@@ -16,7 +16,7 @@ fn refused_if(condition: bool, invocation: &Invocation<'_>) -> Judgement {
 /// Whether what it would touch is a file that is known to be no device: an image. Names of devices may stand without
 /// their folder where `has_words` of its own stand beside them, so that a file is known by a dot or a slash there.
 fn is_on_image(invocation: &Invocation<'_>, has_words: bool) -> bool {
-    let operands = invocation.operands("tLOUbBnNFsSCEgGiIJmMqTqerl", &["type", "label"]);
+    let operands = invocation.operands("tL", &["type", "label"]);
     let is_file = |path: &&Field| {
         let is_path = !has_words || path.marked().contains(['.', '/']);
         is_path && path.is_known() && !is_device(path, invocation.scope)

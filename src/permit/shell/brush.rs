@@ -104,10 +104,10 @@ fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
                 arms.extend(part.condition.map(list).transpose()?);
                 arms.push(list(part.body)?);
             }
-            Kind::Branches(arms)
+            Kind::Branches { parts: arms, repeats: false }
         }
         C::WhileClause(clause) | C::UntilClause(clause) => {
-            Kind::Branches(vec![list(clause.0)?, list(clause.1.list)?])
+            Kind::Branches { parts: vec![list(clause.0)?, list(clause.1.list)?], repeats: true }
         }
         C::Coprocess(command) => {
             let step = Step { pipeline: vec![node(*command.body)?], conditional: false };

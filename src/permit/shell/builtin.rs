@@ -171,10 +171,10 @@ fn read(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> 
 
 /// `hash -p /path name` gives a program another name.
 fn hash(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
-    if let [option, path, name] = words {
-        if option.marked() == "-p" {
-            walk.scope.aliases.insert(name.to_string(), path.to_string());
-        }
+    if let [option, path, name] = words
+        && option.marked() == "-p"
+    {
+        walk.scope.aliases.insert(name.to_string(), path.to_string());
     }
     nothing()
 }

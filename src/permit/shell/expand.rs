@@ -57,10 +57,10 @@ impl Walk<'_> {
     }
 
     fn word(&mut self, word: &Word, is_split: bool) -> Result<Vec<Field>, Doubt> {
-        if let ([Part::Bare(text)], true) = (word.0.as_slice(), is_split) {
-            if text == "[" || !text.starts_with('~') && !text.contains(['*', '?', '[']) {
-                return Ok(vec![Field(text.clone())]);
-            }
+        if let ([Part::Bare(text)], true) = (word.0.as_slice(), is_split)
+            && (text == "[" || !text.starts_with('~') && !text.contains(['*', '?', '[']))
+        {
+            return Ok(vec![Field(text.clone())]);
         }
         let mut fields = Fields::default();
         for (at, part) in word.0.iter().enumerate() {

@@ -40,6 +40,8 @@ pub struct Scope {
     home: Option<Field>,
     workspace: Option<Field>,
     variables: HashMap<String, Vec<Value>>,
+    /// How many times a variable got a value that it had not.
+    changes: u32,
     /// What `$1` and `$@` stand for.
     pub(super) arguments: Arguments,
     /// Variables that are other names of others.
@@ -60,6 +62,7 @@ impl Scope {
             home: place.map(|place| path(&place.home)),
             workspace: place.map(|place| path(&place.workspace)),
             variables: HashMap::new(),
+            changes: 0,
             arguments: Arguments::Line,
             references: HashMap::new(),
             functions: HashMap::new(),
@@ -108,6 +111,7 @@ impl Scope {
     /// Sets a variable; where that is not sure to happen, it may still be what it was.
     pub(super) fn set(&mut self, name: &str, value: Value, is_sure: bool) {
         let values = self.variables.entry(name.to_owned()).or_default();
+        self.changes += u32::from(!values.contains(&value));
         if is_sure {
             values.clear();
         }
@@ -118,6 +122,11 @@ impl Scope {
                 values.push(value);
             }
         }
+    }
+
+    /// How many times a variable got a value that it had not.
+    pub(super) fn changes(&self) -> u32 {
+        self.changes
     }
 
     /// Forgets a variable: it is what it was where the line began.

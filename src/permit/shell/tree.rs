@@ -32,7 +32,12 @@ pub enum Kind {
     /// `{ …; }`
     Group(List),
     /// `if`, `while`, `until`, `for ((`: parts of which each may happen, or not.
-    Branches(Vec<List>),
+    Branches {
+        /// The parts.
+        parts: Vec<List>,
+        /// Whether they may happen again, with what they have set.
+        repeats: bool,
+    },
     /// `for name in words; do …; done`; without `in`, `words` is `"$@"`.
     For {
         /// The variable.

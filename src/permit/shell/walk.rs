@@ -221,10 +221,16 @@ impl<'a> Walk<'a> {
             Kind::Simple(_) => Stream::Unknown,
             Kind::Subshell(list) => self.apart(|this| this.list(list, input)),
             Kind::Group(list) => self.list(list, input),
-            Kind::Branches(lists) => {
+            Kind::Branches { parts, repeats } => {
                 self.unsure += 1;
-                for list in lists {
+                let before = self.scope.changes();
+                for list in parts {
                     self.list(list, input);
+                }
+                if *repeats && self.scope.changes() != before {
+                    for list in parts {
+                        self.list(list, input);
+                    }
                 }
                 self.unsure -= 1;
                 Stream::Unknown
@@ -317,10 +323,10 @@ impl<'a> Walk<'a> {
     /// Walks through the processes that read what a command writes: `> >(…)`.
     pub(super) fn feed(&mut self, redirections: &[Redirection], output: &Stream) {
         for redirection in redirections {
-            if let Redirection::Write(_, word) = redirection {
-                if let [Part::Process { list, .. }] = word.0.as_slice() {
-                    self.process(list, output);
-                }
+            if let Redirection::Write(_, word) = redirection
+                && let [Part::Process { list, .. }] = word.0.as_slice()
+            {
+                self.process(list, output);
             }
         }
     }
@@ -328,22 +334,24 @@ impl<'a> Walk<'a> {
     /// Keeps what is written to a file that is known, and gives the output that is left.
     pub(super) fn keep(&mut self, writes: &[Field], output: Stream) -> Stream {
         let Some(file) = writes.first() else { return output };
-        if let (Some(name), Stream::Known(written)) = (file.literal(), output) {
-            if name != "/dev/null" && !name.starts_with("/dev/std") && !written.text.is_empty() {
-                let known = self
-                    .scope
-                    .files
-                    .entry(plain(name))
-                    .or_insert_with(|| Written { text: String::new(), is_decoded: false });
-                known.text.push_str(&written.text);
-                known.is_decoded |= written.is_decoded;
-                // What is put there is run by and by.
-                if name.contains(".git/hooks/") || name.contains(".husky/") {
-                    let text = written.text;
-                    self.perhaps(|this| {
-                        this.source(&text, &Stream::Elsewhere);
-                    });
-                }
+        if let (Some(name), Stream::Known(written)) = (file.literal(), output)
+            && name != "/dev/null"
+            && !name.starts_with("/dev/std")
+            && !written.text.is_empty()
+        {
+            let known = self
+                .scope
+                .files
+                .entry(plain(name))
+                .or_insert_with(|| Written { text: String::new(), is_decoded: false });
+            known.text.push_str(&written.text);
+            known.is_decoded |= written.is_decoded;
+            // What is put there is run by and by.
+            if name.contains(".git/hooks/") || name.contains(".husky/") {
+                let text = written.text;
+                self.perhaps(|this| {
+                    this.source(&text, &Stream::Elsewhere);
+                });
             }
         }
         Stream::text("")

@@ -12,22 +12,15 @@ pub(super) fn tokens(text: &str, tokens: Vec<Token>) -> Vec<Token> {
     let subshells = subshells(&tokens);
     let braces = braces(&tokens);
     let mut at_command = true;
-    for at in 0..tokens.len() {
-        let starts = std::mem::replace(&mut at_command, begins_command(&tokens[at]));
-        let rewritten = match &tokens[at] {
-            Token::Word(word, span) if starts && word == "select" => {
-                Some(Token::Word("for".to_owned(), span.clone()))
-            }
-            Token::Word(_, span) if braces.contains(&(at, true)) => {
-                Some(Token::Word("do".to_owned(), span.clone()))
-            }
-            Token::Word(_, span) if braces.contains(&(at, false)) => {
-                Some(Token::Word("done".to_owned(), span.clone()))
-            }
-            _ => None,
-        };
-        if let Some(token) = rewritten {
-            tokens[at] = token;
+    for (at, token) in tokens.iter_mut().enumerate() {
+        let starts = std::mem::replace(&mut at_command, begins_command(token));
+        let Token::Word(word, _) = token else { continue };
+        if starts && word == "select" {
+            "for".clone_into(word);
+        } else if braces.contains(&(at, true)) {
+            "do".clone_into(word);
+        } else if braces.contains(&(at, false)) {
+            "done".clone_into(word);
         }
     }
     let apart = |at: usize, tokens: &[Token]| {
@@ -147,10 +140,10 @@ fn subshells(tokens: &[Token]) -> Vec<usize> {
     for (at, token) in tokens.iter().enumerate() {
         if is(token, "(") {
             open.push(at);
-        } else if is(token, ")") {
-            if let Some(start) = open.pop() {
-                closes[start] = Some(at);
-            }
+        } else if is(token, ")")
+            && let Some(start) = open.pop()
+        {
+            closes[start] = Some(at);
         }
     }
     for (at, pair) in tokens.windows(2).enumerate() {

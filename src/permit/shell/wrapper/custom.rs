@@ -101,10 +101,10 @@ pub(super) fn second_line(walk: &mut Walk<'_>, words: &[Field], input: &Stream) 
 /// `ssh [options] host command`: what another machine is told is judged as if it were this one.
 pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     for option in values(words, &["-o"]) {
-        if let Some((name, command)) = option.split_once(['=', ' ']) {
-            if name.to_lowercase().ends_with("command") {
-                walk.source(command, &Stream::Elsewhere);
-            }
+        if let Some((name, command)) = option.split_once(['=', ' '])
+            && name.to_lowercase().ends_with("command")
+        {
+            walk.source(command, &Stream::Elsewhere);
         }
     }
     let mut at = 0;

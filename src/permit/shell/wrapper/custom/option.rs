@@ -150,10 +150,10 @@ pub(in super::super) fn container(walk: &mut Walk<'_>, words: &[Field], input: &
 /// `socat EXEC:text`, `SYSTEM:text`.
 pub(in super::super) fn socat(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Stream {
     for word in words {
-        if let Some((kind, text)) = word.marked().split_once(':') {
-            if ["EXEC", "SYSTEM", "SHELL"].contains(&kind.to_uppercase().as_str()) {
-                perhaps(walk, text.split(',').next().unwrap_or(text));
-            }
+        if let Some((kind, text)) = word.marked().split_once(':')
+            && ["EXEC", "SYSTEM", "SHELL"].contains(&kind.to_uppercase().as_str())
+        {
+            perhaps(walk, text.split(',').next().unwrap_or(text));
         }
     }
     Stream::Unknown
