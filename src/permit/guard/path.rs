@@ -166,29 +166,10 @@ pub(super) fn target(path: &Field, scope: &Scope) -> Target {
     if is_protected(path) {
         return Target::Protected(path.to_string());
     }
-    match without_variables(path) {
+    match path.without_variables() {
         Some(rest) if !rest.marked().is_empty() && is_protected(&rest) => Target::Perhaps(path.to_string()),
         _ => Target::Other,
     }
-}
-
-/// `path` where each variable that is not known is empty; nothing where it has none that can be.
-fn without_variables(path: &Field) -> Option<Field> {
-    let (mut text, mut rest) = (String::new(), path.marked());
-    let mut has_some = false;
-    while let Some(open) = rest.find(OPEN) {
-        let close = rest[open..].find(CLOSE)? + open;
-        let written = &rest[open + OPEN.len_utf8()..close];
-        text.push_str(&rest[..open]);
-        let can_be_empty = written.starts_with('$') && !written.starts_with("$(") && !written.contains('?');
-        if can_be_empty {
-            has_some = true;
-        } else {
-            text.push_str(&rest[open..close + CLOSE.len_utf8()]);
-        }
-        rest = &rest[close + CLOSE.len_utf8()..];
-    }
-    has_some.then(|| Field::from(&*(text + rest)))
 }
 
 fn is_protected(names: &[String], scope: &Scope) -> bool {

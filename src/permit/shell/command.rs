@@ -141,6 +141,13 @@ impl Walk<'_> {
             self.visitor.leave();
             let why = format!("which program {} is can only be known when it runs: name it", words[0]);
             self.doubt(Doubt(why));
+            // Most likely a variable that nobody has set is empty.
+            if let Some(program) = words[0].without_variables().filter(|program| !program.0.is_empty()) {
+                let words = [&[program], &words[1..]].concat();
+                self.perhaps(|this| {
+                    this.run(&words, &[], input);
+                });
+            }
             return Stream::Unknown;
         };
         let is_plain = words[0].marked() == name;

@@ -79,6 +79,9 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
     let tokens = lex::tokens(code, kind);
     let mut reader =
         Reader { tokens: &tokens, kind, variables: HashMap::new(), names: HashMap::new(), found: Vec::new() };
+    // What is set may stand after where it is used.
+    reader.read();
+    reader.found.clear();
     reader.read();
     reader.found
 }
@@ -127,6 +130,14 @@ impl<'a> Reader<'a> {
                 (Token::Word(call), Some(Token::Mark(':'))) => {
                     if let Some(Token::Word(name)) = self.tokens.get(at + 2) {
                         self.rename(name, call);
+                    }
+                }
+                (Token::Word(name), Some(Token::Word(joint))) if joint == "in" => {
+                    // Each value in turn: for a shell, one line each.
+                    if let (Value::List(values), _) = self.value(at + 2, 0) {
+                        if let Some(text) = joined(&values, "\n") {
+                            self.variables.insert(name, Value::Text(text));
+                        }
                     }
                 }
                 (Token::Word(call), Some(Token::Word(joint))) if joint == "as" => {
@@ -229,6 +240,16 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Token::Text(text) => Value::Text(text.clone()),
+                Token::Word(name) if name == "join" && matches!(value, Some(Value::Text(_))) => {
+                    if let (Some(Value::Text(between)), (Value::List(values), next)) =
+                        (&value, self.value(at + 2, depth + 1))
+                    {
+                        value = joined(&values, between).map(Value::Text);
+                        at = next + 1;
+                        continue;
+                    }
+                    Value::Unknown
+                }
                 Token::Word(name) => {
                     let next = self.tokens.get(at + 1..).unwrap_or_default();
                     match call::constant(name, next) {
@@ -264,6 +285,15 @@ impl<'a> Reader<'a> {
         }
         (value.unwrap_or(Value::Unknown), at)
     }
+}
+
+/// Texts with `between` between them, where all are known.
+fn joined(values: &[Value], between: &str) -> Option<String> {
+    let texts = values.iter().map(|value| match value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    Some(texts.collect::<Option<Vec<_>>>()?.join(between))
 }
 
 /// What the commands of `sed` run: `e command`, and the result of `s/…/…/e`.

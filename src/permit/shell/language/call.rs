@@ -44,7 +44,7 @@ const RUN: [&str; 33] = [
 const MAY_RUN: [&str; 11] =
     ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
 /// Calls that remove files.
-const REMOVE: [&str; 14] = [
+const REMOVE: [&str; 15] = [
     "rmtree",
     "rm_rf",
     "rm_r",
@@ -56,6 +56,7 @@ const REMOVE: [&str; 14] = [
     "unlinkSync",
     "removeSync",
     "os.remove",
+    "unlink",
     "os.unlink",
     "fs.rm",
     "remove_dir_all",
@@ -108,7 +109,11 @@ pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
             }
             _ => None,
         },
-        _ if name.ends_with("expanduser") || name.ends_with("Path") || name.ends_with("path.join") => {
+        _ if name == "glob"
+            || name.ends_with("expanduser")
+            || name.ends_with("Path")
+            || name.ends_with("path.join") =>
+        {
             match next {
                 [Token::Mark('('), Token::Text(path), ..] => Some(Value::Text(path.clone())),
                 _ => None,
