@@ -134,10 +134,10 @@ impl<'a> Reader<'a> {
                 }
                 (Token::Word(name), Some(Token::Word(joint))) if joint == "in" => {
                     // Each value in turn: for a shell, one line each.
-                    if let (Value::List(values), _) = self.value(at + 2, 0) {
-                        if let Some(text) = joined(&values, "\n") {
-                            self.variables.insert(name, Value::Text(text));
-                        }
+                    if let (Value::List(values), _) = self.value(at + 2, 0)
+                        && let Some(text) = joined(&values, "\n")
+                    {
+                        self.variables.insert(name, Value::Text(text));
                     }
                 }
                 (Token::Word(call), Some(Token::Word(joint))) if joint == "as" => {

@@ -89,12 +89,15 @@ pub(in super::super) fn find(walk: &mut Walk<'_>, words: &[Field], input: &Strea
         .filter(|name| name.literal().is_some_and(|name| !name.contains(['*', '?', '['])))
         .cloned()
         .unwrap_or_else(found);
-    for (at, word) in words.iter().enumerate() {
-        if ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()) {
-            let rest = &words[at + 1..];
-            let end = rest.iter().position(|word| [";", "+"].contains(&word.marked())).unwrap_or(rest.len());
-            walk.run(&filled(&rest[..end], Some("{}"), std::slice::from_ref(&found)), &[], input);
-        }
+    let mut rest = words;
+    while let Some(start) =
+        rest.iter().position(|word| ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()))
+    {
+        let command = &rest[start + 1..];
+        let end =
+            command.iter().position(|word| [";", "+"].contains(&word.marked())).unwrap_or(command.len());
+        walk.run(&filled(&command[..end], Some("{}"), std::slice::from_ref(&found)), &[], input);
+        rest = &command[end..];
     }
     crate::permit::shell::output::found(words)
 }
