@@ -222,6 +222,9 @@ pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     };
     walk.perhaps(|walk| {
         walk.source(text.trim_end_matches("^M"), input);
+        if keys.len() > 1 {
+            walk.source(&line(&keys), input);
+        }
     });
     Stream::Unknown
 }
