@@ -153,7 +153,9 @@ pub(in super::super) fn socat(walk: &mut Walk<'_>, words: &[Field], _: &Stream) 
         if let Some((kind, text)) = word.marked().split_once(':')
             && ["EXEC", "SYSTEM", "SHELL"].contains(&kind.to_uppercase().as_str())
         {
+            // Options come after a comma, unless it is the command's own.
             perhaps(walk, text.split(',').next().unwrap_or(text));
+            perhaps(walk, text);
         }
     }
     Stream::Unknown
