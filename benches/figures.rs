@@ -1,10 +1,11 @@
-//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host] [hook]`: the figures in README.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host] [hook] [guard]`: the figures in README.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 
 mod figures {
     pub(crate) mod beat;
     pub(crate) mod capture;
+    pub(crate) mod guard;
     pub(crate) mod home;
     pub(crate) mod hook;
     pub(crate) mod host;
@@ -19,12 +20,12 @@ mod figures {
     pub(crate) mod table;
 }
 
-use figures::{beat, capture, hook, host, idle, log, parse, scan, table};
+use figures::{beat, capture, guard, hook, host, idle, log, parse, scan, table};
 use std::io::{self, Write};
 
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 
-const SECTIONS: [(&str, Section); 8] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -33,6 +34,7 @@ const SECTIONS: [(&str, Section); 8] = [
     ("capture", capture::run),
     ("host", host::run),
     ("hook", hook::run),
+    ("guard", guard::run),
 ];
 
 fn main() -> anyhow::Result<()> {
