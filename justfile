@@ -16,7 +16,7 @@ test *ARGS:
 demo:
     cargo run --locked --release -- demo
 
-# measure: parse, beat, idle, scan, log, capture, host (all of them without a name)
+# measure: parse, beat, idle, scan, log, capture, host, hook, guard (all of them without a name)
 bench *NAMES:
     cargo bench --locked --bench figures -- {{NAMES}}
 

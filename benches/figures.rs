@@ -1,11 +1,13 @@
-//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host]`: the figures in README.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host] [hook] [guard]`: the figures in README.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 
 mod figures {
     pub(crate) mod beat;
     pub(crate) mod capture;
+    pub(crate) mod guard;
     pub(crate) mod home;
+    pub(crate) mod hook;
     pub(crate) mod host;
     pub(crate) mod idle;
     pub(crate) mod journal_watch;
@@ -18,12 +20,12 @@ mod figures {
     pub(crate) mod table;
 }
 
-use figures::{beat, capture, host, idle, log, parse, scan, table};
+use figures::{beat, capture, guard, hook, host, idle, log, parse, scan, table};
 use std::io::{self, Write};
 
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 
-const SECTIONS: [(&str, Section); 7] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -31,6 +33,8 @@ const SECTIONS: [(&str, Section); 7] = [
     ("log", log::run),
     ("capture", capture::run),
     ("host", host::run),
+    ("hook", hook::run),
+    ("guard", guard::run),
 ];
 
 fn main() -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! What an agent may do: a tool call goes in, a decision comes out. Pure: it reads no file, asks nobody and knows no
 //! daemon; who calls it brings what it needs.
 //!
-//! - [`call`], [`line`]: what is asked for; [`policy`]: what holds for who asks; [`decision`]: what comes out
+//! - [`call`], [`mod@line`]: what is asked for; [`policy`]: what holds for who asks; [`decision`]: what comes out
 //! - [`guard`]: what is refused whatever anybody says, by what it means; [`shell`]: what a line would run
 //! - [`rules`]: a user's own permissions.toml
 //! - [`manager`]: what an agent may do that directs others

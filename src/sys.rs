@@ -7,6 +7,8 @@
 
 #[cfg(unix)]
 pub mod alarm;
+#[cfg(unix)]
+pub mod ancestors;
 #[cfg_attr(windows, path = "sys/windows/atomic.rs")]
 pub mod atomic;
 pub mod clock;

@@ -31,8 +31,9 @@ impl Actor<'_> {
     /// Asks about `call`. `reason` is a hook's that wants it asked, `why` is what is said where nobody can be.
     pub(super) fn ask(&mut self, call: &Value, reason: Option<&str>, why: &str) -> Result<Approval, Halt> {
         if !self.asks {
-            // Under this mode nobody is ever asked, so the hook is not either.
-            let answer = if self.session.skips { None } else { self.ask_hooks(call)? };
+            // Where nobody is ever asked, the hook is not either.
+            let never = self.session.skips || !self.session.version.is_new();
+            let answer = if never { None } else { self.ask_hooks(call)? };
             if let Some(answer) = answer {
                 if let Approval::Refused(text) = &answer {
                     self.print_denied(call, Some(text), text)?;
@@ -48,7 +49,7 @@ impl Actor<'_> {
             return Ok(self.closed("Stream closed"));
         }
         let request = unique()?;
-        self.print(&lines::can_use_tool(&request, call, reason))?;
+        self.print(&lines::can_use_tool(&self.session, &request, call, reason))?;
         if let Some(answer) = self.ask_hooks(call)? {
             self.print(&json!({"type": "control_cancel_request", "request_id": request}))?;
             return Ok(answer);

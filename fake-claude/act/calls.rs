@@ -78,6 +78,7 @@ impl Actor<'_> {
             counts.push(is_call.then_some(own.len()));
             jobs.extend(own);
         }
+        self.announce(&batch[0], EVENT, jobs.len())?;
         let ran = match hooks::run(jobs, self.session.version.is_new(), &mut self.inbox)? {
             Outcome::Ran(ran) => ran,
             Outcome::Interrupted => return Ok(None),
@@ -100,6 +101,14 @@ impl Actor<'_> {
             self.print(line)?;
         }
         Ok(Some(verdicts))
+    }
+
+    /// An older one says that hooks of a resumed call begin.
+    fn announce(&mut self, call: &Value, event: &str, hooks: usize) -> Result<(), Halt> {
+        if !self.session.resumes || self.session.version.is_new() || hooks == 0 {
+            return Ok(());
+        }
+        self.print(&lines::progress(&self.session, call, event))
     }
 
     /// The line about a hook that went well.
@@ -197,7 +206,7 @@ impl Actor<'_> {
 
     /// The tool has run, says the script.
     fn run(&mut self, call: &Value, input: &Value, turn: &mut Turn) -> Result<(), Halt> {
-        let (mut text, mut result) = tools::yielded(&name(call), input);
+        let (mut text, mut result) = tools::yielded(&name(call), input, &self.session.version);
         let scripted = self.script.result(&call["id"]);
         let failure = tools::failure(&name(call), input).filter(|_| scripted.is_none());
         let is_error = failure.is_some() || scripted.as_ref().is_some_and(|scripted| scripted.is_error);
@@ -207,7 +216,7 @@ impl Actor<'_> {
         }
         let mut told = json!({"tool_name": call["name"], "tool_input": input, "tool_use_id": call["id"],
             "duration_ms": 1});
-        let event = if is_error && self.session.version.is_new() {
+        let event = if is_error {
             told["error"] = text.clone().into();
             told["is_interrupt"] = false.into();
             "PostToolUseFailure"
@@ -216,8 +225,11 @@ impl Actor<'_> {
             "PostToolUse"
         };
         // What such a hook says comes too late for the tool.
-        let ran = self.run_hooks(event, call["name"].as_str(), &told)?;
+        let jobs = self.jobs(event, call["name"].as_str(), &told);
+        let count = jobs.len();
+        let ran = hooks::run(jobs, self.session.version.is_new(), &mut self.inbox)?;
         self.tell(call, &text, is_error, &result, turn)?;
+        self.announce(call, event, count)?;
         if let (true, Outcome::Ran(ran)) = (self.session.resumes, ran) {
             let shown: Vec<Value> = ran.iter().filter_map(|ran| self.shown(event, call, ran)).collect();
             shown.iter().try_for_each(|line| self.print(line))?;

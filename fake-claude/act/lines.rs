@@ -65,6 +65,21 @@ pub(crate) fn system(session: &Session, subtype: &str, more: &Value) -> Value {
     line
 }
 
+/// The lines around a call that is resumed, where the version has them.
+pub(crate) fn lifecycle(session: &Session, command: &str) -> Option<[Value; 2]> {
+    let line = |state: &str| {
+        json!({"type": "command_lifecycle", "command_uuid": command, "state": state,
+            "session_id": session.id})
+    };
+    session.version.is_new().then(|| ["started", "completed"].map(line))
+}
+
+/// That hooks of a call begin.
+pub(crate) fn progress(session: &Session, call: &Value, event: &str) -> Value {
+    json!({"type": "progress", "data": {"type": "hook_progress", "hookEvent": event},
+        "toolUseID": call["id"], "session_id": session.id})
+}
+
 /// What the conversation keeps about a hook. The real one shows it only when it resumes a call.
 pub(crate) fn attachment(session: &Session, attachment: &Value) -> Value {
     json!({"attachment": attachment, "type": "attachment", "timestamp": TIME, "session_id": session.id,
@@ -83,14 +98,14 @@ pub(crate) fn result(session: &Session, turns: usize, denials: &[Value], more: &
 }
 
 /// The question to a host whether a tool may run.
-pub(crate) fn can_use_tool(request: &str, call: &Value, reason: Option<&str>) -> Value {
+pub(crate) fn can_use_tool(session: &Session, request: &str, call: &Value, reason: Option<&str>) -> Value {
     let name = &call["name"];
     let mut asked = json!({"subtype": "can_use_tool", "tool_name": name, "display_name": name,
         "input": call["input"], "tool_use_id": call["id"]});
     if let Some(description) = call["input"].get("description") {
         asked["description"] = description.clone();
     }
-    if name == tools::QUESTION {
+    if name == tools::QUESTION && session.version.is_new() {
         asked["requires_user_interaction"] = true.into();
     }
     if let Some(reason) = reason {

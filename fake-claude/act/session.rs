@@ -119,7 +119,7 @@ impl Session {
             input["permission_mode"] = self.mode().into();
         }
         if !matches!(event, "SessionStart" | "SessionEnd" | "UserPromptSubmit") {
-            input["effort"] = json!({"level": "medium"});
+            input["effort"] = json!({"level": if self.version.is_new() { "medium" } else { "high" }});
         }
         input["hook_event_name"] = event.into();
         for (name, value) in more.as_object().into_iter().flatten() {

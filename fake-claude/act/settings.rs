@@ -41,7 +41,7 @@ impl Settings {
         cwd: &Path,
         version: &Version,
     ) -> Result<Self, String> {
-        let given = given.map(|text| of_argument(text, cwd)).transpose()?.flatten();
+        let given = given.map(|text| of_argument(text, cwd, version)).transpose()?.flatten();
         let project = cwd.join(".claude");
         let files = [home.join(".claude/settings.json"), project.join("settings.json"), {
             project.join("settings.local.json")
@@ -87,7 +87,7 @@ fn of_file(path: &Path) -> Option<Map<String, Value>> {
 }
 
 /// Text that looks like an object is one; all else is the name of a file, which has to be there.
-fn of_argument(text: &str, cwd: &Path) -> Result<Option<Map<String, Value>>, String> {
+fn of_argument(text: &str, cwd: &Path, version: &Version) -> Result<Option<Map<String, Value>>, String> {
     let trimmed = text.trim();
     if trimmed.starts_with('{') && trimmed.ends_with('}') {
         let object = serde_json::from_str(trimmed);
@@ -97,7 +97,8 @@ fn of_argument(text: &str, cwd: &Path) -> Result<Option<Map<String, Value>>, Str
     if path.is_file() {
         Ok(of_file(&path))
     } else {
-        Err(format!("Error: Settings file not found: {}", path.display()))
+        let named = if version.is_new() { path.display().to_string() } else { text.to_owned() };
+        Err(format!("Error: Settings file not found: {named}"))
     }
 }
 

@@ -51,6 +51,10 @@ pub(crate) fn refusal(name: &str, input: &Value, asks: bool, version: &Version) 
         (false, _) if name == QUESTION && version.is_new() => format!(
             "Error: No such tool available: {name}. {name} is disabled for this session, in subagents as well as here."
         ),
+        (false, _) if name == QUESTION => format!(
+            "Error: No such tool available: {name}. {name} exists but is not enabled in this context. Use one of the \
+             available tools instead."
+        ),
         (false, _) => format!("Error: No such tool available: {name}"),
     };
     Some(format!("<tool_use_error>{wrong}</tool_use_error>"))
@@ -124,7 +128,7 @@ pub(crate) fn failure(name: &str, input: &Value) -> Option<String> {
 }
 
 /// What a tool is said to have yielded: the text for the model, and `tool_use_result`.
-pub(crate) fn yielded(name: &str, input: &Value) -> (String, Value) {
+pub(crate) fn yielded(name: &str, input: &Value, version: &Version) -> (String, Value) {
     let text = |key: &str| input[key].as_str().unwrap_or_default();
     match name {
         "Bash" => {
@@ -145,13 +149,13 @@ pub(crate) fn yielded(name: &str, input: &Value) -> (String, Value) {
             let told = format!("File created successfully at: {}", text("file_path"));
             (told, json!({"type": "create", "filePath": text("file_path"), "content": text("content")}))
         }
-        QUESTION => (answered(input), input.clone()),
+        QUESTION => (answered(input, version), input.clone()),
         _ => (format!("{name} is done"), json!({})),
     }
 }
 
 /// What the model is told about the answers, which stand in the input beside the questions.
-fn answered(input: &Value) -> String {
+fn answered(input: &Value, version: &Version) -> String {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let (mut said, mut chosen) = (Vec::new(), true);
     for question in questions {
@@ -171,7 +175,7 @@ fn answered(input: &Value) -> String {
         said.push(format!("\"{text}\"=\"{answer}\""));
     }
     let said = said.join(", ");
-    match (said.is_empty(), chosen) {
+    match (said.is_empty(), chosen || !version.is_new()) {
         (true, _) => "The user did not answer the questions.".into(),
         (_, true) => format!(
             "Your questions have been answered: {said}. You can now continue with these answers in mind."

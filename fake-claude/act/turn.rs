@@ -67,11 +67,8 @@ impl Actor<'_> {
     /// Makes the call that was put off, and goes on from there.
     pub(super) fn resume(&mut self, call: &Value) -> Result<bool, Halt> {
         self.begin()?;
-        let command = unique()?;
-        let lifecycle = |state: &str, id: &str| json!({"type": "command_lifecycle", "command_uuid": command, "state": state, "session_id": id});
-        let (started, completed) =
-            (lifecycle("started", &self.session.id), lifecycle("completed", &self.session.id));
-        self.print(&started)?;
+        let lifecycle = lines::lifecycle(&self.session, &unique()?);
+        lifecycle.iter().try_for_each(|[started, _]| self.print(started))?;
         let mut turn = Turn::default();
         self.session.resumes = true;
         let performed = self.perform(std::slice::from_ref(call), &mut turn)?;
@@ -88,7 +85,7 @@ impl Actor<'_> {
             }
             performed => self.break_off(performed, &turn, true)?,
         };
-        self.print(&completed)?;
+        lifecycle.iter().try_for_each(|[_, completed]| self.print(completed))?;
         Ok(failed)
     }
 

@@ -1,7 +1,9 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
+use crate::config::settings::{Provider, Secret};
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use jiff::tz::TimeZone;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +45,15 @@ impl Place {
     /// The user's home folder.
     pub(super) fn home(&self) -> PathBuf {
         std::env::var_os("HOME").filter(|home| !home.is_empty()).map_or_else(|| "/".into(), PathBuf::from)
+    }
+
+    /// The keys of providers of models, where the environment has some.
+    pub(super) fn keys(&self) -> BTreeMap<Provider, Secret> {
+        let key = |provider: Provider| {
+            let key = std::env::var_os(provider.key_variable()).filter(|key| !key.is_empty())?;
+            Some((provider, Secret::new(key.to_string_lossy().into_owned())))
+        };
+        Provider::ALL.into_iter().filter_map(key).collect()
     }
 
     /// The project that this process belongs to, where an agent runs it.

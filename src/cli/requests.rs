@@ -9,6 +9,7 @@ use super::place::Place;
 use crate::daemon::broker::{Broker, Kind, Row};
 use crate::daemon::client;
 use crate::rpc::client::{AskError, Client};
+use crate::sys::ancestors;
 use crate::sys::paths::DataDir;
 use anyhow::bail;
 pub(super) use list::list;
@@ -57,8 +58,10 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
 
 /// An agent's answers to its own requests would be worth nothing.
 fn only_people() -> anyhow::Result<()> {
-    if std::env::var_os(AGENT).is_some_and(|agent| !agent.is_empty()) {
-        bail!("an agent ({AGENT} is set) cannot answer requests; a person has to, in a terminal of theirs");
+    if ancestors::have(AGENT) {
+        bail!(
+            "an agent started this ({AGENT} is set), and agents cannot answer; a person has to, in a terminal of theirs"
+        );
     }
     Ok(())
 }

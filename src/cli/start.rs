@@ -2,7 +2,7 @@
 
 use super::args::Start;
 use super::place::Place;
-use super::stop::daemon_pid;
+use super::stop::{daemon_pid, has_ended_soon};
 use crate::daemon::instance;
 use crate::daemon::serve::{self, Setup};
 use crate::sys::paths::DataDir;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let dir = place.prepared_data_dir()?;
     dir.require_private()?;
-    if instance::is_running(&dir)? {
+    if instance::is_running(&dir)? && !has_ended_soon(&dir)? {
         return already_runs(&dir);
     }
     match start_behind(args.tick, &dir)? {
@@ -75,8 +75,12 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.prepared_data_dir()?;
     dir.require_private()?;
     let become_daemon =
-        instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()))?;
-    let _instance = match become_daemon {
+        || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
+    let mut instance = become_daemon()?;
+    if instance.is_none() && has_ended_soon(&dir)? {
+        instance = become_daemon()?;
+    }
+    let _instance = match instance {
         Some(instance) => instance,
         None if args.announce => {
             writeln!(io::stdout(), "running already")?;
@@ -116,6 +120,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             shell: place.shell(),
             path: place.path(),
             user: place.user()?,
+            keys: place.keys(),
             dir: dir.clone(),
         };
         let served = serve::serve(setup, listener, stop, say).await;

@@ -5,6 +5,7 @@ use super::place::Place;
 use super::span::span;
 use super::style::{Style, plain_line};
 use crate::config::heartbeat::Cache;
+use crate::daemon::broker::Broker;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{client, instance};
@@ -67,13 +68,16 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
     state.others(running.collect());
+    let broker = Broker::begin(dir, place.home(), |_| false);
+    state.put_off(broker.beats());
     let heartbeats = status::heartbeats(&state, now);
     // The others were killed; their lines are written when murmur starts, and need no room to be made.
     let waiting_lines = survey.dead.iter().filter(|(_, begun)| begun.over).count();
     let live =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
     let live_agents = live.iter().map(ToString::to_string).collect();
-    Ok(Status { daemon: None, problems, waiting_lines, live_agents, heartbeats })
+    let requests = broker.waiting();
+    Ok(Status { daemon: None, problems, waiting_lines, live_agents, requests, heartbeats })
 }
 
 /// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
@@ -125,6 +129,14 @@ fn print(out: &mut impl Write, status: &Status, now: Timestamp) -> anyhow::Resul
         1 => writeln!(out, "1 live agent; see: murmur host list")?,
         many => writeln!(out, "{many} live agents; see: murmur host list")?,
     }
+    if status.requests > 0 {
+        let wait = if status.requests == 1 {
+            "1 request waits"
+        } else {
+            &format!("{} requests wait", status.requests)
+        };
+        writeln!(out, "{wait} for you; see: murmur permission list, murmur question list")?;
+    }
     if status.heartbeats.is_empty() {
         writeln!(out, "no heartbeats; make one with: murmur init PATH")?;
     }
@@ -152,6 +164,10 @@ fn print_heartbeat(
             writeln!(out, "{}", line.trim_end())?;
         }
         None => writeln!(out, "  last      never")?,
+    }
+    if let (None, Some(id)) = (&heartbeat.running, &heartbeat.waits_for) {
+        writeln!(out, "  next      when request {id} is answered")?;
+        return Ok(());
     }
     match (&heartbeat.running, heartbeat.waiting, &heartbeat.next_run) {
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,

@@ -5,7 +5,7 @@ use super::place::Place;
 use crate::daemon::client::{self, Beats, Ping};
 use crate::daemon::instance::{self, End};
 use crate::host::discover;
-use crate::rpc::client::AskError;
+use crate::rpc::client::{AskError, Client};
 use crate::sys::paths::DataDir;
 use crate::sys::process::{self, Signal};
 use anyhow::bail;
@@ -75,6 +75,7 @@ pub(super) fn leave(
         },
         Ok(Err(refusal)) => Err(refusal),
         Err(_) if !instance::is_running(dir)? => Ok(None),
+        Err(AskError::Gone(_)) if has_ended_soon(dir)? => Ok(None),
         Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
             Some(pid) => bail!("murmur (PID {pid}) does not answer: {error}; if it hangs: kill -9 {pid}"),
             None => bail!("murmur is just being started or stopped; try again"),
@@ -85,15 +86,38 @@ pub(super) fn leave(
     }
 }
 
-/// Waits for the end of the daemon `pid`.
-fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
+/// How long a daemon that was killed may hold its lock, which it does until the system has taken it apart; and how long
+/// one may take to say that it runs.
+const SOON: Duration = Duration::from_millis(500);
+
+/// Whether who holds the lock is no daemon any more but one that was killed, and that has ended when this returns.
+pub(super) fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
+    // Of who has the lock before it is asked whether it is the daemon.
+    let end = instance::end(dir)?;
+    let asked = super::runtime()?.block_on(async {
+        let mut client = Client::connect(dir.root(), dir.socket_name(), SOON).await?;
+        client.answer("ping", serde_json::Value::Null, SOON).await
+    });
+    match asked {
+        Err(AskError::Gone(_)) => Ok(ends_within(end, SOON).transpose()?.is_some()),
+        _ => Ok(false),
+    }
+}
+
+/// The end, where it comes within `patience`.
+fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let _late = tell.send(end.wait());
     });
-    match told.recv_timeout(patience) {
-        Ok(gone) => Ok(gone?),
-        Err(_) => bail!(
+    told.recv_timeout(patience).ok()
+}
+
+/// Waits for the end of the daemon `pid`.
+fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
+    match ends_within(end, patience) {
+        Some(gone) => Ok(gone?),
+        None => bail!(
             "murmur (PID {pid}) did not end within {} s; if it hangs: kill -9 {pid}",
             patience.as_secs()
         ),

@@ -46,6 +46,18 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Anthropic, Self::Openai];
+
+    /// Its name, as config.toml has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Openai => "openai",
+        }
+    }
+
     /// The variable of the environment that has its key where config.toml has none.
     #[must_use]
     pub fn key_variable(self) -> &'static str {
@@ -69,11 +81,17 @@ pub struct Access {
 }
 
 /// A text that is not to be shown.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
+    /// Keeps `text` from being shown.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text, for whoever needs it.
     #[must_use]
     pub fn reveal(&self) -> &str {

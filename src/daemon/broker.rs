@@ -1,128 +1,28 @@
 //! The broker: which approvals and questions wait for a person or a model, and what they answer (spec 1).
 //!
 //! [`requests`] is what waits, pure; [`door`] is one hook's connection. This owns both and keeps on disk what was put
-//! off; the daemon's loop owns this, and is told what is to be told.
+//! off; the daemon's loop owns this, and is told what is to be told. [`model`] serves a hook that asks a model instead,
+//! without the loop.
 
 mod always;
 pub mod door;
+pub mod model;
 pub mod requests;
+mod words;
 
+use super::state::PutOff as Waiting;
 use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::question::Asked;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::permit::rules::Action;
-use crate::sys::clock;
 use crate::sys::paths::DataDir;
 use jiff::Timestamp;
 use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::path::PathBuf;
 use tokio::sync::oneshot;
 
-/// Where an answer goes.
-pub type Door = oneshot::Sender<Answer>;
-
-/// What is wanted of the broker.
-#[derive(Debug)]
-pub enum Order {
-    /// A hook asks; it is told its request's id first.
-    Ask(Box<Request>, Door, oneshot::Sender<RequestId>),
-    /// A hook does not wait any longer, and may put the call off.
-    Late {
-        /// The request.
-        id: RequestId,
-        /// The hook.
-        hook: String,
-        /// Whether the call can be put off.
-        may_defer: bool,
-        /// Where what becomes of it goes.
-        to: oneshot::Sender<Late>,
-    },
-    /// A hook is gone.
-    Gone {
-        /// The request.
-        id: RequestId,
-        /// The hook.
-        hook: String,
-    },
-    /// All that waits for a person.
-    List(oneshot::Sender<Vec<Row>>),
-    /// A person, or a model, answers.
-    Respond(Response, oneshot::Sender<Result<Row, String>>),
-}
-
-/// An answer, on its way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Response {
-    /// The request.
-    pub id: RequestId,
-    /// What is answered.
-    #[serde(flatten)]
-    pub reply: Reply,
-}
-
-/// What is answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Reply {
-    /// To a question: the answers, as they were typed.
-    Answers {
-        /// By `q1`, header or text.
-        answers: Value,
-    },
-    /// To a call.
-    Verdict {
-        /// Whether it runs.
-        verdict: Verdict,
-        /// Why, for the agent.
-        #[serde(default)]
-        reason: Option<String>,
-        /// Whether a rule is to decide from now on.
-        #[serde(default)]
-        always: bool,
-    },
-}
-
-/// A request, as people are shown it. Times are RFC 3339.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// Its id.
-    pub id: RequestId,
-    /// `permission` or `question`.
-    pub kind: Kind,
-    /// The agent that asks.
-    pub agent: String,
-    /// Its workspace.
-    pub workspace: PathBuf,
-    /// The tool.
-    pub tool: String,
-    /// What it is called with, in full.
-    pub input: Value,
-    /// The folder it runs in.
-    pub cwd: PathBuf,
-    /// Why the guard could not tell what it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
-    /// `waiting`, `deferred`, or `answered` where the agent has yet to be resumed.
-    pub standing: String,
-    /// Since when it waits.
-    pub asked_at: String,
-    /// Until when it may be answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<String>,
-}
-
-/// What is wanted of a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// To allow a call or not.
-    Permission,
-    /// To answer questions.
-    Question,
-}
+pub use words::{Door, Kind, Order, Reply, Response, Row};
 
 /// What there is to tell.
 #[derive(Debug)]
@@ -133,15 +33,6 @@ pub enum Told {
     Closed(Box<Row>, &'static str),
     /// Something is wrong.
     Trouble(String),
-}
-
-/// A beat that can be resumed: its call has an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Resumable {
-    /// The request.
-    pub id: RequestId,
-    /// What was asked.
-    pub request: Request,
 }
 
 /// The broker.
@@ -313,14 +204,20 @@ impl Broker {
         self.requests.next_expiry()
     }
 
-    /// The beats that wait, and those of them that can be resumed.
-    pub fn put_off(&self) -> impl Iterator<Item = (&RequestId, &Request, bool)> {
-        let all = self.requests.all().into_iter();
-        all.filter_map(|(id, open)| match &open.standing {
-            Standing::PutOff(put_off::Standing::Deferred { .. }) => Some((id, &open.request, false)),
-            Standing::PutOff(_) => Some((id, &open.request, true)),
-            Standing::Waiting { .. } => None,
-        })
+    /// The beats that wait for an answer, or to be resumed with one.
+    #[must_use]
+    pub fn beats(&self) -> Vec<Waiting> {
+        let beat = |(id, open): (&RequestId, &Open<Door>)| {
+            let is_answered = match &open.standing {
+                Standing::PutOff(put_off::Standing::Deferred { .. }) => false,
+                Standing::PutOff(_) => true,
+                Standing::Waiting { .. } => return None,
+            };
+            let Request { agent, session, workspace, beat, .. } = open.request.clone();
+            let name = beat.and_then(|beat| beat.heartbeat);
+            Some(Waiting { id: id.clone(), agent, session, workspace, name, is_answered })
+        };
+        self.requests.all().into_iter().filter_map(beat).collect()
     }
 
     /// What is asked as `id`.
@@ -402,30 +299,6 @@ fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Str
                 by: By::Person,
                 id: id.clone(),
             })
-        }
-    }
-}
-
-impl Row {
-    fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
-        let Open { request, asked, standing } = open;
-        let (standing, until) = match standing {
-            Standing::Waiting { until, .. } => ("waiting", Some(*until)),
-            Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", Some(*until)),
-            Standing::PutOff(_) => ("answered", None),
-        };
-        Self {
-            id: id.clone(),
-            kind: if request.is_question() { Kind::Question } else { Kind::Permission },
-            agent: request.agent.clone(),
-            workspace: request.workspace.clone(),
-            tool: request.tool.clone(),
-            input: request.input.clone(),
-            cwd: request.cwd.clone(),
-            doubt: request.doubt.clone(),
-            standing: standing.to_owned(),
-            asked_at: clock::rfc3339(*asked),
-            expires_at: until.map(clock::rfc3339),
         }
     }
 }

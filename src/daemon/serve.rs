@@ -13,6 +13,7 @@ mod wishes;
 
 use super::beats::{Beats, End};
 use super::broker::Broker;
+use super::broker::model::Models;
 use super::client::{self, Ping};
 use super::events::Events;
 use super::follow::{Edit, Follow, changed};
@@ -23,6 +24,7 @@ use super::service::{Desk, Wish};
 use super::state::{Running, State};
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
+use crate::config::settings::{Provider, Secret};
 use crate::host::state::Kind;
 use crate::journal::{append, unfinished};
 use crate::rpc;
@@ -32,6 +34,7 @@ use crate::sys::watch::Watch;
 use crate::sys::{clock, memory};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,6 +62,8 @@ pub struct Setup {
     pub path: OsString,
     /// Whose agents it runs.
     pub user: User,
+    /// The keys of providers of models in its environment.
+    pub keys: BTreeMap<Provider, Secret>,
 }
 
 /// How long the login shell may take to say its PATH.
@@ -84,7 +89,8 @@ pub async fn serve(
     let mut stop = pin!(stop);
     let (shell, own, started) = (setup.shell.clone(), setup.path.clone(), clock::now());
     let login_path = Arc::new(OnceLock::new());
-    let desk = Desk::new(about(&setup, started), wishes, setup.dir.clone(), Arc::clone(&login_path));
+    let models = Models::new(&setup.user.settings, setup.keys.clone());
+    let desk = Desk::new(about(&setup, started), wishes, setup.dir.clone(), Arc::clone(&login_path), models);
     let mut talking = tokio::spawn(rpc::serve::serve(listener, desk, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();

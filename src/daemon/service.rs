@@ -2,11 +2,12 @@
 //! becomes a [`Wish`] for the loop, which alone knows, and brings its answer.
 
 use super::agents;
-use super::broker::door;
+use super::broker::model::Models;
 use super::broker::{Order, Response};
+use super::broker::{door, model};
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
-use crate::permit::request;
+use crate::permit::request::{self, Whom};
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
@@ -81,13 +82,21 @@ pub struct Desk {
     dir: DataDir,
     /// The PATH that agents are found and run with, once it is known.
     path: Arc<OnceLock<OsString>>,
+    models: Models,
 }
 
 impl Desk {
-    /// Says `about` to a ping, and hands wishes to `wishes`. A client whose wish finds no room there waits.
+    /// Says `about` to a ping, and hands wishes to `wishes`. A client whose wish finds no room there waits. What a model
+    /// is to decide is for `models`.
     #[must_use]
-    pub fn new(about: Ping, wishes: mpsc::Sender<Wish>, dir: DataDir, path: Arc<OnceLock<OsString>>) -> Self {
-        Self { about: Arc::new(about), wishes, dir, path }
+    pub fn new(
+        about: Ping,
+        wishes: mpsc::Sender<Wish>,
+        dir: DataDir,
+        path: Arc<OnceLock<OsString>>,
+        models: Models,
+    ) -> Self {
+        Self { about: Arc::new(about), wishes, dir, path, models }
     }
 
     async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, String> {
@@ -117,10 +126,13 @@ impl Desk {
                 payload(&json!({ "pid": self.about.pid, "beats": beats }))
             }
             request::REQUEST | request::QUESTION => {
-                let asked = read(request)?;
+                let asked: request::Request = read(request)?;
                 let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
                 let line = Request { payload: Value::Null, ..request.clone() };
-                tokio::spawn(door::serve(theirs, line, asked, self.wishes.clone()));
+                match asked.whom {
+                    Whom::Person => tokio::spawn(door::serve(theirs, line, asked, self.wishes.clone())),
+                    Whom::Model => tokio::spawn(model::serve(theirs, line, asked, self.models.clone())),
+                };
                 Ok(Answer::HandOver(ours))
             }
             "permission.list" | "question.list" => {

@@ -237,8 +237,14 @@ impl State {
         put_off.is_answered && !running.any(|id| *id == put_off.id)
     }
 
+    /// The request whose answer the last beat of `entry` waits for.
+    #[must_use]
+    pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
+        self.put_off.iter().find(|put_off| entry.is_of(put_off)).map(|put_off| &put_off.id)
+    }
+
     fn is_put_off(&self, entry: &Entry) -> bool {
-        self.put_off.iter().any(|put_off| entry.is_of(put_off))
+        self.waits_for(entry).is_some()
     }
 
     /// A beat of ours is over.

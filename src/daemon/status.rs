@@ -19,6 +19,9 @@ pub struct Status {
     /// The ids of live agents (`murmur host`), which do not need the daemon.
     #[serde(default)]
     pub live_agents: Vec<String>,
+    /// How many requests wait for a person (`murmur permission list`, `murmur question list`).
+    #[serde(default)]
+    pub requests: usize,
     /// Every heartbeat, in the order of config.json.
     pub heartbeats: Vec<HeartbeatStatus>,
 }
@@ -63,6 +66,9 @@ pub struct HeartbeatStatus {
     pub running: Option<Now>,
     /// Whether it is due and waits for another beat to end.
     pub waiting: bool,
+    /// The request whose answer its last beat waits for; it is not due meanwhile.
+    #[serde(default)]
+    pub waits_for: Option<String>,
     /// Why it cannot do its work.
     pub problem: Option<String>,
 }
@@ -92,10 +98,19 @@ pub struct Now {
 /// Every heartbeat of `state`, as of `now`; what the journal knows is not in it yet.
 #[must_use]
 pub fn heartbeats(state: &State, now: Timestamp) -> Vec<HeartbeatStatus> {
-    state.entries().iter().map(|entry| heartbeat(entry, state.running(), now)).collect()
+    let one = |entry: &Entry| {
+        let waits_for = state.waits_for(entry).map(ToString::to_string);
+        heartbeat(entry, state.running(), waits_for, now)
+    };
+    state.entries().iter().map(one).collect()
 }
 
-fn heartbeat(entry: &Entry, running: &[Running], now: Timestamp) -> HeartbeatStatus {
+fn heartbeat(
+    entry: &Entry,
+    running: &[Running],
+    waits_for: Option<String>,
+    now: Timestamp,
+) -> HeartbeatStatus {
     let heartbeat = &entry.heartbeat;
     let here = |running: &&Running| {
         running.workspace == *heartbeat.workspace && running.name.as_deref() == heartbeat.name.as_deref()
@@ -111,7 +126,8 @@ fn heartbeat(entry: &Entry, running: &[Running], now: Timestamp) -> HeartbeatSta
         last: None,
         next_run: entry.next.map(rfc3339),
         running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
-        waiting: running.is_none() && entry.next.is_some_and(|next| next <= now),
+        waiting: running.is_none() && waits_for.is_none() && entry.next.is_some_and(|next| next <= now),
+        waits_for,
         problem: heartbeat.problem.as_ref().map(ToString::to_string),
     }
 }

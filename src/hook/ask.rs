@@ -76,21 +76,21 @@ enum Said {
     Answer(Answer),
 }
 
-/// Asks `request`; `is_alone` says at the end whether the call may be put off.
+/// Asks `request`; `can_defer` says at the end whether the call may be put off.
 ///
 /// # Errors
 /// [`AskError`]: the call is to be refused.
 pub(super) fn ask(
     request: &Request,
     surroundings: &Surroundings,
-    is_alone: impl Fn() -> bool,
+    can_defer: impl Fn() -> bool,
 ) -> Result<Asked, AskError> {
     let line = line("1", REQUEST, serde_json::to_value(request).unwrap_or_default());
     if line.len() > LONGEST {
         return Err(AskError::Long(line.len()));
     }
     let until = Instant::now() + Duration::from_secs(request.wait.into()).min(surroundings.left());
-    let may_defer = || request.expiry.is_some() && is_alone();
+    let may_defer = || request.expiry.is_some() && can_defer();
     let (mut give_up, mut pause) = (Instant::now() + LOOKING, Duration::from_millis(20));
     loop {
         let (folder, name) = &surroundings.socket;

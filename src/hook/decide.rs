@@ -47,9 +47,10 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
         Ok((whom, doubt)) => {
             let request = Asking { call: &call, session: &session, tool_use_id: &tool_use_id, whom, doubt }
                 .request(surroundings)?;
-            let is_alone =
-                || transcript_path.as_deref().is_some_and(|path| transcript::is_alone(path, &tool_use_id));
-            came_of(ask::ask(&request, surroundings, is_alone), &call)
+            let can_defer = || {
+                transcript_path.as_deref().is_some_and(|path| transcript::can_be_put_off(path, &tool_use_id))
+            };
+            came_of(ask::ask(&request, surroundings, can_defer), &call)
         }
     };
     let request = request.as_ref().map(RequestId::as_str);

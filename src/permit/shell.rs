@@ -5,7 +5,7 @@
 //! Whether a command is dangerous, or allowed, is not known here.
 
 mod brace;
-pub(crate) mod brush;
+mod brush;
 pub mod budget;
 mod builtin;
 mod command;

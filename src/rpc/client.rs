@@ -1,7 +1,7 @@
 //! The end that asks.
 
 use super::envelope::{Event, Line, Request, Response};
-use super::frame::{LONGEST, LONGEST_ANSWER, Lines};
+use super::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
 use crate::sys::socket;
 use serde_json::Value;
 use std::io;
@@ -129,9 +129,12 @@ impl Client {
     /// The next line as it is, without its newline.
     ///
     /// # Errors
-    /// [`AskError::Gone`].
+    /// As [`Self::next`].
     pub async fn next_bytes(&mut self) -> Result<&[u8], AskError> {
-        let line = self.lines.next().await.map_err(|error| AskError::Garbled(error.to_string()))?;
+        let line = self.lines.next().await.map_err(|error| match error {
+            LineError::Read(error) => AskError::Gone(error),
+            error => AskError::Garbled(error.to_string()),
+        })?;
         line.ok_or_else(|| AskError::Gone(io::ErrorKind::UnexpectedEof.into()))
     }
 
@@ -163,5 +166,19 @@ fn read(response: Response) -> Result<Value, AskError> {
     match (response.success, response.payload) {
         (true, payload) => Ok(payload.unwrap_or_default()),
         (false, _) => Err(AskError::Refused(response.error.unwrap_or_default())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_that_is_killed_before_it_reads_the_question_is_gone() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let mut client = Client::new(ours);
+        client.ask("ping", Value::Null).await.unwrap();
+        drop(theirs);
+        assert!(matches!(client.next().await, Err(AskError::Gone(_))));
     }
 }

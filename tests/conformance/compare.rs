@@ -79,7 +79,7 @@ impl Seen {
             End::Code(code) => Ending::Exited(code),
             End::Signal(signal) => Ending::Signaled(signal),
         };
-        let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr));
+        let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr), None);
         Self { main, subagent, outcome: format!("{outcome:?}") }
     }
 }

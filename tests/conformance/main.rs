@@ -1,14 +1,16 @@
 //! Holds fake-claude against the real Claude Code: `cargo test --test conformance [-- record|check] [NAME...]`.
 //!
 //! `record` records every scenario of `fixtures/claude` anew from the real CLI against fake-model. `check`,
-//! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters. Both
-//! are skipped, with one line, where the real CLI cannot be had.
+//! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters; and what
+//! `fixtures/acted` holds, which is never recorded. Both are skipped, with one line, where the real CLI cannot be had.
 
 mod acted;
 mod clients;
 mod compare;
 mod conversation;
 mod live;
+mod permits;
+mod place;
 mod real;
 mod run;
 mod scenario;
@@ -23,8 +25,9 @@ use murmur::replay::Fixture;
 use compare::compare;
 use scenario::Scenario;
 
-/// Checks that are no scenarios: MCP clients that were not written here, and the real CLI as a live agent.
-const OTHERS: [&str; 3] = ["mcp-inspector", "mcp-claude", "host-live"];
+/// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent and under murmur's
+/// hook.
+const OTHERS: [&str; 6] = ["mcp-inspector", "mcp-claude", "host-live", "permits", "defers", "fails-closed"];
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -63,7 +66,13 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
             return Ok(agree);
         }
     };
-    let with_claude: [fn(&Path) -> Result<()>; 2] = [clients::claude, live::across_a_killed_daemon];
+    let with_claude: [fn(&Path) -> Result<()>; 5] = [
+        clients::claude,
+        live::across_a_killed_daemon,
+        permits::a_person_decides,
+        permits::a_beat_waits_for_its_answer,
+        permits::the_hook_fails_closed,
+    ];
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));
     }

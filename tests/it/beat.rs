@@ -24,7 +24,7 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     ");
     assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}"#);
     let [agent] = &env.agents()[..] else { panic!("not one agent") };
-    assert_snapshot!(lines(&agent["argv"]), @"
+    assert_snapshot!(lines(&agent["argv"]), @r#"
     --print
     --dangerously-skip-permissions
     --verbose
@@ -45,7 +45,11 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     Bash(reboot*)
     Bash(halt*)
     Bash(poweroff*)
-    ");
+    --permission-prompt-tool
+    stdio
+    --settings
+    {"disableAllHooks":false,"env":{"MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":120,\"approvalExpiry\":86400,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}]}}
+    "#);
     assert_eq!(agent["cwd"], site.path());
     assert_snapshot!(agent["stdin"].as_str().unwrap(), @"
     You are a heartbeat agent. Follow the instructions below.
@@ -77,7 +81,7 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
 }
 
 #[test]
-fn the_agent_gets_our_environment_and_four_variables_more() {
+fn the_agent_gets_our_environment_and_what_the_hook_needs() {
     let env = Env::new();
     env.workspace("site", "Look after it.");
     env.murmur(["beat", "site"]).set("ANTHROPIC_MODEL", "theirs").run();
@@ -89,17 +93,24 @@ fn the_agent_gets_our_environment_and_four_variables_more() {
         .map(|(name, value)| format!("{name}={}", value.as_str().unwrap()))
         .collect();
     all.sort();
-    assert_snapshot!(all.join("\n"), @"
+    assert_snapshot!(all.join("\n"), @r#"
     ANTHROPIC_MODEL=theirs
     FAKE_CLAUDE_LOG=[ENV]/log/agents
     HOME=[ENV]/home
     MURMUR_AGENT_ID=site-[ID]
+    MURMUR_BEAT=[BEAT]
+    MURMUR_CONFIG_DIR=[ENV]/data/config
     MURMUR_DIR=[ENV]/data
+    MURMUR_HEARTBEAT=
+    MURMUR_HOME=[ENV]/home
+    MURMUR_PERMISSIONS={"guard":true,"manager":false,"checker":"off","approval":"wait","approvalWait":120,"approvalExpiry":86400,"questions":"broker"}
     MURMUR_PROJECT=site
+    MURMUR_SOCKET=[ENV]/data/murmur.sock
+    MURMUR_WORKSPACE=[ENV]/site
     PATH=[ENV]/home/bin:/usr/bin:/bin
     SHELL=/bin/sh
     TZ=UTC
-    ");
+    "#);
     assert_eq!(env.journal()[0]["agent"], agent["MURMUR_AGENT_ID"]);
 }
 
@@ -131,7 +142,7 @@ fn json_is_the_journal_line_and_nothing_else() {
 fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
     let env = Env::new();
     env.workspace("site", "---\npermissions: skip\nmodel: opus\n---\nLook after it.\n");
-    assert_snapshot!(env.run(["beat", "site", "--dry-run"]), @"
+    assert_snapshot!(env.run(["beat", "site", "--dry-run"]), @r#"
     cwd: [ENV]/site
     argv:
       [ENV]/home/bin/claude
@@ -144,10 +155,21 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       3
       --model
       opus
+      --permission-prompt-tool
+      stdio
+      --settings
+      {"disableAllHooks":false,"env":{"MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":false,\"manager\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":120,\"approvalExpiry\":86400,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}]}}
     environment:
       MURMUR_AGENT_ID=site-[ID]
       MURMUR_DIR=[ENV]/data
       MURMUR_PROJECT=site
+      MURMUR_SOCKET=[ENV]/data/murmur.sock
+      MURMUR_WORKSPACE=[ENV]/site
+      MURMUR_CONFIG_DIR=[ENV]/data/config
+      MURMUR_HOME=[ENV]/home
+      MURMUR_PERMISSIONS={"guard":false,"manager":false,"checker":"off","approval":"wait","approvalWait":120,"approvalExpiry":86400,"questions":"broker"}
+      MURMUR_BEAT=[BEAT]
+      MURMUR_HEARTBEAT=
       PATH=[ENV]/home/bin:/usr/bin:/bin
     prompt:
     You are a heartbeat agent. Follow the instructions below.
@@ -166,7 +188,7 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
     - Be brief.
 
     [exit 0]
-    ");
+    "#);
     assert!(env.agents().is_empty() && !env.data().exists());
 }
 

@@ -1,5 +1,9 @@
 //! fake-claude: what it plays, what it refuses, what it logs. Its faults, and how it lives on, are in `fake_claude/`.
 
+mod acted;
+mod acted_deferred;
+mod acted_hooks;
+mod acted_live;
 mod burst;
 mod faults;
 mod live;

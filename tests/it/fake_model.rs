@@ -187,3 +187,26 @@ fn a_script_that_is_none_is_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_fake-model")).arg("--nope").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn what_a_tool_yields_is_no_part_of_what_the_model_says() {
+    let call = json!({"type": "tool_use", "id": "toolu_01", "name": "Bash", "input": {"command": "true"}});
+    let mut told = call.clone();
+    told["result"] = "done".into();
+    told["is_error"] = true.into();
+    let model = Model::start(&json!([{"content": [told], "end_delay_ms": 1}]));
+    let request = json!({"model": "m", "tools": [{"name": "Bash"}], "messages": []});
+    let (_, _, body) = model.connect().post("/v1/messages", &request);
+    assert_eq!(body["content"], json!([call]));
+    let mut streamed = request;
+    streamed["stream"] = true.into();
+    let mut connection = model.connect();
+    connection.send("/v1/messages", "", &streamed.to_string());
+    let mut events: Vec<String> = Vec::new();
+    while !events.concat().contains("message_stop\"}") {
+        let mut line = String::new();
+        connection.0.read_line(&mut line).unwrap();
+        events.push(line);
+    }
+    assert!(!events.concat().contains("done"), "{events:?}");
+}

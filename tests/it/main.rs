@@ -17,11 +17,15 @@ mod fake_claude;
 #[cfg(test)]
 mod fake_model;
 #[cfg(test)]
+mod guard;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod init;
 #[cfg(test)]
 mod layers;
+#[cfg(test)]
+mod llm;
 #[cfg(test)]
 mod log;
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod config;
 mod death;
 mod follow;
 mod record;
+mod start;
 mod stop;
 
 use crate::env::{Daemon, Env};

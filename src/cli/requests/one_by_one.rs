@@ -112,9 +112,10 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
 
 /// Answers; what the daemon does not take is said, and the next one comes.
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
-    // Somebody else may have been quicker, or the agent may be gone.
-    if let Err(error) = runtime()?.block_on(answer(dir, response)) {
-        writeln!(io::stdout(), "not taken: {error:#}")?;
+    match runtime()?.block_on(answer(dir, response)) {
+        Ok(row) => writeln!(io::stdout(), "answered {}", row.id)?,
+        // Somebody else may have been quicker, or the agent may be gone.
+        Err(error) => writeln!(io::stdout(), "not taken: {error:#}")?,
     }
     Ok(())
 }

@@ -32,7 +32,12 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, wishes: mpsc:
         let gone = Order::Gone { id: door.id, hook: door.hook };
         // A daemon that ends knows nothing more of it, and the next one is asked anew.
         let _ending = door.wishes.send(Wish::Broker(gone)).await;
+        return;
     }
+    // A hook may say just now that its time is up: that is to find somebody, or whoever carries it would not bring the
+    // answer either.
+    let _ended = door.writing.shutdown().await;
+    while let Ok(Some(_)) = door.lines.next().await {}
 }
 
 struct Talk {

@@ -2,7 +2,6 @@
 
 use super::Daemon;
 use crate::daemon::broker::{Broker, Order, Told};
-use crate::daemon::state::PutOff;
 use crate::permit::request::RequestId;
 use crate::sys::clock;
 use crate::sys::paths::{DataDir, User};
@@ -27,15 +26,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 _ => self.events.request(&told),
             }
         }
-        let put_off = self.broker.put_off().map(|(id, request, is_answered)| PutOff {
-            id: id.clone(),
-            agent: request.agent.clone(),
-            session: request.session.clone(),
-            workspace: request.workspace.clone(),
-            name: request.beat.as_ref().and_then(|beat| beat.heartbeat.clone()),
-            is_answered,
-        });
-        self.state.put_off(put_off.collect());
+        self.state.put_off(self.broker.beats());
     }
 
     /// A beat by hand in a workspace that is not registered could be put off, but nobody would go on with it.

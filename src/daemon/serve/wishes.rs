@@ -41,6 +41,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             problems,
             waiting_lines: self.upkeep.waiting_lines(),
             live_agents: self.hosts.live(),
+            requests: self.broker.waiting(),
             heartbeats: status::heartbeats(&self.state, now),
         }
     }

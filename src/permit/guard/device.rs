@@ -81,7 +81,7 @@ fn targets(invocation: &Invocation<'_>) -> Vec<Field> {
     };
     let option = |short: &str, long: &str| invocation.value(short, long).into_iter().collect::<Vec<_>>();
     match name.as_str() {
-        "dd" | "dcfldd" | "dc3dd" => [pairs("of="), pairs("ofs="), pairs("hof=")].concat(),
+        "dd" | "dcfldd" | "dc3dd" => [pairs("of="), pairs("ofs="), pairs("hof="), pairs("wipe=")].concat(),
         "tee" | "sponge" | "truncate" | "fallocate" | super::table::WRITE => {
             cloned(invocation.operands("srlon", &["size", "reference", "length", "offset"]))
         }
@@ -112,7 +112,22 @@ fn targets(invocation: &Invocation<'_>) -> Vec<Field> {
         }
         "badblocks" if !invocation.has('w', "") && !invocation.has('n', "") => Vec::new(),
         "fio" => pairs("--filename="),
-        "sort" | "gsort" | "pv" | "ntfsclone" | "gcc" => {
+        "socat" => {
+            let words = invocation.arguments().iter().filter_map(|word| word.marked().split_once(':'));
+            let files = words.filter(|(kind, _)| {
+                ["FILE", "OPEN", "CREATE", "GOPEN", "CREAT"].contains(&kind.to_uppercase().as_str())
+            });
+            files.map(|(_, file)| file.split(',').next().unwrap_or(file).into()).collect()
+        }
+        "find" | "gfind" => {
+            let words = invocation.arguments();
+            let prints = words
+                .iter()
+                .zip(words.iter().skip(1))
+                .filter(|(word, _)| ["-fprint", "-fprintf", "-fls", "-fprint0"].contains(&word.marked()));
+            prints.map(|(_, file)| file.clone()).collect()
+        }
+        "sort" | "gsort" | "shuf" | "pv" | "ntfsclone" | "gcc" => {
             [option("-o", "output"), option("-O", "overwrite")].concat()
         }
         // Those that write to whatever they are given.

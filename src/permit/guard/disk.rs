@@ -13,27 +13,28 @@ fn refused_if(condition: bool, invocation: &Invocation<'_>) -> Judgement {
     if condition { refused(invocation) } else { Judgement::Clear }
 }
 
-/// Whether all that it would touch is a file that is known to be no device: an image.
-fn is_on_image(invocation: &Invocation<'_>) -> bool {
-    let operands = invocation.operands("tLOUbBnNFsSCEgGiIJmMqTqerl", &["type", "label"]);
+/// Whether what it would touch is a file that is known to be no device: an image. Names of devices may stand without
+/// their folder where `has_words` of its own stand beside them, so that a file is known by a dot or a slash there.
+fn is_on_image(invocation: &Invocation<'_>, has_words: bool) -> bool {
+    let operands = invocation.operands("tL", &["type", "label"]);
     let is_file = |path: &&Field| {
-        path.is_known() && !is_device(path, invocation.scope) && path.marked().contains(['.', '/'])
+        let is_path = !has_words || path.marked().contains(['.', '/']);
+        is_path && path.is_known() && !is_device(path, invocation.scope)
     };
-    let has_device =
-        invocation.arguments().iter().any(|word| !word.is_known() || is_device(word, invocation.scope));
-    !has_device && operands.iter().any(is_file)
+    let is_elsewhere = |word: &Field| !word.is_known() || is_device(word, invocation.scope);
+    !invocation.arguments().iter().any(is_elsewhere) && operands.iter().any(is_file)
 }
 
 /// `mkfs`, `mkswap`: of a device, not of an image.
 pub(super) fn format(invocation: &Invocation<'_>) -> Judgement {
-    refused_if(!invocation.arguments().is_empty() && !is_on_image(invocation), invocation)
+    refused_if(!invocation.arguments().is_empty() && !is_on_image(invocation, false), invocation)
 }
 
 /// `fdisk`, `parted`, `wipefs`: what changes something, not what lists it.
 pub(super) fn partition(invocation: &Invocation<'_>) -> Judgement {
     let name = invocation.name();
     let words = invocation.arguments();
-    if words.is_empty() && name != "cfdisk" || is_on_image(invocation) {
+    if words.is_empty() && name != "cfdisk" || is_on_image(invocation, true) {
         return Judgement::Clear;
     }
     let only_shows = match name.as_str() {
@@ -96,6 +97,8 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
             "secureErase",
             "reformat",
             "erasedisk",
+            "deleteContainer",
+            "deleteVolume",
             "erasevolume",
             "partitiondisk",
             "zerodisk",
@@ -110,7 +113,7 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
         _ => &[],
     };
     let is_on_mine = invocation.name() == "btrfs" && !invocation.says(&["device"]);
-    refused_if(invocation.says(words) && !is_on_mine && !is_on_image(invocation), invocation)
+    refused_if(invocation.says(words) && !is_on_mine && !is_on_image(invocation, true), invocation)
 }
 
 /// Options of programs that erase a disk in itself: `hdparm --security-erase`

@@ -76,6 +76,11 @@ pub(super) fn set_user(invocation: &Invocation<'_>) -> Judgement {
     refused_if(mode.is_some_and(|mode| is_mode(mode.marked())), invocation)
 }
 
+/// `ansible --become`
+pub(super) fn become_root(invocation: &Invocation<'_>) -> Judgement {
+    refused_if(invocation.says(&["-b", "--become", "-K", "--ask-become-pass"]), invocation)
+}
+
 /// `usermod -aG sudo name`, `gpasswd -a name wheel`, `adduser name sudo`
 pub(super) fn group(invocation: &Invocation<'_>) -> Judgement {
     const GROUPS: [&str; 9] = ["sudo", "wheel", "root", "admin", "docker", "shadow", "disk", "adm", "lxd"];

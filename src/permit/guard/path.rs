@@ -96,6 +96,9 @@ pub(super) const CRITICAL: [&str; 12] = [
     "etc/security/?",
 ];
 
+/// The longest path there is, in bytes.
+const LONGEST: usize = 4096;
+
 /// What a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
@@ -113,6 +116,10 @@ pub(super) fn resolve(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
 }
 
 fn from(path: &str, folder: &str) -> Vec<String> {
+    // No system opens a longer one.
+    if path.len() > LONGEST {
+        return vec![path.chars().take(64).collect()];
+    }
     let mut names: Vec<String> = Vec::new();
     let is_absolute = path.starts_with('/') || path.starts_with(OPEN);
     for name in split(folder).into_iter().filter(|_| !is_absolute).chain(split(path)) {
@@ -121,7 +128,8 @@ fn from(path: &str, folder: &str) -> Vec<String> {
             ".." => {
                 names.pop();
             }
-            name => names.push(name.to_owned()),
+            // A file that is called `*` is hardly what is meant.
+            name => names.push(name.replace('*', &STAR.to_string())),
         }
     }
     // `/proc/1/root` is the root.
@@ -158,29 +166,10 @@ pub(super) fn target(path: &Field, scope: &Scope) -> Target {
     if is_protected(path) {
         return Target::Protected(path.to_string());
     }
-    match without_variables(path) {
+    match path.without_variables() {
         Some(rest) if !rest.marked().is_empty() && is_protected(&rest) => Target::Perhaps(path.to_string()),
         _ => Target::Other,
     }
-}
-
-/// `path` where each variable that is not known is empty; nothing where it has none that can be.
-fn without_variables(path: &Field) -> Option<Field> {
-    let (mut text, mut rest) = (String::new(), path.marked());
-    let mut has_some = false;
-    while let Some(open) = rest.find(OPEN) {
-        let close = rest[open..].find(CLOSE)? + open;
-        let written = &rest[open + OPEN.len_utf8()..close];
-        text.push_str(&rest[..open]);
-        let can_be_empty = written.starts_with('$') && !written.starts_with("$(") && !written.contains('?');
-        if can_be_empty {
-            has_some = true;
-        } else {
-            text.push_str(&rest[open..close + CLOSE.len_utf8()]);
-        }
-        rest = &rest[close + CLOSE.len_utf8()..];
-    }
-    has_some.then(|| Field::from(&*(text + rest)))
 }
 
 fn is_protected(names: &[String], scope: &Scope) -> bool {

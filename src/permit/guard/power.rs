@@ -14,8 +14,10 @@ fn refused_if(condition: bool, invocation: &Invocation<'_>) -> Judgement {
 /// `shutdown`, `reboot`, `halt`, `poweroff`; not the cancelling of one.
 pub(super) fn stop(invocation: &Invocation<'_>) -> Judgement {
     let cancels = invocation.name() == "shutdown" && invocation.says(&["-c"]);
+    // What is also the name of a tool for telephones.
+    let is_other = invocation.name() == "fastboot" && !invocation.arguments().is_empty();
     let only_notes = invocation.name() != "shutdown" && invocation.says(&["-w", "--wtmp-only"]);
-    refused_if(!cancels && !only_notes, invocation)
+    refused_if(!cancels && !only_notes && !is_other, invocation)
 }
 
 /// `systemctl reboot`, `systemctl isolate poweroff.target`, `systemctl start halt.target`
@@ -76,7 +78,8 @@ pub(super) fn systemd(invocation: &Invocation<'_>) -> Judgement {
 
 /// `init 0`, `telinit 6`
 pub(super) fn level(invocation: &Invocation<'_>) -> Judgement {
-    refused_if(invocation.says(&["0", "6", "1", "s", "S", "u", "U"]), invocation)
+    let is_known = invocation.arguments().iter().all(|word| word.is_known());
+    refused_if(invocation.says(&["0", "6", "1", "s", "S", "u", "U"]) || !is_known, invocation)
 }
 
 /// Messages to what stops the system: `dbus-send … org.freedesktop.login1.Manager.Reboot`
@@ -104,7 +107,8 @@ pub(super) fn message(invocation: &Invocation<'_>) -> Judgement {
             || last.ends_with(".target")
             || ["reboot.target", "poweroff.target", "halt.target"].iter().any(|target| word.contains(target))
     });
-    refused_if(asks && !invocation.says(&["introspect", "monitor", "list", "tree"]), invocation)
+    let stops = invocation.arguments().iter().any(|word| word.marked().ends_with("ConsoleKit.Manager.Stop"));
+    refused_if((asks || stops) && !invocation.says(&["introspect", "monitor", "list", "tree"]), invocation)
 }
 
 /// Words of a program that stop the system: `ipmitool power off`, `rtcwake -m off`, `kexec -e`
@@ -118,6 +122,8 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
         }
         "xe" => &["host-reboot", "host-shutdown"],
         "pmset" => &["sleepnow"],
+        "gnome-session-quit" => &["--power-off", "--reboot"],
+        "shutdown.exe" => &["/s", "/r", "/p", "/h", "-s", "-r", "/sg", "/g"],
         "wmic" => &["reboot", "shutdown"],
         _ => &["poweroff", "reboot", "halt", "shutdown", "-r", "-h", "-p", "-s"],
     };
@@ -127,7 +133,8 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
 /// `kill` of the first process, or of all of them.
 pub(super) fn kill(invocation: &Invocation<'_>) -> Judgement {
     let words: Vec<&str> = invocation.arguments().iter().map(|word| word.marked()).collect();
-    let asks = words.iter().any(|word| ["-l", "-L"].contains(word));
+    // Signal 0 only asks whether it is there.
+    let asks = words.iter().any(|word| ["-l", "-L", "-0"].contains(word));
     let takes_signal = words.first().is_some_and(|word| ["-s", "-n", "--signal"].contains(word));
     let has_signal = words.first().is_some_and(|word| word.starts_with('-'));
     let skipped = if takes_signal { 2 } else { usize::from(has_signal) };

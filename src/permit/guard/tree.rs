@@ -49,7 +49,8 @@ pub(super) fn rights(invocation: &Invocation<'_>) -> Judgement {
     if !invocation.has('R', "recursive") {
         return Judgement::Clear;
     }
-    let refers = invocation.value("", "reference").is_some();
+    let has_mode = ["chmod", "chown", "chgrp", "gchmod", "gchown"].contains(&invocation.name().as_str());
+    let refers = invocation.value("", "reference").is_some() || !has_mode;
     let operands = invocation.operands("", &["reference", "from"]);
     destroys(invocation, operands.into_iter().skip(usize::from(!refers)))
 }
@@ -109,16 +110,14 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
 
 /// `rsync --delete` into a tree.
 pub(super) fn mirror(invocation: &Invocation<'_>) -> Judgement {
-    let deletes = invocation.arguments().iter().any(|word| {
-        let word = word.marked();
-        word.starts_with("--del") || word == "--remove-source-files"
-    });
-    if !deletes {
-        return Judgement::Clear;
-    }
+    let deletes = invocation.arguments().iter().any(|word| word.marked().starts_with("--del"));
+    let takes = invocation.says(&["--remove-source-files"]);
     let operands =
         invocation.operands("efTB", &["rsh", "filter", "exclude", "include", "exclude-from", "files-from"]);
-    destroys(invocation, operands.last().copied())
+    let count = operands.len().saturating_sub(1);
+    let sources = operands.iter().take(if takes { count } else { 0 }).copied();
+    let target = operands.last().copied().filter(|_| deletes);
+    destroys(invocation, sources.chain(target))
 }
 
 /// `git clean -f` where everything is: in a home folder, in the root.
@@ -144,4 +143,13 @@ pub(super) fn into(invocation: &Invocation<'_>) -> Judgement {
         Some(path) if replaces && last.len() > 1 => destroys(invocation, [*path]),
         _ => Judgement::Clear,
     }
+}
+
+/// `tar --remove-files`
+pub(super) fn pack(invocation: &Invocation<'_>) -> Judgement {
+    if !invocation.says(&["--remove-files"]) {
+        return Judgement::Clear;
+    }
+    let folder = invocation.value("-C", "directory");
+    destroys(invocation, invocation.operands("fCT", &["file", "directory"]).into_iter().chain(&folder))
 }

@@ -74,27 +74,23 @@ impl<'a> Line<'a> {
     fn is_covered(&self, command: &Command, patterns: &[&Wildcard], trust: Trust) -> bool {
         // What it writes, or whom it answers, no pattern of its words has said anything about.
         let beyond = |command: &Command| {
-            !command.sets.is_empty()
+            command.sets.iter().any(|name| can_matter(name))
                 || answers_for_a_person(&command.text)
                 || !self.writes_well(command, trust)
         };
         if any(command, &beyond) {
             return false;
         }
+        let covered = |inner: &Command| self.is_covered(inner, patterns, trust);
+        // What its words do not show, as a substitution in a here-string, its pattern has not covered.
+        let shown = |inner: &Command| command.text.contains(inner.text.as_str());
+        let inner = &command.inner;
         let itself = command.is_known && patterns.iter().any(|pattern| pattern.matches(&command.text));
-        let inside = || {
-            !command.inner.is_empty()
-                && command.inner.iter().all(|inner| self.is_covered(inner, patterns, trust))
-        };
+        let passes_on = !inner.is_empty() && command.is_known && only_passes_on(&command.text);
         match trust {
-            Trust::Workspace => itself || inside(),
-            Trust::Nothing => {
-                if command.inner.is_empty() {
-                    itself
-                } else {
-                    inside()
-                }
-            }
+            Trust::Workspace if itself => inner.iter().all(|inner| shown(inner) || covered(inner)),
+            Trust::Workspace => passes_on && inner.iter().all(|inner| shown(inner) && covered(inner)),
+            Trust::Nothing => (itself || passes_on) && inner.iter().all(covered),
         }
     }
 
@@ -124,6 +120,23 @@ fn matches(pattern: &Wildcard, text: &str) -> bool {
 fn program(text: &str) -> &str {
     let program = text.split(' ').next().unwrap_or_default();
     program.rsplit('/').next().unwrap_or_default()
+}
+
+/// Whether a wrapper does nothing but to run what it is given. Others have a will of their own: `find -delete -exec ls`.
+fn only_passes_on(text: &str) -> bool {
+    let option = text.split(' ').nth(1).unwrap_or_default();
+    match program(text) {
+        "timeout" | "nice" | "ionice" | "nohup" | "stdbuf" | "setsid" | "command" | "builtin" | "exec"
+        | "env" | "eval" | "xargs" => true,
+        "time" => !option.starts_with('-'),
+        "sh" | "bash" | "dash" | "ksh" | "zsh" => matches!(option, "-c" | "-lc"),
+        _ => false,
+    }
+}
+
+/// Whether a program may go by a variable of that name. Those of the line's own, as of a loop, are called in small letters.
+fn can_matter(name: &str) -> bool {
+    name.chars().any(|letter| !matches!(letter, 'a'..='z' | '0'..='9' | '_')) || name.ends_with("_proxy")
 }
 
 fn goes(text: &str) -> bool {

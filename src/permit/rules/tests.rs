@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 mod files;
+mod lines;
 mod paths;
 
 const FILE: &str = "/c/permissions.toml";
@@ -24,8 +25,8 @@ fn bash(lines: &[&str]) -> Rules {
     rules(&lines.iter().map(rule).collect::<String>())
 }
 
-/// Commands with `;` and `&&` between them, `timeout N ...` around them, `> file` and `NAME=value` at them; a word with
-/// `$` in it is not known, and a line with an open quote cannot be read.
+/// Commands with `;` and `&&` between them, `> file` and `NAME=value` at them, and what `timeout N`, `find -delete -exec` and
+/// `cat <<<` run; a word with `$` in it is not known, and a line with an open quote cannot be read.
 pub(in crate::permit) fn commands(line: &str) -> Result<Vec<Command>, Doubt> {
     if line.contains('\'') {
         return Err(Doubt("an open quote".to_owned()));
@@ -37,11 +38,16 @@ fn command(part: &str) -> Command {
     let (text, file) = part.split_once('>').map_or((part, None), |(text, file)| (text, Some(file.trim())));
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let first = words.iter().position(|word| !word.contains('=')).unwrap_or(words.len());
-    let sets = words.drain(..first).map(str::to_owned).collect();
+    let sets = words.drain(..first).filter_map(|word| word.split('=').next()).map(str::to_owned).collect();
     let inner = match words.as_slice() {
         ["timeout", _, inner @ ..] => vec![command(&inner.join(" "))],
+        ["find", "-delete", "-exec", inner @ ..] => vec![command(&inner.join(" "))],
+        ["cat", "<<<", inner @ ..] => vec![command(&inner.join(" "))],
         _ => Vec::new(),
     };
+    if let Some(at) = words.iter().position(|word| *word == "<<<") {
+        words.truncate(at);
+    }
     let writes = file.map(|file| (!file.contains('$')).then(|| file.to_owned()));
     Command {
         text: words.join(" "),
@@ -103,7 +109,8 @@ fn the_first_rule_that_matches_decides_and_the_first_file_comes_first() {
 
 #[test]
 fn a_line_is_denied_where_any_command_is_and_allowed_where_every_one_is() {
-    let rules = bash(&["deny git push:*", "allow git:*", "allow ls:*", "allow timeout 9 make"]);
+    let rules =
+        bash(&["deny git push:*", "allow git:*", "allow ls:*", "allow timeout 9 make", "allow cat:*"]);
     for (line, expected) in [
         ("git status", "allow 2"),
         ("git status && git log", "allow 2"),
@@ -118,6 +125,10 @@ fn a_line_is_denied_where_any_command_is_and_allowed_where_every_one_is() {
         ("timeout 9 make", "allow 4"),
         ("timeout 9 make x", "-"),
         ("git pushx", "allow 2"),
+        ("find -delete -exec ls", "-"),
+        ("find -delete -exec git push", "deny 1"),
+        ("cat <<< make", "-"),
+        ("cat <<< ls", "allow 5"),
         ("", "-"),
     ] {
         assert_eq!(said_of(&rules, line), expected, "{line}");
@@ -156,6 +167,8 @@ fn what_is_not_known_or_says_more_than_its_words_is_allowed_only_letter_for_lett
         ("PATH=. git status", "-"),
         ("timeout 5 PATH=. git status", "-"),
         ("PATH=.; git status", "-"),
+        ("file=a git status", "allow 1"),
+        ("https_proxy=x git status", "-"),
         ("git log > /w/log", "allow 1"),
         ("git log > log", "allow 1"),
         ("git log > /mnt/w/log", "allow 1"),

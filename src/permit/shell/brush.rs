@@ -1,6 +1,8 @@
 //! The grammar of brush-parser → the tree of this module. Its word parser is not used: it panics on long numbers, and
 //! keeps what it has read behind a lock.
 
+mod rewrite;
+
 use super::tree::{Assignment, Kind, List, Node, Part, Redirection, Simple, Step, Word};
 use super::{gauge, word};
 use crate::permit::line::Doubt;
@@ -8,7 +10,7 @@ use brush_parser::ast;
 
 /// The grammar of bash, as brush-parser reads it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Brush;
+pub(super) struct Brush;
 
 impl super::Reader for Brush {
     fn tokens(&self, text: &str) -> Result<u32, Doubt> {
@@ -19,7 +21,7 @@ impl super::Reader for Brush {
         let options = brush_parser::ParserOptions::default();
         let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options())
             .map_err(|error| Doubt(format!("it could not be read: {error}")))?;
-        let program = brush_parser::parse_tokens(&tokens, &options)
+        let program = brush_parser::parse_tokens(&rewrite::tokens(text, tokens), &options)
             .map_err(|error| Doubt(format!("it could not be read: {error}")))?;
         let mut steps = Vec::new();
         for command in program.complete_commands {
@@ -102,10 +104,10 @@ fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
                 arms.extend(part.condition.map(list).transpose()?);
                 arms.push(list(part.body)?);
             }
-            Kind::Branches(arms)
+            Kind::Branches { parts: arms, repeats: false }
         }
         C::WhileClause(clause) | C::UntilClause(clause) => {
-            Kind::Branches(vec![list(clause.0)?, list(clause.1.list)?])
+            Kind::Branches { parts: vec![list(clause.0)?, list(clause.1.list)?], repeats: true }
         }
         C::Coprocess(command) => {
             let step = Step { pipeline: vec![node(*command.body)?], conditional: false };
@@ -114,8 +116,8 @@ fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
     })
 }
 
-fn read(word: &ast::Word) -> Result<Word, Doubt> {
-    super::word::read(&word.value)
+fn read(text: &ast::Word) -> Result<Word, Doubt> {
+    word::read(&text.value)
 }
 
 fn simple(command: ast::SimpleCommand) -> Result<Node, Doubt> {
@@ -149,11 +151,16 @@ fn suffix(
         }
         ast::CommandPrefixOrSuffixItem::Word(word)
         | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => simple.words.push(read(&word)?),
-        ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-            simple.words.push(Word(vec![Part::Process(list(subshell.list)?)]));
+        ast::CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+            simple.words.push(process(&kind, subshell)?);
         }
     }
     Ok(())
+}
+
+fn process(kind: &ast::ProcessSubstitutionKind, subshell: ast::SubshellCommand) -> Result<Word, Doubt> {
+    let reads = matches!(kind, ast::ProcessSubstitutionKind::Write);
+    Ok(Word(vec![Part::Process { list: list(subshell.list)?, reads }]))
 }
 
 fn assignment(assigned: &ast::Assignment) -> Result<Assignment, Doubt> {
@@ -161,17 +168,18 @@ fn assignment(assigned: &ast::Assignment) -> Result<Assignment, Doubt> {
         ast::AssignmentName::VariableName(name) => (name.clone(), false),
         ast::AssignmentName::ArrayElementName(name, _) => (name.clone(), true),
     };
-    let mut values: Vec<Word> = match &assigned.value {
+    let values: Vec<Word> = match &assigned.value {
         ast::AssignmentValue::Scalar(value) => vec![read(value)?],
         ast::AssignmentValue::Array(values) => {
             is_array = true;
             values.iter().map(|(_, value)| read(value)).collect::<Result<_, _>>()?
         }
     };
-    if let ast::AssignmentName::ArrayElementName(_, index) = &assigned.name {
-        values.push(super::word::read(index)?);
-    }
-    Ok(Assignment { name, values, is_array, append: assigned.append })
+    let index = match &assigned.name {
+        ast::AssignmentName::ArrayElementName(_, index) => Some(word::read(index)?),
+        ast::AssignmentName::VariableName(_) => None,
+    };
+    Ok(Assignment { name, values, is_array, index, append: assigned.append })
 }
 
 fn redirections(list: Option<ast::RedirectList>) -> Result<Vec<Redirection>, Doubt> {
@@ -188,7 +196,7 @@ fn redirection(redirect: ast::IoRedirect) -> Result<Option<Redirection>, Doubt> 
         ast::IoRedirect::File(descriptor, kind, target) => {
             let word = match target {
                 Target::Filename(word) => read(&word)?,
-                Target::ProcessSubstitution(_, subshell) => Word(vec![Part::Process(list(subshell.list)?)]),
+                Target::ProcessSubstitution(kind, subshell) => process(&kind, subshell)?,
                 Target::Duplicate(word)
                     if word.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') =>
                 {

@@ -2,12 +2,17 @@
 
 use super::field::Field;
 use super::interpreter;
+use super::scope::Arguments;
 use super::walk::{Stream, Walk};
 
 /// One of them; without an answer, what is left to do is as for any program.
 pub(super) type Builtin = fn(&mut Walk<'_>, &[Field], &Stream) -> Option<Stream>;
 
-const BUILTINS: [(&str, Builtin); 16] = [
+const BUILTINS: [(&str, Builtin); 20] = [
+    ("hash", hash),
+    ("printf", print),
+    ("mapfile", lines),
+    ("readarray", lines),
     ("cd", enter),
     ("pushd", enter),
     ("popd", back),
@@ -64,14 +69,25 @@ fn back(walk: &mut Walk<'_>, _: &[Field], _: &Stream) -> Option<Stream> {
 }
 
 fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
-    for word in words {
-        if let Some((name, value)) = word.marked().split_once('=') {
+    let refers =
+        words.first().is_some_and(|word| word.marked().starts_with('-') && word.marked().contains('n'));
+    for word in words.iter().map(ToString::to_string) {
+        if let Some((name, value)) = word.split_once('=') {
+            if refers && name != value {
+                walk.scope.references.insert(name.to_owned(), value.to_owned());
+                continue;
+            }
+            for (key, value) in
+                value.trim_matches(['(', ')']).split_whitespace().filter_map(|member| member.split_once("]="))
+            {
+                walk.set(&format!("{name}{key}]"), vec![value.into()]);
+            }
             let array = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));
             let value = match array {
                 Some(array) => array.split_whitespace().map(Field::from).collect(),
                 None => vec![Field(value.to_owned())],
             };
-            walk.set(&name.to_owned(), value);
+            walk.set(name, value);
         }
     }
     nothing()
@@ -81,14 +97,14 @@ fn set(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let start = words.iter().position(|word| !word.marked().starts_with(['-', '+']));
     let end = words.iter().position(|word| word.marked() == "--").map(|at| at + 1);
     if let Some(start) = end.or(start) {
-        walk.scope.arguments = words[start..].to_vec();
+        walk.scope.arguments = Arguments::Known(words[start..].to_vec());
     }
     nothing()
 }
 
 fn unset(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     for name in words.iter().filter_map(Field::literal) {
-        walk.scope.unset(name);
+        walk.scope.set(name, vec![Field::default()], true);
         if words[0].marked() == "-f" {
             walk.scope.functions.remove(name);
         }
@@ -98,9 +114,8 @@ fn unset(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
 
 fn shift(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let count = words.first().and_then(Field::literal).and_then(|count| count.parse().ok()).unwrap_or(1);
-    let count = walk.scope.arguments.len().min(count);
-    if walk.scope.arguments.iter().all(Field::is_known) {
-        walk.scope.arguments.drain(..count);
+    if let Arguments::Known(arguments) = &mut walk.scope.arguments {
+        arguments.drain(..count.min(arguments.len()));
     }
     nothing()
 }
@@ -151,5 +166,42 @@ fn read(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> 
         };
         walk.set(name, vec![value]);
     }
+    nothing()
+}
+
+/// `hash -p /path name` gives a program another name.
+fn hash(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
+    if let [option, path, name] = words
+        && option.marked() == "-p"
+    {
+        walk.scope.aliases.insert(name.to_string(), path.to_string());
+    }
+    nothing()
+}
+
+/// `printf -v name` sets a variable to what it would write.
+fn print(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> {
+    let [option, name, rest @ ..] = words else { return None };
+    if option.marked() != "-v" {
+        return None;
+    }
+    let text = super::output::of("printf", rest, input, &walk.scope);
+    let value = text.known().map_or_else(|| Field::unknown(&format!("${name}")), Field::from);
+    walk.set(&name.to_string(), vec![value]);
+    nothing()
+}
+
+/// `mapfile -t name` sets an array to the lines that it reads; `-C` runs a text for each.
+fn lines(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> {
+    let callback = words.iter().position(|word| word.marked() == "-C").and_then(|at| words.get(at + 1));
+    if let Some(text) = callback.map(ToString::to_string) {
+        walk.source(&text, &Stream::Elsewhere);
+    }
+    let name = words.last().map(ToString::to_string).filter(|name| !name.starts_with('-'))?;
+    let value = match input.known() {
+        Some(text) => text.lines().map(Field::from).collect(),
+        None => vec![Field::unknown(&format!("${name}"))],
+    };
+    walk.set(&name, value);
     nothing()
 }

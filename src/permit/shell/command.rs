@@ -1,10 +1,14 @@
 //! A simple command: what it sets, what it would run, and what it would write to its output.
 
 use super::field::Field;
+use super::scope::Arguments;
 use super::tree::{Assignment, Redirection, Simple};
 use super::walk::{Run, Stream, Walk};
 use super::{builtin, interpreter, output, wrapper};
 use crate::permit::line::Doubt;
+
+/// How many programs a pattern of names may stand for.
+const PROGRAMS: usize = 24;
 
 /// Variables whose value is a command that some program runs.
 const COMMANDS: [&str; 17] = [
@@ -31,14 +35,16 @@ impl Walk<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, redirections: &[Redirection], input: &Stream) -> Stream {
         let output = self.each_choice(|this| {
             this.budget.spend(1)?;
+            this.fed = input.clone();
             let words = this.fields(&simple.words)?;
             let before = (!words.is_empty() && !simple.assignments.is_empty()).then(|| this.scope.clone());
             this.assign(&simple.assignments)?;
             let (input, writes) = this.redirections(redirections, input)?;
             let output = this.run(&words, &writes, &input);
+            this.feed(redirections, &output);
             // What stands before a command holds for it alone.
             for assignment in before.iter().flat_map(|_| &simple.assignments) {
-                this.scope.unset(&assignment.name);
+                this.scope.forget(&assignment.name);
                 for value in before.iter().flat_map(|scope| scope.values(&assignment.name)) {
                     this.scope.set(&assignment.name, value, false);
                 }
@@ -52,7 +58,7 @@ impl Walk<'_> {
     }
 
     fn assign(&mut self, assignments: &[Assignment]) -> Result<(), Doubt> {
-        for Assignment { name, values, is_array, append } in assignments {
+        for Assignment { name, values, is_array, index, append } in assignments {
             let mut value = if *is_array {
                 self.fields(values)?
             } else {
@@ -68,18 +74,30 @@ impl Walk<'_> {
                 value = if before.is_empty() { value } else { before };
                 self.budget.read(value.iter().map(|field| field.0.len()).sum())?;
             }
-            self.set(name, value);
+            match index.as_ref().map(|index| self.text(index)).transpose()? {
+                Some(index) => self.set(&format!("{name}[{index}]"), value),
+                None => self.set(name, value),
+            }
         }
         Ok(())
     }
 
     /// Sets a variable to what is known of it.
     pub(super) fn set(&mut self, name: &str, value: Vec<Field>) {
-        if COMMANDS.contains(&name) {
+        let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER");
+        if is_runner || COMMANDS.contains(&name) {
             let text = value.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             self.perhaps(|this| {
-                this.source(&text, &Stream::Elsewhere);
+                this.source(text.trim_start_matches(['|', '-', '!']), &Stream::Elsewhere);
             });
+        }
+        if name == "BASH_ENV" || name == "ENV" {
+            // A shell reads that file before anything else.
+            for file in &value {
+                self.perhaps(|this| {
+                    interpreter::file(this, file, &Stream::Elsewhere);
+                });
+            }
         }
         self.scope.set(name, value, self.unsure == 0);
     }
@@ -111,6 +129,10 @@ impl Walk<'_> {
             return Stream::Unknown;
         }
         let program = words[0].base();
+        // `time -p command`, where the grammar has taken `time` away.
+        if program.marked().starts_with('-') {
+            return self.run(&[&[Field::from("time")], words].concat(), writes, input);
+        }
         if program.is_pattern() {
             return self.pattern(&program, words, writes, input);
         }
@@ -119,6 +141,13 @@ impl Walk<'_> {
             self.visitor.leave();
             let why = format!("which program {} is can only be known when it runs: name it", words[0]);
             self.doubt(Doubt(why));
+            // Most likely a variable that nobody has set is empty.
+            if let Some(program) = words[0].without_variables().filter(|program| !program.0.is_empty()) {
+                let words = [&[program], &words[1..]].concat();
+                self.perhaps(|this| {
+                    this.run(&words, &[], input);
+                });
+            }
             return Stream::Unknown;
         };
         let is_plain = words[0].marked() == name;
@@ -158,12 +187,14 @@ impl Walk<'_> {
     fn pattern(&mut self, program: &Field, words: &[Field], writes: &[Field], input: &Stream) -> Stream {
         let mut names = self.visitor.programs(program);
         names.extend(wrapper::names().chain(interpreter::names()).filter(|name| program.stands_for(name)));
-        if names.len() > 12 || names.is_empty() && words[0].marked().chars().all(|c| !c.is_alphanumeric()) {
+        let is_anything = words[0].marked().chars().all(|c| !c.is_alphanumeric());
+        if names.len() > PROGRAMS || is_anything {
             let why = format!("which program {} stands for is not known: name it", words[0]);
             self.doubt(Doubt(why));
+            names.clear();
         }
         let mut words = words.to_vec();
-        for name in names.into_iter().take(12) {
+        for name in names {
             words[0] = name.into();
             self.run(&words, writes, input);
         }
@@ -182,7 +213,8 @@ impl Walk<'_> {
         if !writes.is_empty() {
             self.run(&[], writes, input);
         }
-        let arguments = std::mem::replace(&mut self.scope.arguments, words[1..].to_vec());
+        let arguments = Arguments::Known(words[1..].to_vec());
+        let arguments = std::mem::replace(&mut self.scope.arguments, arguments);
         // A function that calls itself does nothing new.
         let function = words[0].literal().and_then(|name| self.scope.functions.remove_entry(name));
         let output = self.node(body, input);

@@ -33,8 +33,9 @@ impl Visitor for Gathered {
         };
         self.started.push(Command {
             text: run.words.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
-            sets: Vec::new(),
-            is_known: run.words.iter().all(Field::is_known),
+            is_known: run.words.iter().all(Field::is_known)
+                && !run.words.first().is_some_and(|program| program.marked().contains(char::is_whitespace)),
+            sets: run.scope.names(),
             writes: run
                 .writes
                 .iter()

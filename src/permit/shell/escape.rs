@@ -13,7 +13,7 @@ pub(super) fn ansi(text: &str) -> (String, usize) {
 
 /// `text` with its backslashes replaced by what they stand for. Bytes above 127 become characters one by one.
 #[must_use]
-pub fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_stands_for_a_character_becomes_it() {
-        assert_eq!(ansi(r"\x73\165\u0064o' ls"), ("sudo".to_owned(), 15));
+        assert_eq!(ansi(r"\x73\165\u0064o' ls"), ("sudo".to_owned(), 16));
         assert_eq!(decode(r"\0163udo\n"), "sudo\n");
         assert_eq!(decode(r"\u{73}\q\"), "s\\q\\");
     }

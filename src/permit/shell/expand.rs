@@ -1,10 +1,12 @@
 //! Words → fields: braces, tildes, variables, substitutions, what is split, and what is a pattern of file names.
 
+mod arithmetic;
 mod operation;
 
 use super::brace;
 use super::field::{CLASS, CLOSE, Field, OPEN, QUESTION, STAR};
-use super::tree::{Parameter, Part, Word};
+use super::scope::Arguments;
+use super::tree::{Operation, Parameter, Part, Word};
 use super::walk::{Stream, Walk};
 use crate::permit::line::Doubt;
 
@@ -55,17 +57,20 @@ impl Walk<'_> {
     }
 
     fn word(&mut self, word: &Word, is_split: bool) -> Result<Vec<Field>, Doubt> {
-        if let ([Part::Bare(text)], true) = (word.0.as_slice(), is_split) {
-            if !text.starts_with('~') && !text.contains(['*', '?', '[']) {
-                return Ok(vec![Field(text.clone())]);
-            }
+        if let ([Part::Bare(text)], true) = (word.0.as_slice(), is_split)
+            && (text == "[" || !text.starts_with('~') && !text.contains(['*', '?', '[']))
+        {
+            return Ok(vec![Field(text.clone())]);
         }
         let mut fields = Fields::default();
         for (at, part) in word.0.iter().enumerate() {
             match part {
                 Part::Bare(text) => {
                     let is_alone = word.0.len() == 1;
-                    let rest = if at == 0 { self.tilde(text, is_alone, &mut fields) } else { text };
+                    let next = word.0.get(at + 1);
+                    let is_before_slash = matches!(next, Some(Part::Quoted(text)) if text.starts_with('/'));
+                    let rest =
+                        if at == 0 { self.tilde(text, is_alone, is_before_slash, &mut fields) } else { text };
                     fields.text.extend(rest.chars().map(|c| if is_split { pattern(c) } else { c }));
                 }
                 Part::Quoted(text) => {
@@ -73,18 +78,32 @@ impl Walk<'_> {
                     fields.is_word = true;
                 }
                 Part::Empty => fields.is_word = true,
-                Part::Variable(parameter) => self.variable(parameter, is_split, &mut fields)?,
+                // Beside other text, what a line is not given is nothing.
+                Part::Variable(parameter) if word.0.len() > 1 && self.is_not_given(parameter) => {}
+                Part::Variable(parameter) => {
+                    self.variable(parameter, is_split, &mut fields)?;
+                    // What is put together again and again grows.
+                    self.budget.read(fields.text.len())?;
+                }
                 Part::Substitution { source, quoted } => {
                     let text = self.substitution(source)?;
                     fields.is_word |= *quoted;
                     self.insert(&text, is_split && !*quoted, &mut fields);
                 }
                 Part::Arithmetic(inner) => {
-                    self.text(inner)?;
-                    fields.text.push_str(&Field::unknown("$((…))").0);
+                    let text = self.text(inner)?;
+                    let number = text.literal().and_then(arithmetic::value);
+                    let unknown = || Field::unknown("$((…))").0;
+                    fields.text.push_str(&number.map_or_else(unknown, |number| number.to_string()));
                 }
-                Part::Process(list) => {
-                    let output = self.process(list);
+                Part::ProcessText(source) => {
+                    let output = self.apart(|this| this.source(source, &Stream::Elsewhere));
+                    let file = self.process_file(output);
+                    fields.text.push_str(&file.0);
+                }
+                Part::Process { list, reads } => {
+                    let input = if *reads { self.fed.clone() } else { Stream::Elsewhere };
+                    let output = self.process(list, &input);
                     let file = self.process_file(output);
                     fields.text.push_str(&file.0);
                 }
@@ -95,12 +114,18 @@ impl Walk<'_> {
     }
 
     /// Expands a `~` at the start of `text`; gives what is left of it.
-    fn tilde<'t>(&self, text: &'t str, is_alone: bool, fields: &mut Fields) -> &'t str {
+    fn tilde<'t>(
+        &self,
+        text: &'t str,
+        is_alone: bool,
+        is_before_slash: bool,
+        fields: &mut Fields,
+    ) -> &'t str {
         let Some(rest) = text.strip_prefix('~') else { return text };
         let length = rest.find('/').unwrap_or(rest.len());
         let (user, rest) = rest.split_at(length);
         // What comes after it in the word may belong to the name, which then is none.
-        if rest.is_empty() && !is_alone {
+        if rest.is_empty() && !is_alone && !is_before_slash {
             return text;
         }
         let home = self.scope.values("HOME").first().and_then(|value| value.first()).cloned();
@@ -135,6 +160,15 @@ impl Walk<'_> {
             self.insert(&field.0, is_split && !parameter.quoted, fields);
         }
         Ok(())
+    }
+
+    /// Whether it is an argument of the line itself, which has none.
+    fn is_not_given(&self, parameter: &Parameter) -> bool {
+        self.scope.arguments == Arguments::Line
+            && parameter.operation == Operation::Value
+            && (parameter.name == "@"
+                || parameter.name == "*"
+                || parameter.name.parse::<u8>().is_ok_and(|name| name > 0))
     }
 
     /// Adds text that a variable or a substitution stands for.
@@ -189,14 +223,14 @@ impl Walk<'_> {
     }
 
     /// Walks through a process substitution.
-    fn process(&mut self, list: &super::tree::List) -> Stream {
-        self.apart(|this| this.list(list, &Stream::Elsewhere))
+    pub(super) fn process(&mut self, list: &super::tree::List, input: &Stream) -> Stream {
+        self.apart(|this| this.list(list, input))
     }
 
     /// What `< word` reads: where it is a process, what that writes.
     pub(super) fn read_from(&mut self, word: &Word) -> Result<(Field, Option<Stream>), Doubt> {
-        if let [Part::Process(list)] = word.0.as_slice() {
-            let output = self.process(list);
+        if let [Part::Process { list, .. }] = word.0.as_slice() {
+            let output = self.process(list, &Stream::Elsewhere);
             let output = if output == Stream::Elsewhere { Stream::Unknown } else { output };
             return Ok((Field::unknown("<(…)"), Some(output)));
         }

@@ -103,6 +103,27 @@ impl Field {
         Self(self.0[start..].to_owned())
     }
 
+    /// It where each variable that is not known is empty; nothing where it has none that can be.
+    #[must_use]
+    pub fn without_variables(&self) -> Option<Self> {
+        let (mut text, mut rest) = (String::new(), self.0.as_str());
+        let mut has_some = false;
+        while let Some(open) = rest.find(OPEN) {
+            let close = rest[open..].find(CLOSE)? + open;
+            let written = &rest[open + OPEN.len_utf8()..close];
+            text.push_str(&rest[..open]);
+            let can_be_empty =
+                written.starts_with('$') && !written.starts_with("$(") && !written.contains('?');
+            if can_be_empty {
+                has_some = true;
+            } else {
+                text.push_str(&rest[open..close + CLOSE.len_utf8()]);
+            }
+            rest = &rest[close + CLOSE.len_utf8()..];
+        }
+        has_some.then(|| Self(text + rest))
+    }
+
     /// Whether its pattern can stand for `name`. What is unknown stands for nothing.
     #[must_use]
     pub fn stands_for(&self, name: &str) -> bool {

@@ -120,6 +120,8 @@ impl Gauge {
 
     fn open(&mut self, frame: Frame, next: usize) -> Result<usize, Doubt> {
         self.frames.push(frame);
+        // Each is read again, by itself.
+        self.tokens += u32::from(!matches!(frame, Frame::Double | Frame::Parenthesis));
         self.at_command = frame != Frame::Double && frame != Frame::Parameter;
         self.check()?;
         Ok(next)

@@ -2,14 +2,30 @@
 
 use super::field::{Field, OPEN};
 use super::language::{self, Embedded, Kind};
-use super::scope::Written;
+use super::scope::{Arguments, Written};
 use super::walk::{Stream, Walk, plain};
 use crate::permit::line::Doubt;
 
 /// The shells, whose text is read as such.
-const SHELLS: [&str; 14] = [
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh", "pwsh",
+const SHELLS: [&str; 18] = [
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "mksh",
+    "ash",
+    "fish",
+    "rbash",
+    "yash",
+    "csh",
+    "tcsh",
+    "pwsh",
     "ksh93",
+    "powershell",
+    "powershell.exe",
+    "pwsh.exe",
+    "bash.exe",
 ];
 
 /// A language: its programs, the letters of the options that are followed by code, and their long names.
@@ -17,6 +33,8 @@ struct Language {
     names: &'static [&'static str],
     letters: &'static str,
     long: &'static [&'static str],
+    /// The letters of the options that are followed by another value.
+    values: &'static str,
     /// Whether its first operand is code rather than a file.
     takes_code: bool,
     kind: Kind,
@@ -26,28 +44,36 @@ const fn language(
     names: &'static [&'static str],
     letters: &'static str,
     long: &'static [&'static str],
+    values: &'static str,
     takes_code: bool,
     kind: Kind,
 ) -> Language {
-    Language { names, letters, long, takes_code, kind }
+    Language { names, letters, long, values, takes_code, kind }
 }
 
-const LANGUAGES: [Language; 15] = [
-    language(&["python", "pypy", "ipython"], "c", &[], false, Kind::Python),
-    language(&["perl"], "eE", &[], false, Kind::Perl),
-    language(&["ruby", "jruby", "irb"], "e", &[], false, Kind::Perl),
-    language(&["node", "nodejs", "bun", "deno"], "ep", &["--eval", "--print", "eval"], false, Kind::Script),
-    language(&["php"], "rBRE", &["--run"], false, Kind::Perl),
-    language(&["lua", "luajit"], "e", &[], false, Kind::Script),
-    language(&["awk", "gawk", "mawk", "nawk"], "e", &["--source"], true, Kind::Awk),
-    language(&["sed", "gsed"], "e", &["--expression"], true, Kind::Sed),
-    language(&["osascript"], "e", &[], false, Kind::Script),
-    language(&["Rscript", "R"], "e", &[], false, Kind::Script),
-    language(&["julia", "elixir", "groovy", "scala", "raku"], "eE", &["--eval"], false, Kind::Script),
-    language(&["guile", "racket"], "ce", &[], false, Kind::Script),
-    language(&["emacs"], "", &["--eval", "-eval", "--execute"], false, Kind::Script),
-    language(&["tclsh", "expect"], "c", &[], false, Kind::Tcl),
-    language(&["vim", "vi", "nvim", "ex", "view", "gvim"], "c", &["--cmd"], false, Kind::Editor),
+#[rustfmt::skip]
+const LANGUAGES: [Language; 21] = [
+    language(&["python", "pypy", "ipython"], "c", &[], "WXm", false, Kind::Python),
+    language(&["perl"], "eE", &[], "ImM", false, Kind::Perl),
+    language(&["ruby", "jruby", "irb"], "e", &[], "ICr", false, Kind::Perl),
+    language(&["node", "nodejs", "bun", "deno", "tsx", "ts-node"], "ep", &["--eval", "--print", "eval"], "rC", false, Kind::Script),
+    language(&["php"], "rBRE", &["--run"], "dcf", false, Kind::Perl),
+    language(&["lua", "luajit"], "e", &[], "l", false, Kind::Script),
+    language(&["awk", "gawk", "mawk", "nawk"], "e", &["--source"], "Fvf", true, Kind::Awk),
+    language(&["sed", "gsed"], "e", &["--expression"], "lf", true, Kind::Sed),
+    language(&["osascript"], "e", &[], "l", false, Kind::Script),
+    language(&["Rscript", "R"], "e", &[], "", false, Kind::Script),
+    language(&["julia", "elixir", "groovy", "scala", "raku", "crystal", "iex"], "eE", &["--eval"], "", false, Kind::Script),
+    language(&["erl"], "", &["-eval", "-run"], "", false, Kind::Script),
+    language(&["ghc", "runghc", "swift", "kotlin", "clojure", "clj", "bb"], "e", &["-eval", "--eval"], "", false, Kind::Lisp),
+    language(&["jshell"], "", &[], "", false, Kind::Script),
+    language(&["guile", "racket", "sbcl", "chibi-scheme", "gosh", "csi"], "ce", &["--eval"], "", false, Kind::Lisp),
+    language(&["emacs", "emacsclient"], "e", &["--eval", "-eval", "--execute", "--funcall"], "l", false, Kind::Lisp),
+    language(&["tclsh", "expect", "wish"], "c", &[], "", false, Kind::Tcl),
+    language(&["m4"], "", &[], "DI", false, Kind::Macro),
+    language(&["vim", "vi", "nvim", "ex", "view", "gvim"], "cS", &["--cmd"], "uT", false, Kind::Editor),
+    language(&["gnuplot", "octave", "matlab", "sage", "maxima"], "er", &["--eval", "-batch"], "", false, Kind::Script),
+    language(&["jq"], "", &[], "", true, Kind::Script),
 ];
 
 /// The names of all of them.
@@ -61,7 +87,8 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
         return Some(walk.apart(|walk| shell(walk, &words[1..], input)));
     }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    let language = LANGUAGES.iter().find(|language| language.names.contains(&plain))?;
+    let is_about = |language: &&Language| language.names.contains(&name) || language.names.contains(&plain);
+    let language = LANGUAGES.iter().find(is_about)?;
     walk.apart(|walk| {
         code(walk, language, &words[1..], input);
         Stream::Unknown
@@ -92,18 +119,18 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let operands = words.get(at..).unwrap_or_default();
     match operands.first() {
         Some(text) if runs_text => {
-            walk.scope.arguments = operands.get(2..).unwrap_or_default().to_vec();
+            walk.scope.arguments = Arguments::Known(operands.get(2..).unwrap_or_default().to_vec());
             if let Some(name) = operands.get(1) {
                 walk.scope.set("0", vec![name.clone()], true);
             }
             walk.source(text.marked(), input)
         }
         Some(script) if !reads => {
-            walk.scope.arguments = operands[1..].to_vec();
+            walk.scope.arguments = Arguments::Known(operands[1..].to_vec());
             file(walk, script, input)
         }
         _ => {
-            walk.scope.arguments = operands.to_vec();
+            walk.scope.arguments = Arguments::Known(operands.to_vec());
             read(walk, input)
         }
     }
@@ -162,22 +189,19 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
         } else if language.kind == Kind::Editor && text.starts_with('+') {
             texts.push(text[1..].into());
         } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            if letters.starts_with(['-', 'M', 'I', 'm', 'W', 'X']) {
-                // A module or a warning, which may be the next word.
-                if language.kind == Kind::Python && letters == "m" {
-                    return;
-                }
-                at += usize::from(letters.len() == 1);
+            let is_code = |letter: char| language.letters.contains(letter);
+            if language.kind == Kind::Python && letters.starts_with('m') {
+                // A module: what comes after it are its arguments.
+                return;
+            } else if letters.starts_with('-') {
                 continue;
-            }
-            match letters.find(|letter| language.letters.contains(letter)) {
-                Some(place) if place + 1 == letters.len() => {
-                    texts.extend(next.cloned());
-                    at += 1;
-                }
-                Some(0) => texts.push(letters[1..].into()),
-                _ if language.takes_code && ["F", "v", "f"].contains(&letters) => at += 1,
-                _ => {}
+            } else if letters.starts_with(|letter| language.values.contains(letter)) {
+                at += usize::from(letters.len() == 1);
+            } else if letters.ends_with(is_code) && letters.chars().all(char::is_alphanumeric) {
+                texts.extend(next.cloned());
+                at += 1;
+            } else if letters.starts_with(is_code) {
+                texts.push(letters[1..].into());
             }
         } else {
             operand = Some(word);
@@ -198,7 +222,9 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
                 }
                 texts.push(Field(written.text.clone()));
             }
-            (None, Stream::Unknown) if read && language.kind != Kind::Editor => walk.doubt(unknown_text()),
+            (None, Stream::Unknown) if read && !matches!(language.kind, Kind::Editor | Kind::Macro) => {
+                walk.doubt(unknown_text())
+            }
             _ => {}
         }
     }

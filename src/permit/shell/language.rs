@@ -40,6 +40,10 @@ pub(super) enum Kind {
     Editor,
     /// `exec …`, `spawn …`
     Tcl,
+    /// Calls are written `(name argument)`.
+    Lisp,
+    /// `syscmd(…)`, without quotes.
+    Macro,
 }
 
 /// A value that is known of the code.
@@ -56,7 +60,14 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
         Kind::Sed => return sed(code),
         Kind::Editor => {
             let commands = code.split('|').filter_map(|command| command.split_once('!'));
-            return commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
+            let mut found: Vec<_> =
+                commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
+            found.append(&mut embedded(code, Kind::Script));
+            return found;
+        }
+        Kind::Macro => {
+            let calls = code.split("syscmd(").skip(1).filter_map(|rest| rest.split(')').next());
+            return calls.map(|text| Embedded::Shell(text.trim_matches(['`', '\'']).to_owned())).collect();
         }
         Kind::Tcl => {
             let lines = code.split([';', '\n', '[']).map(str::trim);
@@ -66,7 +77,11 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
         _ => {}
     }
     let tokens = lex::tokens(code, kind);
-    let mut reader = Reader { tokens: &tokens, kind, variables: HashMap::new(), found: Vec::new() };
+    let mut reader =
+        Reader { tokens: &tokens, kind, variables: HashMap::new(), names: HashMap::new(), found: Vec::new() };
+    // What is set may stand after where it is used.
+    reader.read();
+    reader.found.clear();
     reader.read();
     reader.found
 }
@@ -75,6 +90,8 @@ struct Reader<'a> {
     tokens: &'a [Token],
     kind: Kind,
     variables: HashMap<&'a str, Value>,
+    /// Other names of calls that run something.
+    names: HashMap<&'a str, &'a str>,
     found: Vec<Embedded>,
 }
 
@@ -84,6 +101,9 @@ impl<'a> Reader<'a> {
             match (&self.tokens[at], self.tokens.get(at + 1)) {
                 (Token::Run(text), _) => self.found.push(Embedded::Shell(text.clone())),
                 (Token::Word(name), Some(Token::Mark('='))) => {
+                    if let Some(Token::Word(call)) = self.tokens.get(at + 2) {
+                        self.rename(name, call);
+                    }
                     if self.tokens.get(at + 2) != Some(&Token::Mark('=')) {
                         let (value, _) = self.value(at + 2, 0);
                         if value != Value::Unknown {
@@ -92,10 +112,13 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Token::Word(name), Some(Token::Mark('('))) => {
+                    let name = self.names.get(name.as_str()).copied().unwrap_or(name);
                     let arguments = self.arguments(at + 2);
                     self.call(name, &arguments, at + 2);
                 }
-                (Token::Word(name), Some(Token::Text(_) | Token::Word(_))) if self.kind == Kind::Perl => {
+                (Token::Word(name), Some(Token::Text(_) | Token::Word(_)))
+                    if matches!(self.kind, Kind::Perl | Kind::Lisp) =>
+                {
                     let arguments = self.arguments(at + 1);
                     self.call(name, &arguments, at + 1);
                 }
@@ -104,12 +127,46 @@ impl<'a> Reader<'a> {
                 {
                     self.found.push(Embedded::Shell(text.clone()));
                 }
+                (Token::Word(call), Some(Token::Mark(':'))) => {
+                    if let Some(Token::Word(name)) = self.tokens.get(at + 2) {
+                        self.rename(name, call);
+                    }
+                }
+                (Token::Word(name), Some(Token::Word(joint))) if joint == "in" => {
+                    // Each value in turn: for a shell, one line each.
+                    if let (Value::List(values), _) = self.value(at + 2, 0)
+                        && let Some(text) = joined(&values, "\n")
+                    {
+                        self.variables.insert(name, Value::Text(text));
+                    }
+                }
+                (Token::Word(call), Some(Token::Word(joint))) if joint == "as" => {
+                    if let Some(Token::Word(name)) = self.tokens.get(at + 2) {
+                        self.rename(name, call);
+                    }
+                }
+                (Token::Mark('>'), Some(Token::Text(path))) if self.kind == Kind::Awk => {
+                    self.found.push(Embedded::Write(path.as_str().into()));
+                }
+                (Token::Text(text), Some(Token::Mark('.'))) => {
+                    if matches!(self.tokens.get(at + 2), Some(Token::Word(call)) if call.starts_with("execute"))
+                    {
+                        self.found.push(Embedded::Shell(text.clone()));
+                    }
+                }
                 (Token::Word(name), Some(Token::Text(text))) if name == "script" => {
                     // AppleScript: `do shell script "…"`.
                     self.found.push(Embedded::Shell(text.clone()));
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Notes that `name` is another name of `call`.
+    fn rename(&mut self, name: &'a str, call: &'a str) {
+        if call::runs(call) {
+            self.names.insert(name, call);
         }
     }
 
@@ -123,6 +180,9 @@ impl<'a> Reader<'a> {
             let (value, next) = self.value(at, 0);
             arguments.push(value);
             at = next;
+            if self.kind == Kind::Lisp {
+                continue;
+            }
             if self.tokens.get(at) != Some(&Token::Mark(',')) {
                 break;
             }
@@ -139,6 +199,9 @@ impl<'a> Reader<'a> {
         while let Some(token) = self.tokens.get(at) {
             if at - start > 256 || depth > 8 {
                 return (Value::Unknown, at);
+            }
+            if self.kind == Kind::Lisp && value.is_some() {
+                break;
             }
             let part = match token {
                 Token::Mark(',' | ';') if open == 0 => break,
@@ -177,9 +240,32 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Token::Text(text) => Value::Text(text.clone()),
-                Token::Word(name) => call::constant(name, self.tokens.get(at + 1..).unwrap_or_default())
-                    .or_else(|| self.variables.get(name.as_str()).cloned())
-                    .unwrap_or(Value::Unknown),
+                Token::Word(name) if name == "join" && matches!(value, Some(Value::Text(_))) => {
+                    if let (Some(Value::Text(between)), (Value::List(values), next)) =
+                        (&value, self.value(at + 2, depth + 1))
+                    {
+                        value = joined(&values, between).map(Value::Text);
+                        at = next + 1;
+                        continue;
+                    }
+                    Value::Unknown
+                }
+                Token::Word(name) => {
+                    let next = self.tokens.get(at + 1..).unwrap_or_default();
+                    match call::constant(name, next) {
+                        Some(constant) => {
+                            // What it is called with has been read.
+                            if matches!(next.first(), Some(Token::Mark('(' | '['))) {
+                                let rest = next.iter().take(32);
+                                at += 1 + rest
+                                    .take_while(|token| !matches!(token, Token::Mark(')' | ']')))
+                                    .count();
+                            }
+                            constant
+                        }
+                        None => self.variables.get(name.as_str()).cloned().unwrap_or(Value::Unknown),
+                    }
+                }
                 _ => Value::Unknown,
             };
             at += 1;
@@ -201,18 +287,33 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Texts with `between` between them, where all are known.
+fn joined(values: &[Value], between: &str) -> Option<String> {
+    let texts = values.iter().map(|value| match value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    Some(texts.collect::<Option<Vec<_>>>()?.join(between))
+}
+
 /// What the commands of `sed` run: `e command`, and the result of `s/…/…/e`.
 fn sed(code: &str) -> Vec<Embedded> {
     let mut found = Vec::new();
     for command in code.split(['\n', ';']) {
         let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$~+{".contains(c));
         let mut characters = command.chars();
+        if let Some(file) = command.strip_prefix("w ").or(command.strip_prefix("W ")) {
+            found.push(Embedded::Write(file.trim().into()));
+        }
         match (characters.next(), characters.next()) {
             (Some('e'), Some(' ')) => found.push(Embedded::Shell(command[2..].to_owned())),
             (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
                 let mut parts = command[1 + mark.len_utf8()..].split(mark);
                 let (_, with, flags) = (parts.next(), parts.next(), parts.next());
                 if let (Some(with), Some(flags)) = (with, flags) {
+                    if let Some((_, file)) = flags.split_once("w ") {
+                        found.push(Embedded::Write(file.trim().into()));
+                    }
                     if flags.contains('e') && flags.chars().all(|c| c.is_alphanumeric()) {
                         found.push(Embedded::Shell(with.to_owned()));
                     }

@@ -33,6 +33,18 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             [program] => Stream::text(program.marked()),
             _ => Stream::Unknown,
         },
+        "dirname" => match operands.first().and_then(|path| path.literal()) {
+            Some(path) => Stream::text(match path.trim_end_matches('/').rsplit_once('/') {
+                Some(("", _)) => "/",
+                Some((parent, _)) => parent,
+                None => ".",
+            }),
+            None => Stream::Unknown,
+        },
+        "realpath" | "readlink" => {
+            operands.first().map_or(Stream::Unknown, |path| Stream::text(path.marked()))
+        }
+        "ls" => listed(words, &operands),
         "basename" => operands.first().map_or(Stream::Unknown, |path| Stream::text(path.base().marked())),
         "cat" | "tee" if operands.is_empty() || name == "tee" => input.clone(),
         "cat" => {
@@ -195,4 +207,18 @@ pub(super) fn found(words: &[Field]) -> Stream {
     }
     let starts = words.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
     Stream::text(starts.map(|word| word.marked().to_owned() + "\n").collect::<String>())
+}
+
+/// What `ls` writes: a name that stands for all, one a line; with `-d`, what it is given.
+fn listed(words: &[Field], operands: &[&Field]) -> Stream {
+    let has = |letter: char| {
+        words.iter().any(|word| word.marked().starts_with('-') && word.marked().contains(letter))
+    };
+    if has('l') || operands.len() > 1 {
+        return Stream::Unknown;
+    }
+    match operands.first() {
+        Some(operand) if has('d') => Stream::text(operand.marked()),
+        _ => Stream::text(super::field::STAR),
+    }
 }

@@ -20,6 +20,17 @@ pub(super) struct Written {
     pub(super) is_decoded: bool,
 }
 
+/// The arguments of a script or function.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Arguments {
+    /// It is the line itself: most likely it has none.
+    Line,
+    /// It may be called with any.
+    Unknown,
+    /// These.
+    Known(Vec<Field>),
+}
+
 /// What is known at one place of a line.
 #[derive(Debug, Clone)]
 pub struct Scope {
@@ -29,7 +40,12 @@ pub struct Scope {
     home: Option<Field>,
     workspace: Option<Field>,
     variables: HashMap<String, Vec<Value>>,
-    pub(super) arguments: Vec<Field>,
+    /// How many times a variable got a value that it had not.
+    changes: u32,
+    /// What `$1` and `$@` stand for.
+    pub(super) arguments: Arguments,
+    /// Variables that are other names of others.
+    pub(super) references: HashMap<String, String>,
     pub(super) functions: HashMap<String, Rc<Node>>,
     pub(super) aliases: HashMap<String, String>,
     pub(super) files: HashMap<String, Written>,
@@ -46,7 +62,9 @@ impl Scope {
             home: place.map(|place| path(&place.home)),
             workspace: place.map(|place| path(&place.workspace)),
             variables: HashMap::new(),
-            arguments: Vec::new(),
+            changes: 0,
+            arguments: Arguments::Line,
+            references: HashMap::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
             files: HashMap::new(),
@@ -57,6 +75,14 @@ impl Scope {
     #[must_use]
     pub fn folders(&self) -> &[Field] {
         &self.folders
+    }
+
+    /// The variables that the line has set by now, in the order of their names.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.variables.keys().cloned().collect();
+        names.sort_unstable();
+        names
     }
 
     /// The user's home folder.
@@ -93,6 +119,7 @@ impl Scope {
     /// Sets a variable; where that is not sure to happen, it may still be what it was.
     pub(super) fn set(&mut self, name: &str, value: Value, is_sure: bool) {
         let values = self.variables.entry(name.to_owned()).or_default();
+        self.changes += u32::from(!values.contains(&value));
         if is_sure {
             values.clear();
         }
@@ -105,18 +132,19 @@ impl Scope {
         }
     }
 
-    /// Forgets a variable.
-    pub(super) fn unset(&mut self, name: &str) {
-        self.variables.remove(name);
+    /// How many times a variable got a value that it had not.
+    pub(super) fn changes(&self) -> u32 {
+        self.changes
     }
 
-    /// Whether the line has set it.
-    pub(super) fn is_set(&self, name: &str) -> bool {
-        self.variables.contains_key(name)
+    /// Forgets a variable: it is what it was where the line began.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.variables.remove(name);
     }
 
     /// The values that a variable may have; none where nothing is known of it.
     pub(super) fn values(&self, name: &str) -> Vec<Value> {
+        let name = self.references.get(name).map_or(name, String::as_str);
         if let Some(values) = self.variables.get(name) {
             return values.clone();
         }
@@ -130,11 +158,17 @@ impl Scope {
             "SHELL" | "BASH" => one(Some("/bin/bash".into())),
             "USER" | "LOGNAME" => one(self.home.as_ref().map(Field::base)),
             "0" => one(Some("bash".into())),
-            "@" | "*" => vec![self.arguments.clone()],
+            "@" | "*" => match &self.arguments {
+                Arguments::Known(arguments) => vec![arguments.clone()],
+                Arguments::Line | Arguments::Unknown => Vec::new(),
+            },
             _ => match name.parse::<usize>() {
-                Ok(number) => {
-                    one(Some(self.arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default()))
-                }
+                Ok(number) => match &self.arguments {
+                    Arguments::Known(arguments) => {
+                        one(Some(arguments.get(number.saturating_sub(1)).cloned().unwrap_or_default()))
+                    }
+                    Arguments::Line | Arguments::Unknown => Vec::new(),
+                },
                 Err(_) => Vec::new(),
             },
         }

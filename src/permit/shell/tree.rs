@@ -32,7 +32,12 @@ pub enum Kind {
     /// `{ …; }`
     Group(List),
     /// `if`, `while`, `until`, `for ((`: parts of which each may happen, or not.
-    Branches(Vec<List>),
+    Branches {
+        /// The parts.
+        parts: Vec<List>,
+        /// Whether they may happen again, with what they have set.
+        repeats: bool,
+    },
     /// `for name in words; do …; done`; without `in`, `words` is `"$@"`.
     For {
         /// The variable.
@@ -78,6 +83,8 @@ pub struct Assignment {
     pub values: Vec<Word>,
     /// Whether it is an array, or an element of one.
     pub is_array: bool,
+    /// Which element.
+    pub index: Option<Word>,
     /// Whether it is added to what the variable was.
     pub append: bool,
 }
@@ -116,7 +123,14 @@ pub enum Part {
     /// `$((…))`: of interest for what it substitutes.
     Arithmetic(Word),
     /// `<(…)`, `>(…)`
-    Process(List),
+    Process {
+        /// What runs.
+        list: List,
+        /// Whether it reads what the command writes: `>(…)`.
+        reads: bool,
+    },
+    /// As [`Self::Process`], within a word: the text within.
+    ProcessText(String),
     /// `""`: nothing, but a word.
     Empty,
 }

@@ -4,8 +4,8 @@
 use super::Reader;
 use super::budget::{Budget, DEPTH};
 use super::field::{Field, has_marks, written};
-use super::scope::{Scope, Written};
-use super::tree::{Kind, List, Node, Redirection};
+use super::scope::{Arguments, Scope, Written};
+use super::tree::{Kind, List, Node, Part, Redirection};
 use crate::permit::line::Doubt;
 use std::rc::Rc;
 
@@ -62,6 +62,12 @@ impl Stream {
                 all.text.push_str(&more.text);
                 all.is_decoded |= more.is_decoded;
             }
+            (Self::Known(all), _) if !all.text.is_empty() => all.text.push_str(&unknown_lines()),
+            (Self::Known(_), _) => *self = Self::Unknown,
+            (_, Self::Known(mut more)) if !more.text.is_empty() => {
+                more.text.insert_str(0, &unknown_lines());
+                *self = Self::Known(more);
+            }
             _ => *self = Self::Unknown,
         }
     }
@@ -81,12 +87,24 @@ pub(super) struct Walk<'a> {
     pub(super) quiet: u32,
     /// Which value was taken of each variable that may have several, and of how many.
     pub(super) choices: Vec<(String, usize, usize)>,
+    /// What a process among the words of a command reads: about what the command does.
+    pub(super) fed: Stream,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(reader: &'a dyn Reader, visitor: &'a mut dyn Visitor, scope: Scope) -> Self {
         let budget = Budget::default();
-        Self { reader, visitor, budget, scope, depth: 0, unsure: 0, quiet: 0, choices: Vec::new() }
+        Self {
+            reader,
+            visitor,
+            budget,
+            scope,
+            depth: 0,
+            unsure: 0,
+            quiet: 0,
+            choices: Vec::new(),
+            fed: Stream::Elsewhere,
+        }
     }
 
     pub(super) fn doubt(&mut self, doubt: Doubt) {
@@ -126,9 +144,11 @@ impl<'a> Walk<'a> {
             self.doubt(doubt);
             return Stream::Unknown;
         }
-        let scope = self.scope.clone();
+        let mut scope = self.scope.clone();
         let choices = std::mem::take(&mut self.choices);
         let output = walk(self);
+        // What was written stays written.
+        scope.files = std::mem::take(&mut self.scope.files);
         (self.scope, self.choices) = (scope, choices);
         output
     }
@@ -192,6 +212,7 @@ impl<'a> Walk<'a> {
             self.visitor.leave();
         }
         let output = self.compound(&node.kind, &input);
+        self.feed(&node.redirections, &output);
         self.keep(&writes, output)
     }
 
@@ -200,10 +221,16 @@ impl<'a> Walk<'a> {
             Kind::Simple(_) => Stream::Unknown,
             Kind::Subshell(list) => self.apart(|this| this.list(list, input)),
             Kind::Group(list) => self.list(list, input),
-            Kind::Branches(lists) => {
+            Kind::Branches { parts, repeats } => {
                 self.unsure += 1;
-                for list in lists {
+                let before = self.scope.changes();
+                for list in parts {
                     self.list(list, input);
+                }
+                if *repeats && self.scope.changes() != before {
+                    for list in parts {
+                        self.list(list, input);
+                    }
                 }
                 self.unsure -= 1;
                 Stream::Unknown
@@ -221,7 +248,7 @@ impl<'a> Walk<'a> {
             Kind::Function { name, body } => {
                 self.scope.functions.insert(name.clone(), Rc::clone(body));
                 self.perhaps(|this| {
-                    this.scope.arguments = vec![Field::unknown("$@")];
+                    this.scope.arguments = Arguments::Unknown;
                     this.scope.functions.remove(name);
                     this.node(body, &Stream::Unknown);
                 });
@@ -282,6 +309,8 @@ impl<'a> Walk<'a> {
                         None => Stream::Elsewhere,
                     });
                 }
+                // What reads it is walked through when it is known.
+                Redirection::Write(_, word) if matches!(word.0.as_slice(), [Part::Process { .. }]) => {}
                 Redirection::Write(_, word) => {
                     let mut targets = self.fields(std::slice::from_ref(word))?;
                     writes.append(&mut targets);
@@ -291,22 +320,47 @@ impl<'a> Walk<'a> {
         Ok((input, writes))
     }
 
+    /// Walks through the processes that read what a command writes: `> >(…)`.
+    pub(super) fn feed(&mut self, redirections: &[Redirection], output: &Stream) {
+        for redirection in redirections {
+            if let Redirection::Write(_, word) = redirection
+                && let [Part::Process { list, .. }] = word.0.as_slice()
+            {
+                self.process(list, output);
+            }
+        }
+    }
+
     /// Keeps what is written to a file that is known, and gives the output that is left.
     pub(super) fn keep(&mut self, writes: &[Field], output: Stream) -> Stream {
         let Some(file) = writes.first() else { return output };
-        if let (Some(name), Stream::Known(written)) = (file.literal(), output) {
-            if name != "/dev/null" && !name.starts_with("/dev/std") && !written.text.is_empty() {
-                let known = self
-                    .scope
-                    .files
-                    .entry(plain(name))
-                    .or_insert_with(|| Written { text: String::new(), is_decoded: false });
-                known.text.push_str(&written.text);
-                known.is_decoded |= written.is_decoded;
+        if let (Some(name), Stream::Known(written)) = (file.literal(), output)
+            && name != "/dev/null"
+            && !name.starts_with("/dev/std")
+            && !written.text.is_empty()
+        {
+            let known = self
+                .scope
+                .files
+                .entry(plain(name))
+                .or_insert_with(|| Written { text: String::new(), is_decoded: false });
+            known.text.push_str(&written.text);
+            known.is_decoded |= written.is_decoded;
+            // What is put there is run by and by.
+            if name.contains(".git/hooks/") || name.contains(".husky/") {
+                let text = written.text;
+                self.perhaps(|this| {
+                    this.source(&text, &Stream::Elsewhere);
+                });
             }
         }
         Stream::text("")
     }
+}
+
+/// Lines of which nothing is known.
+fn unknown_lines() -> String {
+    Field::unknown("$(output)").0 + "\n"
 }
 
 /// A file's name without `./` before it.

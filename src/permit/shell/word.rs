@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         let mut parts = Parts::default();
         loop {
             let quoted = until.quoted();
-            parts.text(self.take_until(b"\\'\"`$}/]"), quoted);
+            parts.text(self.take_until(b"\\'\"`$}/]<>"), quoted);
             match (self.peek(0), until) {
                 (0, Until::Quote) if self.is_at_end() => return Err(unended("a quote")),
                 (0, _) if self.is_at_end() => break,
@@ -143,6 +143,10 @@ impl<'a> Reader<'a> {
                 (b'`', _) => {
                     let source = self.backtick()?;
                     parts.part(Part::Substitution { source, quoted });
+                }
+                (b'<' | b'>', Until::End) if self.peek(1) == b'(' => {
+                    let source = self.parenthesized()?.to_owned();
+                    parts.part(Part::ProcessText(source));
                 }
                 (b'$', _) => self.dollar(until, &mut parts)?,
                 _ => parts.text(self.take(), quoted),
@@ -208,6 +212,14 @@ impl<'a> Reader<'a> {
                 _ => return Err(unended("a substitution")),
             }
         }
+    }
+
+    /// Reads `$(…)` or `<(…)`: the text within.
+    fn parenthesized(&mut self) -> Result<&'a str, Doubt> {
+        let start = self.at + 2;
+        let end = gauge::end_of_substitution(self.text, start).ok_or_else(|| unended("a substitution"))?;
+        self.at = end + 1;
+        Ok(&self.text[start..end])
     }
 
     fn dollar(&mut self, until: Until, parts: &mut Parts) -> Result<(), Doubt> {

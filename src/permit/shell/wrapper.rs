@@ -9,7 +9,7 @@ pub use table::{TABLE, Wrapper};
 
 /// Where the command stands among a wrapper's arguments.
 #[derive(Debug, Clone, Copy)]
-pub enum Runs {
+pub(super) enum Runs {
     /// After the options and so many operands, word by word.
     Words(usize),
     /// As [`Self::Words`], where `NAME=value` may stand before it.
@@ -73,8 +73,8 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
             Stream::Unknown
         }
         Runs::Somewhere => {
-            let end = arguments.iter().position(|word| word.marked() == "--");
-            let starts = end.map_or(start..arguments.len(), |end| end + 1..arguments.len().min(end + 2));
+            let is_told = start > 0 && arguments[start - 1].marked() == "--";
+            let starts = if is_told { start..arguments.len().min(start + 1) } else { start..arguments.len() };
             for at in starts {
                 walk.perhaps(|walk| {
                     walk.run(&arguments[at..], &[], input);

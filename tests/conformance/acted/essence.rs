@@ -128,7 +128,15 @@ fn hooked(line: &str) -> String {
     for (name, value) in &mut told {
         let is_own = matches!(
             name.as_str(),
-            "session_id" | "transcript_path" | "cwd" | "prompt_id" | "duration_ms" | "permission_suggestions"
+            "session_id"
+                | "transcript_path"
+                | "cwd"
+                | "prompt_id"
+                | "duration_ms"
+                | "permission_suggestions"
+                | "context_tokens"
+                | "estimated_cache_write_usd"
+                | "seconds_since_last_response"
         );
         if is_own {
             *value = if value.is_null() { Value::Null } else { "…".into() };

@@ -26,7 +26,7 @@ impl Live {
         Self::spawn(stage.command(instructions))
     }
 
-    fn spawn(mut command: Command) -> Self {
+    pub(super) fn spawn(mut command: Command) -> Self {
         command.args(["--print", "--verbose", "--output-format", "stream-json"]);
         let mut child = command.args(["--input-format", "stream-json"]).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));

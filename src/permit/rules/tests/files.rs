@@ -1,6 +1,8 @@
 //! permissions.toml as a file: what it may say, what is added to it, and the one that is shipped.
 
 use super::*;
+use crate::config::settings::Settings;
+use crate::permit::question::Asked;
 
 #[test]
 fn a_file_is_read_and_its_rules_are_numbered() {
@@ -117,4 +119,26 @@ fn the_file_that_is_shipped_is_read_and_says_nothing_by_itself() {
         .fold(String::new(), |all, line| all + line + "\n");
     let examples = rules(&examples);
     assert!(examples.iter().len() > 5 && examples.manager().is_some());
+}
+
+#[test]
+fn the_examples_of_the_guide_are_right() {
+    let guide = include_str!("../../../../docs/permissions.md");
+    let block = |language: &str, number: usize| {
+        let fence = format!("```{language}\n");
+        guide.split(fence.as_str()).nth(number).unwrap().split("```").next().unwrap()
+    };
+    let rules = rules(block("toml", 1));
+    assert_eq!(said_of(&rules, "git push -f"), "deny 1");
+    assert_eq!(said(&rules, &call("Edit", json!({ "file_path": "src/a.rs" }))), "allow 2");
+    let settings = Settings::parse(block("toml", 2).as_bytes(), Path::new(FILE)).unwrap();
+    assert!(settings.llm.is_some() && settings.asking.approval_wait.is_some());
+    let input = json!({ "questions": [
+        { "question": "Which?", "header": "Database", "options": [{ "label": "Postgres" }] },
+        { "question": "What?", "header": "Checks", "multiSelect": true, "options": [{ "label": "Lint" }, { "label": "Test" }] },
+        { "question": "Name?", "options": [{ "label": "x" }] },
+    ] });
+    let answers =
+        Asked::parse(&input).unwrap().answers(&serde_json::from_str(block("json", 1)).unwrap()).unwrap();
+    assert_eq!(answers.into_values().collect::<Vec<_>>(), ["call it murmur", "Lint, Test", "Postgres"]);
 }

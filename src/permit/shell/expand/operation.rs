@@ -4,14 +4,19 @@ use crate::permit::line::Doubt;
 use crate::permit::shell::field::{self, Field};
 use crate::permit::shell::tree::{Operation, Parameter, Word};
 use crate::permit::shell::walk::Walk;
+use crate::permit::shell::word;
 
 impl Walk<'_> {
     /// The value that a parameter stands for: one field, or several of an array.
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Result<Vec<Field>, Doubt> {
         let index = parameter.index.as_ref().map(|index| self.text(index)).transpose()?;
-        let value = self.value(&parameter.name);
+        let key = index.as_ref().and_then(Field::literal).map(|index| format!("{}[{index}]", parameter.name));
+        let element = key.and_then(|key| self.value(&key));
+        let is_element = element.is_some();
+        let value = element.or_else(|| self.value(&parameter.name));
         let value = match (value, index.as_ref().and_then(Field::literal)) {
             (Some(value), Some("@" | "*")) => Some(value),
+            (Some(value), _) if is_element => Some(value),
             (Some(value), Some(index)) => match index.parse::<usize>() {
                 Ok(index) => Some(value.get(index).cloned().into_iter().collect()),
                 Err(_) => None,
@@ -48,6 +53,11 @@ impl Walk<'_> {
             | Operation::Other(word) => {
                 self.text(word)?;
                 match (&parameter.operation, value) {
+                    (Operation::Other(_), Some(value)) if parameter.written.ends_with("@P}") => {
+                        // A prompt, in which substitutions run.
+                        let text = value.first().map(ToString::to_string).unwrap_or_default();
+                        vec![self.text(&word::document(&text)?)?]
+                    }
                     (Operation::Other(_), _) | (_, None) => unknown(),
                     (_, Some(value)) => value,
                 }

@@ -41,9 +41,10 @@ const RUN: [&str; 33] = [
     "posix_spawn",
 ];
 /// Calls that may run a command, and may be something else: what they are given counts where it is written out.
-const MAY_RUN: [&str; 8] = ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh"];
+const MAY_RUN: [&str; 11] =
+    ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
 /// Calls that remove files.
-const REMOVE: [&str; 14] = [
+const REMOVE: [&str; 15] = [
     "rmtree",
     "rm_rf",
     "rm_r",
@@ -55,6 +56,7 @@ const REMOVE: [&str; 14] = [
     "unlinkSync",
     "removeSync",
     "os.remove",
+    "unlink",
     "os.unlink",
     "fs.rm",
     "remove_dir_all",
@@ -72,8 +74,27 @@ const WRITE: [&str; 9] = [
     "copyfile",
 ];
 /// What makes text of other text.
-const DECODE: [&str; 8] =
-    ["b64decode", "fromhex", "unhexlify", "decompress", "decode64", "atob", "base64_decode", "urlopen"];
+const DECODE: [&str; 13] = [
+    "pack",
+    "unpack",
+    "unpack1",
+    "Buffer.from",
+    "fromCharCode",
+    "b64decode",
+    "fromhex",
+    "unhexlify",
+    "decompress",
+    "decode64",
+    "atob",
+    "base64_decode",
+    "urlopen",
+];
+
+/// Whether a call of that name runs something.
+pub(super) fn runs(name: &str) -> bool {
+    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    RUN.contains(&last)
+}
 
 /// What a name stands for that has a value of its own.
 pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
@@ -88,7 +109,11 @@ pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
             }
             _ => None,
         },
-        _ if name.ends_with("expanduser") || name.ends_with("Path") || name.ends_with("path.join") => {
+        _ if name == "glob"
+            || name.ends_with("expanduser")
+            || name.ends_with("Path")
+            || name.ends_with("path.join") =>
+        {
             match next {
                 [Token::Mark('('), Token::Text(path), ..] => Some(Value::Text(path.clone())),
                 _ => None,
@@ -102,6 +127,9 @@ impl Reader<'_> {
     /// Notes what a call passes on; its arguments begin at `at`.
     pub(super) fn call(&mut self, name: &str, arguments: &[Value], at: usize) {
         let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        if last == "exec" && self.kind == Kind::Script && !self.is_of_process(name, at) {
+            return;
+        }
         let is_one_of = |names: &[&str]| names.iter().any(|known| *known == last || *known == name);
         let may_be_subprocess = name.starts_with("subprocess.") || name.starts_with("child_process.");
         if is_one_of(&REMOVE) {
@@ -123,6 +151,21 @@ impl Reader<'_> {
         } else if is_one_of(&RUN) || is_one_of(&MAY_RUN) {
             let is_sure = is_one_of(&RUN) || may_be_subprocess;
             self.run(name, arguments, at, is_sure);
+        }
+    }
+
+    /// Whether `exec` is not that of a regular expression.
+    fn is_of_process(&self, name: &str, at: usize) -> bool {
+        const OWNERS: [&str; 9] =
+            ["child_process", "childProcess", "cp", "proc", "process", "shell", "shelljs", "runtime", "os"];
+        match name.strip_suffix(".exec") {
+            Some(owner) => {
+                OWNERS.iter().any(|known| owner == *known || owner.ends_with(&format!(".{known}")))
+            }
+            None => {
+                let before = |count: usize| at.checked_sub(2 + count).and_then(|at| self.tokens.get(at));
+                before(1) != Some(&Token::Mark('.')) || before(2) == Some(&Token::Mark(')'))
+            }
         }
     }
 
@@ -186,6 +229,15 @@ impl Reader<'_> {
             matches!(token, Token::Word(word) if word.ends_with("O_WRONLY") || word.ends_with("O_RDWR"))
         });
         match texts.as_slice() {
+            [pipe] if pipe.trim_end().ends_with('|') || pipe.trim_start().starts_with('|') => {
+                self.found.push(Embedded::Shell(pipe.trim().trim_matches('|').to_owned()));
+            }
+            [mode, rest @ ..] if *mode == "-|" || *mode == "|-" => match rest {
+                [text] => self.found.push(Embedded::Shell((*text).clone())),
+                words => {
+                    self.found.push(Embedded::Words(words.iter().map(|word| word.as_str().into()).collect()))
+                }
+            },
             [path] if flags => self.found.push(Embedded::Write(Field::from(path.as_str()))),
             [path] if path.starts_with(['>', '+']) => {
                 self.found.push(Embedded::Write(path.trim_start_matches(['>', '+', ' ']).into()));

@@ -93,6 +93,11 @@ impl Reader<'_> {
                 self.at += count;
                 Operation::Case { upper: byte == b'^', all: is_double }
             }
+            b'@' if matches!(self.peek(1), b'L' | b'U' | b'u') => {
+                let letter = self.peek(1);
+                self.at += 2;
+                Operation::Case { upper: letter != b'L', all: letter != b'u' }
+            }
             b':' => self.slice()?,
             _ => Operation::Value,
         })

@@ -1,20 +1,23 @@
 //! Wrappers that find their command in a way of their own.
 
+mod build;
 mod many;
 mod option;
 mod own;
 
+pub(super) use build::{cargo, cmake, make};
 pub(super) use many::{fd, find, parallel, xargs};
 pub(super) use option::{banged, container, git, package, socat, tar, tool};
 pub(super) use own::murmur;
 
 use super::{is_assignment, line, values};
+use crate::permit::shell::command::quote;
 use crate::permit::shell::field::Field;
 use crate::permit::shell::walk::{Stream, Walk};
 
 /// `env [options] [NAME=value]… command`, where `-S` splits a text.
 pub(super) fn environment(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    let mut at = 0;
+    let (mut at, mut folder) = (0, None);
     while let Some(text) = words.get(at).map(Field::marked) {
         if let Some(text) =
             text.strip_prefix("--split-string=").or(text.strip_prefix("-S").filter(|rest| !rest.is_empty()))
@@ -23,12 +26,19 @@ pub(super) fn environment(walk: &mut Walk<'_>, words: &[Field], input: &Stream) 
         }
         match text {
             "-S" | "--split-string" | "-vS" | "-iS" => return walk.source(&line(&words[at + 1..]), input),
-            "-u" | "--unset" | "-C" | "--chdir" => at += 2,
+            "-C" | "--chdir" => {
+                folder = words.get(at + 1).cloned();
+                at += 2;
+            }
+            "-u" | "--unset" => at += 2,
             "--" => {
                 at += 1;
                 break;
             }
-            _ if text.starts_with('-') => at += 1,
+            _ if text.starts_with('-') => {
+                folder = text.strip_prefix("--chdir=").map(Field::from).or(folder);
+                at += 1;
+            }
             _ => break,
         }
     }
@@ -37,7 +47,12 @@ pub(super) fn environment(walk: &mut Walk<'_>, words: &[Field], input: &Stream) 
     for (name, value) in rest[..count].iter().filter_map(|word| word.marked().split_once('=')) {
         walk.set(name, vec![value.into()]);
     }
-    walk.run(&rest[count..], &[], input)
+    walk.apart(|walk| {
+        if let Some(folder) = folder {
+            walk.run(&["cd".into(), folder], &[], input);
+        }
+        walk.run(&rest[count..], &[], input)
+    })
 }
 
 /// `nohup command`: options, of which `-v` and `-V` of `command` run nothing.
@@ -88,10 +103,10 @@ pub(super) fn second_line(walk: &mut Walk<'_>, words: &[Field], input: &Stream) 
 /// `ssh [options] host command`: what another machine is told is judged as if it were this one.
 pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     for option in values(words, &["-o"]) {
-        if let Some((name, command)) = option.split_once(['=', ' ']) {
-            if name.to_lowercase().ends_with("command") {
-                walk.source(command, &Stream::Elsewhere);
-            }
+        if let Some((name, command)) = option.split_once(['=', ' '])
+            && name.to_lowercase().ends_with("command")
+        {
+            walk.source(command, &Stream::Elsewhere);
         }
     }
     let mut at = 0;
@@ -103,6 +118,7 @@ pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> St
         at += usize::from(ends_open && !option.starts_with("--"));
     }
     let rest = words.get(at + 1..).unwrap_or_default();
+    let rest = if rest.first().is_some_and(|word| word.marked() == "--") { &rest[1..] } else { rest };
     if rest.is_empty() {
         // A remote shell that reads its commands.
         if let Stream::Known(written) = input {
@@ -193,7 +209,8 @@ pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     let start = words.iter().position(|word| STARTS.contains(&word.marked()));
     let screen = words.iter().position(|word| word.marked().starts_with("-d") || word.marked() == "-A");
     let Some(start) = start.or(screen) else { return Stream::Unknown };
-    let mut rest = &words[start + 1..];
+    let takes_name = words[start].marked().starts_with("-d") && words[start].marked().ends_with(['S', 't']);
+    let mut rest = words.get(start + 1 + usize::from(takes_name)..).unwrap_or_default();
     while let Some(option) = rest.first().map(Field::marked).filter(|text| text.starts_with('-')) {
         let takes_value = option.len() == 2 && option.ends_with(|c| "censtFxyTSl".contains(c));
         rest = rest.get(1 + usize::from(takes_value)..).unwrap_or_default();
@@ -201,9 +218,15 @@ pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     // Keys are pressed at a prompt that may be a shell's.
     let is_key = |word: &&Field| !["Enter", "C-m", "KPEnter", "C-c"].contains(&word.marked());
     let keys: Vec<Field> = rest.iter().filter(is_key).map(|word| word.marked().trim_end().into()).collect();
-    let text = line(&keys);
+    let text = match keys.as_slice() {
+        [text] => text.marked().to_owned(),
+        keys => keys.iter().map(|key| quote(key.marked())).collect::<Vec<_>>().join(" "),
+    };
     walk.perhaps(|walk| {
         walk.source(text.trim_end_matches("^M"), input);
+        if keys.len() > 1 {
+            walk.source(&line(&keys), input);
+        }
     });
     Stream::Unknown
 }
@@ -211,5 +234,60 @@ pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
 /// `xterm -e command`, `gnome-terminal -- command`.
 pub(super) fn window(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let start = words.iter().position(|word| ["-e", "-x", "--", "--command"].contains(&word.marked()));
-    start.map_or(Stream::Unknown, |start| walk.source(&line(&words[start + 1..]), input))
+    match start.map(|start| &words[start + 1..]) {
+        Some([text]) => walk.source(text.marked(), input),
+        Some(words) => walk.run(words, &[], input),
+        None => {
+            let skipped = words.iter().take_while(|word| word.marked().starts_with('-')).count();
+            walk.run(&words[skipped..], &[], input)
+        }
+    }
+}
+
+/// `setarch architecture -R command`
+pub(super) fn architecture(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let is_option = |word: &&Field| word.marked().starts_with('-');
+    let before = words.iter().take_while(is_option).count() + 1;
+    let rest = words.get(before..).unwrap_or_default();
+    walk.run(&rest[rest.iter().take_while(is_option).count()..], &[], input)
+}
+
+/// `coreutils --coreutils-prog=program arguments`
+pub(super) fn multiple(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let program = words.first().and_then(|word| word.marked().strip_prefix("--coreutils-prog="));
+    match program {
+        Some(program) => walk.run(&[&[Field::from(program)], &words[1..]].concat(), &[], input),
+        None => Stream::Unknown,
+    }
+}
+
+/// `capsh -- arguments of a shell`
+pub(super) fn shelled(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = words.iter().position(|word| word.marked() == "--");
+    start.map_or(Stream::Unknown, |start| {
+        walk.run(&[&[Field::from("bash")], &words[start + 1..]].concat(), &[], input)
+    })
+}
+
+/// `xdotool exec command`
+pub(super) fn pointer(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let start = words.iter().position(|word| word.marked() == "exec");
+    start.map_or(Stream::Unknown, |start| walk.run(&words[start + 1..], &[], input))
+}
+
+/// `hyperfine --prepare text text`
+pub(super) fn measured(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    let mut skips = false;
+    for word in words {
+        let text = word.marked();
+        let is_value = std::mem::replace(
+            &mut skips,
+            ["-w", "-r", "-m", "-M", "--warmup", "--runs", "-n", "--export-json", "--export-markdown", "-N"]
+                .contains(&text),
+        );
+        if !is_value && !text.starts_with('-') {
+            walk.apart(|walk| walk.source(text, input));
+        }
+    }
+    Stream::Unknown
 }

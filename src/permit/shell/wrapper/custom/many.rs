@@ -83,12 +83,21 @@ pub(in super::super) fn parallel(walk: &mut Walk<'_>, words: &[Field], input: &S
 
 /// `find … -exec command ;`
 pub(in super::super) fn find(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    for (at, word) in words.iter().enumerate() {
-        if ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()) {
-            let rest = &words[at + 1..];
-            let end = rest.iter().position(|word| [";", "+"].contains(&word.marked())).unwrap_or(rest.len());
-            walk.run(&filled(&rest[..end], Some("{}"), &[found()]), &[], input);
-        }
+    // What is looked for by a name is that.
+    let name = words.iter().position(|word| word.marked() == "-name").and_then(|at| words.get(at + 1));
+    let found = name
+        .filter(|name| name.literal().is_some_and(|name| !name.contains(['*', '?', '['])))
+        .cloned()
+        .unwrap_or_else(found);
+    let mut rest = words;
+    while let Some(start) =
+        rest.iter().position(|word| ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()))
+    {
+        let command = &rest[start + 1..];
+        let end =
+            command.iter().position(|word| [";", "+"].contains(&word.marked())).unwrap_or(command.len());
+        walk.run(&filled(&command[..end], Some("{}"), std::slice::from_ref(&found)), &[], input);
+        rest = &command[end..];
     }
     crate::permit::shell::output::found(words)
 }
@@ -98,8 +107,15 @@ pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream)
     let start = words.iter().position(|word| ["-x", "-X", "--exec", "--exec-batch"].contains(&word.marked()));
     if let Some(start) = start {
         let command = &words[start + 1..];
+        // All that is in a folder is as good as the folder.
+        let operands: Vec<&Field> =
+            words[..start].iter().filter(|word| !word.marked().starts_with('-')).collect();
+        let found = match operands.as_slice() {
+            [pattern, folder] if [".", ""].contains(&pattern.marked()) => (*folder).clone(),
+            _ => found(),
+        };
         let place = command.iter().any(|word| word.marked().contains("{}")).then_some("{}");
-        walk.run(&filled(command, place, &[found()]), &[], input);
+        walk.run(&filled(command, place, &[found]), &[], input);
     }
     Stream::Unknown
 }

@@ -51,7 +51,7 @@ pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream
             | "pull",
             ..,
         ] => {
-            const OPTIONS: [&str; 12] = [
+            const OPTIONS: [&str; 13] = [
                 "-x",
                 "--exec",
                 "--tree-filter",
@@ -60,17 +60,23 @@ pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream
                 "--commit-filter",
                 "--env-filter",
                 "--extcmd",
+                "-O",
                 "--open-files-in-pager",
                 "--upload-pack",
                 "-u",
                 "--receive-pack",
             ];
             let is_push = ["push", "fetch", "pull", "clone"].contains(&texts[0]);
-            for text in values(rest, if is_push { &OPTIONS[9..] } else { &OPTIONS[..9] }) {
+            for text in values(rest, if is_push { &OPTIONS[10..] } else { &OPTIONS[..10] }) {
                 perhaps(walk, &text);
             }
         }
         _ => {}
+    }
+    for word in &texts {
+        if let Some(command) = word.strip_prefix("ext::") {
+            perhaps(walk, command);
+        }
     }
     for (name, value) in pairs {
         let name = name.to_lowercase();
@@ -108,11 +114,35 @@ pub(in super::super) fn tar(walk: &mut Walk<'_>, words: &[Field], _: &Stream) ->
     Stream::Unknown
 }
 
-/// `docker exec` and `docker run` run their command on a machine of its own, except where that has this one's root.
+/// `docker run` runs its command on a machine of its own: what it does there is of interest where that machine has
+/// this one's folders, disks or rights.
 pub(in super::super) fn container(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    let chroot = words.iter().position(|word| ["chroot", "nsenter"].contains(&word.base().marked()));
-    if let Some(chroot) = chroot {
-        walk.run(&words[chroot..], &[], input);
+    if words.first().is_some_and(|word| word.marked() == "unshare") {
+        return walk.run(&words[1..], &[], input);
+    }
+    let mut folders: Vec<(String, String)> = values(words, &["-v", "--volume"])
+        .iter()
+        .filter_map(|pair| pair.split_once(':'))
+        .map(|(host, inner)| (host.to_owned(), inner.split(':').next().unwrap_or(inner).to_owned()))
+        .collect();
+    let has_rights = words.iter().any(|word| {
+        let word = word.marked();
+        word == "--privileged" || word.starts_with("--device") || word == "chroot" || word == "nsenter"
+    });
+    if has_rights && folders.is_empty() {
+        folders.push(("/".to_owned(), "/".to_owned()));
+    }
+    for (host, inner) in folders.into_iter().filter(|(host, _)| host.starts_with('/')) {
+        let seen: Vec<Field> = words.iter().map(|word| Field(word.marked().replace(&inner, &host))).collect();
+        // Where its command begins is not known: it stands after the image.
+        for at in 2..seen.len().min(32) {
+            let is_word = !words[at].marked().starts_with('-') && !words[at].marked().contains(':');
+            if is_word {
+                walk.perhaps(|walk| {
+                    walk.run(&seen[at..], &[], input);
+                });
+            }
+        }
     }
     Stream::Unknown
 }
@@ -120,10 +150,12 @@ pub(in super::super) fn container(walk: &mut Walk<'_>, words: &[Field], input: &
 /// `socat EXEC:text`, `SYSTEM:text`.
 pub(in super::super) fn socat(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Stream {
     for word in words {
-        if let Some((kind, text)) = word.marked().split_once(':') {
-            if ["EXEC", "SYSTEM", "SHELL"].contains(&kind.to_uppercase().as_str()) {
-                perhaps(walk, text.split(',').next().unwrap_or(text));
-            }
+        if let Some((kind, text)) = word.marked().split_once(':')
+            && ["EXEC", "SYSTEM", "SHELL"].contains(&kind.to_uppercase().as_str())
+        {
+            // Options come after a comma, unless it is the command's own.
+            perhaps(walk, text.split(',').next().unwrap_or(text));
+            perhaps(walk, text);
         }
     }
     Stream::Unknown
@@ -163,12 +195,20 @@ pub(in super::super) fn package(walk: &mut Walk<'_>, words: &[Field], input: &St
 /// Runs what stands after `--`, or after one of the tool's own commands, if there is one.
 fn after(walk: &mut Walk<'_>, words: &[Field], commands: &[&str], input: &Stream) -> Stream {
     let command = words.iter().position(|word| commands.contains(&word.marked()));
-    let end = words.iter().position(|word| ["--", "-c", "--command"].contains(&word.marked()));
-    if let Some(start) = command {
-        let rest = &words[end.filter(|end| *end > start).unwrap_or(start) + 1..];
-        let skipped = rest.iter().take_while(|word| word.marked().starts_with('-')).count();
+    let end = words.iter().position(|word| word.marked() == "--");
+    if let Some(start) = end.or(command) {
+        let rest = &words[start + 1..];
+        let mut skipped = 0;
+        while let Some(option) =
+            rest.get(skipped).map(Field::marked).filter(|text| text.starts_with('-') || text.starts_with('.'))
+        {
+            let takes_value = ["-n", "-p", "--name", "--prefix", "--with", "--python", "--from", "-e", "-c"]
+                .contains(&option);
+            skipped += 1 + usize::from(takes_value && end.is_none());
+        }
+        let rest = rest.get(skipped..).unwrap_or_default();
         walk.perhaps(|walk| {
-            walk.run(&rest[skipped..], &[], input);
+            walk.run(rest, &[], input);
         });
     }
     Stream::Unknown

@@ -1,0 +1,169 @@
+//! One call of the hook, over a program that does nothing: start, read stdin, decide, write it down, answer, exit.
+//!
+//! The hook is linked statically, as the packages have it; the floor is a static program in C. Beside it a hook of bash and jq that does far less, where those are installed.
+
+use super::measure::{interleave, mib, milliseconds, ms};
+use super::table::{Row, Table};
+use anyhow::{Context, bail, ensure};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const ROUNDS: usize = 400;
+
+/// Says how many KiB its child had at most. Small itself, since a child begins with the memory of its parent.
+const MEASURE: &str = r#"#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    struct rusage usage;
+    int status;
+    pid_t child = fork();
+    if (child == 0) { execv(words[1], words + 1); _exit(127); }
+    if (wait4(child, &status, 0, &usage) != child || status != 0) return 1;
+    printf("\n%ld\n", usage.ru_maxrss);
+    return 0;
+}
+"#;
+
+/// What is decided on: a line with a pipe, a list and a quoted word, as agents write them.
+const COMMAND: &str = "cd src && grep -rn \"sudo\" . | head -20 && cargo test --quiet";
+
+pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    let hook = static_hook()?;
+    let floor = compiled(folder.path(), "nothing", "int main(void) { return 0; }\n")?;
+    let measure = compiled(folder.path(), "measure", MEASURE)?;
+    std::fs::write(at("hook.sh"), PEER)?;
+    let call = json!({
+        "session_id": "00000000-0000-4000-8000-000000000001", "transcript_path": at("transcript.jsonl"),
+        "cwd": folder.path(), "permission_mode": "bypassPermissions", "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": { "command": COMMAND, "description": "Look and test" },
+        "tool_use_id": "toolu_01",
+    })
+    .to_string();
+    let command = |program: &Path, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", folder.path());
+        command.env("MURMUR_DIR", at("data")).env("MURMUR_AGENT_ID", "site-1").env("MURMUR_PROJECT", "site");
+        command.env("MURMUR_PERMISSIONS", POLICY);
+        command
+    };
+    let deciding = || command(&hook, &["PreToolUse"]);
+    let other = || command(&hook, &["PostToolUse"]);
+    let nothing = || command(&floor, &[]);
+    ensure!(answer(deciding(), &call)?.contains("\"allow\""), "the hook does not allow {COMMAND:?}");
+    let bash = Path::new("/bin/bash");
+    let has_peer = Path::new("/usr/bin/jq").exists() && bash.exists();
+    let script = at("hook.sh").display().to_string();
+    let peer = || if has_peer { command(bash, &[&script]) } else { nothing() };
+    let [idle, post, pre, shell] = interleave(
+        ROUNDS,
+        [
+            &mut || time(nothing(), &call),
+            &mut || time(other(), &call),
+            &mut || time(deciding(), &call),
+            &mut || time(peer(), &call),
+        ],
+    )?;
+    let row = |what: &str, ours: f64, most: f64| Row {
+        what: what.to_owned(),
+        floor: ms(idle),
+        ours: ms(ours),
+        ratio: Some(ours / idle),
+        wanted: format!("<= x{most}"),
+        met: Some(ours / idle <= most),
+    };
+    table.add(row(
+        "hook: an event that is not decided on, over a static program that does nothing",
+        post,
+        1.75,
+    ));
+    table.add(row("hook: a command that is decided on, guard, rules and record in it", pre, 2.0));
+    if has_peer {
+        table.add(Row {
+            what: "hook: bash and jq, which only read the call".to_owned(),
+            floor: ms(idle),
+            ours: ms(shell),
+            ratio: Some(shell / idle),
+            ..Row::default()
+        });
+    }
+    let ours = memory(&measure, &deciding(), &call)?;
+    table.add(Row {
+        what: "hook: the most memory".to_owned(),
+        floor: mib(memory(&measure, &nothing(), &call)?),
+        ours: mib(ours),
+        wanted: "<= 2.5 MiB".to_owned(),
+        met: Some(ours <= 5 << 19),
+        ..Row::default()
+    });
+    Ok(())
+}
+
+const POLICY: &str = r#"{"guard":true,"checker":"off","approval":"wait","approvalWait":120,"approvalExpiry":86400,"questions":"broker"}"#;
+
+/// The least that a hook of a shell can do.
+const PEER: &str = r#"call=$(cat)
+tool=$(jq -r .tool_name <<< "$call")
+command=$(jq -r .tool_input.command <<< "$call")
+case "$tool:$command" in Bash:*mkfs*) exit 2 ;; esac
+echo '{}'
+"#;
+
+/// The hook, built as the packages build it.
+fn static_hook() -> anyhow::Result<PathBuf> {
+    let version = Command::new("rustc").arg("-vV").output().context("rustc")?;
+    let version = String::from_utf8(version.stdout)?;
+    let target = version.lines().find_map(|line| line.strip_prefix("host: ")).context("no host")?;
+    let flags = format!(
+        "target.{target}.rustflags=[\"-C\",\"target-feature=+crt-static\",\"-C\",\"relocation-model=static\"]"
+    );
+    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/static");
+    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "--locked", "--quiet", "--bin", "murmur-hook", "--target", target])
+        .args(["--config", &flags, "--target-dir"])
+        .arg(&into)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()?;
+    ensure!(built.success(), "the hook cannot be linked statically");
+    Ok(into.join(target).join("release/murmur-hook"))
+}
+
+/// A static program of C.
+fn compiled(folder: &Path, name: &str, source: &str) -> anyhow::Result<PathBuf> {
+    let (file, program) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&file, source)?;
+    let built = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&program).arg(&file).status();
+    match built {
+        Ok(status) if status.success() => Ok(program),
+        _ => bail!("there is no C compiler to make the floor with"),
+    }
+}
+
+fn answer(mut command: Command, call: &str) -> anyhow::Result<String> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does nothing does not read either.
+        let _unread = stdin.write_all(call.as_bytes());
+    }
+    let mut said = String::new();
+    child.stdout.take().context("no stdout")?.read_to_string(&mut said)?;
+    ensure!(child.wait()?.success(), "{command:?} failed: {said}");
+    Ok(said)
+}
+
+fn time(command: Command, call: &str) -> anyhow::Result<f64> {
+    milliseconds(|| answer(command, call))
+}
+
+/// The most memory that `wanted` had, in bytes.
+fn memory(measure: &Path, wanted: &Command, call: &str) -> anyhow::Result<u64> {
+    let mut measuring = Command::new(measure);
+    measuring.arg(wanted.get_program()).args(wanted.get_args()).env_clear();
+    measuring.envs(wanted.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ok(answer(measuring, call)?.lines().last().context("no answer")?.parse::<u64>()? << 10)
+}

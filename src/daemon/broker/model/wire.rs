@@ -1,0 +1,182 @@
+//! How each provider wants to be asked, and where in its answer the model's text is: Anthropic's Messages API and
+//! OpenAI's Chat Completions API, without streaming. Pure.
+//!
+//! Only an answer that the model brought to its end is one.
+
+use super::access::Access;
+use super::prompt::SYSTEM;
+use crate::config::settings::Provider;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use ureq::http::Uri;
+
+/// How many tokens a model of Anthropic's may take for its answer, which has to be said there.
+const TOKENS: u32 = 1024;
+
+/// What is sent.
+pub(super) struct Call {
+    /// Where to.
+    pub(super) url: String,
+    /// Names and values, and whether a value is not to be shown.
+    pub(super) headers: Vec<(&'static str, String, bool)>,
+    /// JSON.
+    pub(super) body: Vec<u8>,
+}
+
+/// What is wrong with a provider's address or its answer.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum WireError {
+    /// The address is none.
+    #[error("is no address; write it as \"https://host\" or \"https://host/path\"")]
+    Address,
+    /// The answer is not that of the provider's API.
+    #[error("not the answer of {0}")]
+    Foreign(&'static str),
+    /// The model did not come to an end.
+    #[error("it ended with {0:?}")]
+    Unfinished(String),
+    /// The model does not want to.
+    #[error("the model refused to answer")]
+    Refused,
+}
+
+/// Where questions to `provider` go. An address of Anthropic's is written without `/v1`, one of OpenAI's with the path
+/// up to it, as both write theirs; either may do as the other.
+///
+/// # Errors
+/// [`WireError::Address`].
+pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, WireError> {
+    let default = match provider {
+        Provider::Anthropic => "https://api.anthropic.com",
+        Provider::Openai => "https://api.openai.com",
+    };
+    let base = base.unwrap_or(default).trim_end_matches('/');
+    let uri: Uri = base.parse().map_err(|_| WireError::Address)?;
+    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let is_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    if !is_web || !is_host || uri.query().is_some() || base.contains('#') {
+        return Err(WireError::Address);
+    }
+    Ok(match provider {
+        Provider::Anthropic => format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base)),
+        Provider::Openai if uri.path() == "/" => format!("{base}/v1/chat/completions"),
+        Provider::Openai => format!("{base}/chat/completions"),
+    })
+}
+
+/// The question `prompt`, as the provider wants it.
+pub(super) fn call(access: &Access, prompt: &str) -> Call {
+    let Access { provider, model, url, key } = access;
+    let (headers, body) = match provider {
+        Provider::Anthropic => (
+            vec![
+                ("x-api-key", key.reveal().to_owned(), true),
+                ("anthropic-version", "2023-06-01".to_owned(), false),
+            ],
+            json!({
+                "model": model,
+                "max_tokens": TOKENS,
+                "system": SYSTEM,
+                "messages": [{ "role": "user", "content": prompt }],
+            }),
+        ),
+        Provider::Openai => (
+            vec![("authorization", format!("Bearer {}", key.reveal()), true)],
+            json!({
+                "model": model,
+                "messages": [
+                    { "role": "system", "content": SYSTEM },
+                    { "role": "user", "content": prompt },
+                ],
+            }),
+        ),
+    };
+    Call { url: url.clone(), headers, body: body.to_string().into_bytes() }
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Vec<Block>,
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Completion {
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Said,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    content: Option<String>,
+    refusal: Option<String>,
+    #[serde(default)]
+    tool_calls: Value,
+}
+
+/// The model's text in the answer `body` of `provider`.
+///
+/// # Errors
+/// [`WireError`].
+pub(super) fn text(provider: Provider, body: &[u8]) -> Result<String, WireError> {
+    match provider {
+        Provider::Anthropic => of_anthropic(body),
+        Provider::Openai => of_openai(body),
+    }
+}
+
+fn of_anthropic(body: &[u8]) -> Result<String, WireError> {
+    let foreign = || WireError::Foreign("Anthropic's Messages API");
+    let message: Message = serde_json::from_slice(body).map_err(|_| foreign())?;
+    finished(message.stop_reason, "end_turn")?;
+    let mut said = message
+        .content
+        .into_iter()
+        .filter(|block| !matches!(block.kind.as_str(), "thinking" | "redacted_thinking"));
+    match (said.next(), said.next()) {
+        (Some(Block { kind, text: Some(text) }), None) if kind == "text" => Ok(text),
+        _ => Err(foreign()),
+    }
+}
+
+fn of_openai(body: &[u8]) -> Result<String, WireError> {
+    let foreign = || WireError::Foreign("OpenAI's Chat Completions API");
+    let Completion { mut choices } = serde_json::from_slice(body).map_err(|_| foreign())?;
+    let (Some(Choice { message, finish_reason }), true) = (choices.pop(), choices.is_empty()) else {
+        return Err(foreign());
+    };
+    finished(finish_reason, "stop")?;
+    if message.refusal.is_some_and(|refusal| !refusal.is_empty()) {
+        return Err(WireError::Refused);
+    }
+    let is_text = message.tool_calls.as_array().is_none_or(Vec::is_empty);
+    message.content.filter(|_| is_text).ok_or_else(foreign)
+}
+
+/// That a model ended by itself.
+fn finished(how: Option<String>, expected: &str) -> Result<(), WireError> {
+    match how.as_deref() {
+        Some(how) if how == expected => Ok(()),
+        Some("refusal" | "content_filter") => Err(WireError::Refused),
+        // The word may be anything; a known one says enough.
+        Some(
+            how @ ("max_tokens" | "length" | "tool_use" | "tool_calls" | "pause_turn" | "stop_sequence"),
+        ) => Err(WireError::Unfinished(how.to_owned())),
+        _ => Err(WireError::Unfinished("no known end".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

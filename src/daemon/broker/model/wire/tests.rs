@@ -1,0 +1,116 @@
+use super::*;
+use crate::config::settings::Secret;
+
+fn access(provider: Provider) -> Access {
+    let url = url(provider, None).unwrap();
+    Access { provider, model: "m".to_owned(), url, key: Secret::new("sk-1".to_owned()) }
+}
+
+#[test]
+fn an_address_is_taken_as_each_provider_writes_it() {
+    let (anthropic, openai) = (Provider::Anthropic, Provider::Openai);
+    for (provider, base, expected) in [
+        (anthropic, None, "https://api.anthropic.com/v1/messages"),
+        (openai, None, "https://api.openai.com/v1/chat/completions"),
+        (anthropic, Some("http://127.0.0.1:8/"), "http://127.0.0.1:8/v1/messages"),
+        (anthropic, Some("https://h/proxy/v1/"), "https://h/proxy/v1/messages"),
+        (openai, Some("http://127.0.0.1:8"), "http://127.0.0.1:8/v1/chat/completions"),
+        (openai, Some("https://h/v1"), "https://h/v1/chat/completions"),
+        (openai, Some("https://h/v1beta/openai/"), "https://h/v1beta/openai/chat/completions"),
+    ] {
+        assert_eq!(url(provider, base).as_deref(), Ok(expected));
+    }
+    for base in [
+        "",
+        "h",
+        "/v1",
+        "h:80",
+        "file:///etc",
+        "https://",
+        "https://u:p@h",
+        "https://h?a=1",
+        "https://h#x",
+        "https://h\r\nx: y",
+    ] {
+        assert_eq!(url(openai, Some(base)), Err(WireError::Address), "{base:?}");
+        assert_eq!(url(anthropic, Some(base)), Err(WireError::Address), "{base:?}");
+    }
+}
+
+#[test]
+fn each_provider_is_asked_in_its_own_way() {
+    let call = call(&access(Provider::Anthropic), "the call");
+    assert_eq!(
+        call.headers,
+        [("x-api-key", "sk-1".to_owned(), true), ("anthropic-version", "2023-06-01".to_owned(), false)]
+    );
+    assert_eq!(
+        serde_json::from_slice::<Value>(&call.body).unwrap(),
+        json!({
+            "model": "m",
+            "max_tokens": 1024,
+            "system": SYSTEM,
+            "messages": [{ "role": "user", "content": "the call" }],
+        })
+    );
+    let call = super::call(&access(Provider::Openai), "the call");
+    assert_eq!(call.headers, [("authorization", "Bearer sk-1".to_owned(), true)]);
+    assert_eq!(
+        serde_json::from_slice::<Value>(&call.body).unwrap(),
+        json!({
+            "model": "m",
+            "messages": [
+                { "role": "system", "content": SYSTEM },
+                { "role": "user", "content": "the call" },
+            ],
+        })
+    );
+}
+
+#[test]
+fn only_an_answer_that_came_to_its_end_has_a_text() {
+    let of = |provider: Provider, body: &Value| text(provider, body.to_string().as_bytes());
+    let anthropic = |stop: Value, content: Value| {
+        of(Provider::Anthropic, &json!({ "id": "x", "stop_reason": stop, "content": content }))
+    };
+    let words = json!({ "type": "text", "text": "yes" });
+    assert_eq!(anthropic(json!("end_turn"), json!([words])).as_deref(), Ok("yes"));
+    assert_eq!(
+        anthropic(json!("end_turn"), json!([{ "type": "thinking", "thinking": "h" }, words])).as_deref(),
+        Ok("yes")
+    );
+    let foreign = Err(WireError::Foreign("Anthropic's Messages API"));
+    assert_eq!(anthropic(json!("end_turn"), json!([])), foreign);
+    assert_eq!(anthropic(json!("end_turn"), json!([words, words])), foreign);
+    assert_eq!(anthropic(json!("end_turn"), json!([{ "type": "tool_use", "text": "yes" }])), foreign);
+    assert_eq!(anthropic(json!("end_turn"), json!("yes")), foreign);
+    assert_eq!(
+        anthropic(json!("max_tokens"), json!([words])),
+        Err(WireError::Unfinished("max_tokens".to_owned()))
+    );
+    assert_eq!(anthropic(json!("refusal"), json!([words])), Err(WireError::Refused));
+    assert_eq!(anthropic(json!(null), json!([words])), Err(WireError::Unfinished("no known end".to_owned())));
+
+    let openai = |finish: Value, message: Value| {
+        of(Provider::Openai, &json!({ "choices": [{ "finish_reason": finish, "message": message }] }))
+    };
+    assert_eq!(openai(json!("stop"), json!({ "content": "yes", "refusal": null })).as_deref(), Ok("yes"));
+    let foreign = Err(WireError::Foreign("OpenAI's Chat Completions API"));
+    assert_eq!(openai(json!("stop"), json!({ "content": null })), foreign);
+    assert_eq!(openai(json!("stop"), json!({ "content": "yes", "tool_calls": [{}] })), foreign);
+    assert_eq!(openai(json!("stop"), json!({ "content": "yes", "refusal": "no" })), Err(WireError::Refused));
+    assert_eq!(openai(json!("content_filter"), json!({ "content": "yes" })), Err(WireError::Refused));
+    assert_eq!(
+        openai(json!("length"), json!({ "content": "yes" })),
+        Err(WireError::Unfinished("length".to_owned()))
+    );
+    let choice = json!({ "finish_reason": "stop", "message": { "content": "yes" } });
+    for body in [json!({ "choices": [] }), json!({ "choices": [choice, choice] }), json!({}), json!([choice])]
+    {
+        assert_eq!(of(Provider::Openai, &body), foreign);
+    }
+    for body in ["", "<html>", "{\"content\":[]"] {
+        assert!(text(Provider::Anthropic, body.as_bytes()).is_err());
+        assert!(text(Provider::Openai, body.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! Who this process comes from: whether one of its ancestors has a variable in its environment.
+
+use std::fs;
+
+/// The most ancestors that are looked at.
+const MOST: usize = 100;
+
+/// Whether this process, or one that it comes from, was started with the variable `name` set to something (Linux; of
+/// other systems only its own environment is known).
+#[must_use]
+pub fn have(name: &str) -> bool {
+    if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+        return true;
+    }
+    let first = Some(std::os::unix::process::parent_id());
+    let ancestors = std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1);
+    ancestors.take(MOST).any(|pid| is_set(pid, name))
+}
+
+fn is_set(pid: u32, name: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.any(|variable| {
+        let value = variable.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        value.is_some_and(|value| !value.is_empty())
+    })
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may have anything in it: `pid (name) state ppid`.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ancestor_is_found_by_its_environment() {
+        let own = std::process::id();
+        assert!(parent(own).is_some_and(|parent| parent == std::os::unix::process::parent_id()));
+        assert!(!have("MURMUR_TEST_NOBODY_HAS_THIS"));
+        assert!(is_set(own, "PATH") && have("PATH"));
+        assert!(!is_set(own, "PAT"));
+    }
+}

@@ -1,0 +1,184 @@
+//! The real Claude Code under murmur's hook: what is guarded is refused, a person's word counts, a question is answered,
+//! and a beat that waits goes on after the daemon was killed.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// `murmur permission list --watch --json`, or the same of questions.
+struct Watch {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watch {
+    fn follow(place: &Place, kind: &str) -> Result<Self> {
+        let mut child = place.murmur(&[kind, "list", "--watch", "--json"]).stdout(Stdio::piped()).spawn()?;
+        let stdout = child.stdout.take().context("no stdout")?;
+        Ok(Self { child, lines: BufReader::new(stdout).lines() })
+    }
+
+    /// The next request that comes.
+    fn opened(&mut self) -> Result<Value> {
+        for line in self.lines.by_ref() {
+            let line: Value = serde_json::from_str(&line?)?;
+            if line["opened"].is_object() {
+                return Ok(line["opened"].clone());
+            }
+        }
+        bail!("nothing waits any more")
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn call(id: &str, command: &str) -> Value {
+    json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}])
+}
+
+fn configure(place: &Place, more: &Value) -> Result<()> {
+    let at = |name: &str| place.folder.path().join(name);
+    std::fs::write(at("site/HEARTBEAT.md"), "Look after it.\n")?;
+    let mut entry = json!({ "path": at("site"), "cron": "0 0 1 1 *", "maxTurns": 9 });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        entry[key] = value.clone();
+    }
+    std::fs::write(at("data/config.json"), json!({ "workspaces": [entry] }).to_string())?;
+    Ok(())
+}
+
+/// The ways in which a hook can fail, each with what brings it about.
+const FAILURES: [(&str, Break); 8] = [
+    ("the daemon is away", |place| configure(place, &json!({ "permissionsChecker": "manual" }))),
+    ("the daemon does not answer", |place| {
+        let socket = place.folder.path().join("data/murmur.sock");
+        // It is never accepted from, and stays open until the process ends.
+        std::mem::forget(std::os::unix::net::UnixListener::bind(socket)?);
+        configure(place, &json!({ "permissionsChecker": "manual", "approvalWait": "1s" }))
+    }),
+    ("the rules cannot be read", |place| {
+        Ok(std::fs::create_dir_all(place.folder.path().join("data/config/permissions.toml"))?)
+    }),
+    ("the rules are wrong", |place| {
+        let folder = place.folder.path().join("data/config");
+        std::fs::create_dir_all(&folder)?;
+        Ok(std::fs::write(folder.join("permissions.toml"), "[[rules]\n")?)
+    }),
+    ("the decision cannot be written down", |place| {
+        Ok(std::fs::create_dir_all(place.folder.path().join("data/decisions.jsonl"))?)
+    }),
+    ("the hook is killed", |place| place.replace_hook("kill -9 $$")),
+    ("the hook panics", |place| place.replace_hook("exit 101")),
+    ("the hook cannot be executed", |place| place.replace_hook("").and_then(|()| place.forbid_hook())),
+];
+
+/// Brings a failure about.
+type Break = fn(&Place) -> Result<()>;
+
+pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
+    let script = json!([call("toolu_1", "touch made"), [{ "type": "text", "text": "HEARTBEAT_OK" }]]);
+    for (name, break_it) in FAILURES {
+        let place = Place::new(claude, &script)?;
+        std::fs::create_dir_all(place.folder.path().join("data"))?;
+        configure(&place, &json!({}))?;
+        break_it(&place).context(name)?;
+        let entry: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
+        ensure!(entry["denials"] == json!(["Bash"]), "{name}: {entry}");
+        ensure!(!place.folder.path().join("site/made").exists(), "{name}: the call ran");
+    }
+    Ok(())
+}
+
+/// The journal's last line.
+fn journal(place: &Place) -> Result<Vec<Value>> {
+    let said = place.run(&["log", "--json"])?;
+    String::from_utf8(said.stdout)?.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+pub(crate) fn a_person_decides(claude: &Path) -> Result<()> {
+    let question = json!([{ "question": "Which one?", "header": "Pick", "multiSelect": false,
+        "options": [{ "label": "A", "description": "one" }, { "label": "B", "description": "two" }] }]);
+    let script = json!([
+        call("toolu_1", "sudo true"),
+        call("toolu_2", "touch allowed"),
+        call("toolu_3", "touch denied"),
+        [{ "type": "tool_use", "id": "toolu_4", "name": "AskUserQuestion", "input": { "questions": question } }],
+        [{ "type": "text", "text": "HEARTBEAT_OK" }],
+    ]);
+    let place = Place::new(claude, &script)?;
+    place.run(&["start"])?;
+    configure(&place, &json!({ "permissionsChecker": "manual", "approvalWait": "60s" }))?;
+    let (mut calls, mut questions) =
+        (Watch::follow(&place, "permission")?, Watch::follow(&place, "question")?);
+    let beat = place.murmur(&["beat", "--verbose", "--json"]).stdout(Stdio::piped()).spawn()?;
+
+    let respond = |row: &Value, words: &[&str], command: &str| -> Result<()> {
+        ensure!(row["input"]["command"] == command, "{row}");
+        let id = row["id"].as_str().context("no id")?;
+        place.run(&[&["permission", "respond", id], words].concat()).map(drop)
+    };
+    respond(&calls.opened()?, &["allow"], "touch allowed")?;
+    respond(&calls.opened()?, &["deny", "--reason", "not that one"], "touch denied")?;
+    let asked = questions.opened()?;
+    let id = asked["id"].as_str().context("no id")?;
+    let wrong = place.murmur(&["question", "respond", id, "{\"q1\":\"C\"}"]).output()?;
+    ensure!(!wrong.status.success(), "a label that does not exist was taken");
+    place.run(&["question", "respond", id, "{\"q1\":2}"])?;
+
+    let beat = beat.wait_with_output()?;
+    let entry: Value = serde_json::from_slice(&beat.stdout)?;
+    ensure!(entry["outcome"] == "ok", "{entry}");
+    let turns = entry["turns"].as_array().context("no turns")?;
+    let outputs: Vec<&str> = turns
+        .iter()
+        .flat_map(|turn| turn["toolCalls"].as_array().into_iter().flatten())
+        .filter_map(|call| call["output"].as_str())
+        .collect();
+    let [guarded, _, denied, answered] = outputs[..] else { bail!("{outputs:?}") };
+    ensure!(guarded.contains("`sudo true` is refused"), "{guarded}");
+    ensure!(denied.contains("not that one"), "{denied}");
+    ensure!(answered.contains("\"Which one?\"=\"B\""), "{answered}");
+    let site = place.folder.path().join("site");
+    ensure!(site.join("allowed").exists() && !site.join("denied").exists());
+    Ok(())
+}
+
+pub(crate) fn a_beat_waits_for_its_answer(claude: &Path) -> Result<()> {
+    let script = json!([call("toolu_1", "touch made"), [{ "type": "text", "text": "HEARTBEAT_OK" }]]);
+    let place = Place::new(claude, &script)?;
+    place.run(&["start"])?;
+    let defer = json!({ "permissionsChecker": "manual", "approval": "defer", "approvalWait": "1s" });
+    configure(&place, &defer)?;
+    let waited = place.run(&["beat", "--json"])?;
+    let waited: Value = serde_json::from_slice(&waited.stdout)?;
+    let id = waited["waiting"].as_str().with_context(|| format!("it does not wait: {waited}"))?;
+    ensure!(waited["outcome"] == "attention", "{waited}");
+    ensure!(!place.folder.path().join("site/made").exists(), "it did not wait");
+
+    place.kill_daemon()?;
+    place.run(&["start"])?;
+    // The line of the beat that goes on is the next thing that comes into the journal.
+    let mut log = place.murmur(&["log", "--follow", "--json"]).stdout(Stdio::piped()).spawn()?;
+    let mut lines = BufReader::new(log.stdout.take().context("no stdout")?).lines();
+    let first = lines.next().context("no line")??;
+    ensure!(first.contains(id), "{first}");
+    place.run(&["permission", "respond", id, "allow"])?;
+    let second: Value = serde_json::from_str(&lines.next().context("no second line")??)?;
+    log.kill()?;
+    log.wait()?;
+    ensure!(second["resumes"] == id && second["outcome"] == "ok", "{second}");
+    ensure!(second["sessionId"] == waited["sessionId"], "{second}");
+    ensure!(place.folder.path().join("site/made").exists(), "the call did not run");
+    ensure!(journal(&place)?.len() == 2);
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! murmur with the real Claude Code, in a home of its own, against fake-model.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{Model, QUIET};
+
+const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
+const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
+
+/// A home with the real `claude` on its PATH, and a data folder.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    port: u16,
+    _model: Model,
+}
+
+impl Place {
+    /// A place where `claude` is on the PATH, and the model says what `script` has.
+    pub(crate) fn new(claude: &Path, script: &Value) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let at = |name: &str| folder.path().join(name);
+        for name in ["site", "home/bin", "bin"] {
+            std::fs::create_dir_all(at(name))?;
+        }
+        std::os::unix::fs::symlink(claude, at("home/bin/claude"))?;
+        // Programs of its own, so that a hook can be one that fails.
+        for (program, name) in [(MURMUR, "bin/murmur"), (HOOK, "bin/murmur-hook")] {
+            std::fs::copy(program, at(name))?;
+        }
+        std::fs::write(at("script.json"), script.to_string())?;
+        let model = Model::start(&at("script.json"))?;
+        Ok(Self { port: model.port, _model: model, folder })
+    }
+
+    pub(crate) fn murmur(&self, args: &[&str]) -> Command {
+        let at = |name: &str| self.folder.path().join(name);
+        let mut command = Command::new(at("bin/murmur"));
+        command.args(args).current_dir(at("site")).env_clear();
+        command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", at("home/bin").display()));
+        command.env("HOME", at("home")).env("MURMUR_DIR", at("data"));
+        command.env("IS_SANDBOX", "1").env("ANTHROPIC_API_KEY", "scripted");
+        command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.port));
+        command.envs(QUIET.map(|name| (name, "1"))).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Result<Output> {
+        let output = self.murmur(args).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "murmur {args:?}: {} {said}", output.status);
+        Ok(output)
+    }
+
+    /// Has a script stand where the hook was.
+    pub(crate) fn replace_hook(&self, script: &str) -> Result<()> {
+        // A new file: the old one may be shared.
+        let hook = self.folder.path().join("bin/murmur-hook");
+        std::fs::remove_file(&hook)?;
+        std::fs::write(&hook, format!("#!/bin/sh\n{script}\n"))?;
+        Ok(std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755))?)
+    }
+
+    /// Takes from the hook that it can be executed.
+    pub(crate) fn forbid_hook(&self) -> Result<()> {
+        let hook = self.folder.path().join("bin/murmur-hook");
+        Ok(std::fs::set_permissions(hook, PermissionsExt::from_mode(0o644))?)
+    }
+
+    /// Kills the daemon, which has no time to say anything.
+    pub(crate) fn kill_daemon(&self) -> Result<()> {
+        let pid = std::fs::read_to_string(self.folder.path().join("data/murmur.pid"))?;
+        let pid = rustix::process::Pid::from_raw(pid.trim().parse()?).context("no PID")?;
+        Ok(rustix::process::kill_process(pid, rustix::process::Signal::KILL)?)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        drop(self.murmur(&["host", "stop", "--all", "--force"]).output());
+        drop(self.murmur(&["stop"]).output());
+    }
+}
