@@ -221,7 +221,7 @@ fn an_agent_cannot_answer_its_own_requests() {
     ] {
         let refused = env.murmur(args).set("MURMUR_AGENT_ID", text(&row, "agent")).run();
         insta::allow_duplicates! { assert_snapshot!(refused, @"
-        | error: an agent (MURMUR_AGENT_ID is set) cannot answer requests
+        | error: an agent started this (MURMUR_AGENT_ID is set), and agents cannot answer
         | hint: a person has to, in a terminal of theirs
         [exit 1]
         "); }
