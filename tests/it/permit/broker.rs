@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{Told, bash, line, text, told_to_hook};
-use crate::env::{Env, kill};
+use crate::env::{Env, MURMUR, kill};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
@@ -226,6 +226,10 @@ fn an_agent_cannot_answer_its_own_requests() {
         [exit 1]
         "); }
     }
+    // Not either by a process that hides whose it is.
+    let hidden = format!("env -u MURMUR_AGENT_ID {MURMUR} permission respond {id} allow; true");
+    let refused = env.program("/bin/sh", ["-c", &hidden]).set("MURMUR_AGENT_ID", text(&row, "agent")).run();
+    assert!(refused.contains("agents cannot answer"), "{refused}");
     env.run(["permission", "respond", id, "deny"]);
     assert_eq!(line(beat)["denials"], json!(["Bash"]));
     daemon.stop();
