@@ -22,6 +22,7 @@ use murmur::replay::End;
 use serde_json::json;
 
 use crate::argv::{self, Asked};
+use crate::faults::Fault;
 use crate::instructions::{Instructions, Wrong};
 use crate::live::inbox::{Halt, Inbox};
 use crate::player::{self, Player};
@@ -70,7 +71,11 @@ fn act(
     let cwd = std::env::current_dir().map_err(|error| Wrong(format!("no current folder: {error}")))?;
     let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
     let version = Version::parse(version);
-    let settings = Settings::read(asked.settings.as_deref(), &home, &cwd, &version).map_err(Halt::Refused)?;
+    let mut settings =
+        Settings::read(asked.settings.as_deref(), &home, &cwd, &version).map_err(Halt::Refused)?;
+    if instructions.faults.has(Fault::NoHooks) {
+        settings.forget_hooks();
+    }
     let id = asked.resume.as_deref().or(asked.session_id.as_deref());
     let mut session = Session::open(id, &home, cwd, version, asked.skips())?;
     if let Some(id) = asked.resume.as_deref().filter(|_| !session.load()) {

@@ -28,6 +28,7 @@ faults (FAKE_CLAUDE_FAULT=A,B or \"faults\":[\"A\",\"B\"] in .fake-claude.json):
   huge-line:BYTES         a line of at least this size, before the last one
   close-stdout            closes stdout after its lines and stays alive
   stderr-flood:BYTES      writes this much to stderr before its lines
+  no-hooks                knows nothing of hooks, as if its settings had none
   check-root              refuses --dangerously-skip-permissions as root without IS_SANDBOX=1
 of a live agent (--input-format stream-json) they spoil the first turn: what comes before the lines comes
 before its lines, what comes after them (hang, die, exit, close-stdout, ...) after it, or where stdin closes first
@@ -54,6 +55,7 @@ pub(crate) enum Fault {
     CloseStdout,
     StderrFlood(usize),
     CheckRoot,
+    NoHooks,
 }
 
 /// All faults of a run.
@@ -80,6 +82,7 @@ impl Fault {
             ("close-stdout", None) => Some(Self::CloseStdout),
             ("stderr-flood", _) => size().map(Self::StderrFlood),
             ("check-root", None) => Some(Self::CheckRoot),
+            ("no-hooks", None) => Some(Self::NoHooks),
             _ => None,
         };
         found.ok_or_else(|| Wrong(format!("unknown fault: {word} (see fake-claude --help-faults)")))

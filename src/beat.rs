@@ -17,6 +17,7 @@ use crate::journal::put_off::{self, PutOff};
 use crate::journal::unfinished::{Begun, Kept, Record};
 use crate::outcome::{self, Outcome};
 use crate::permit::request::RequestId;
+use crate::replay::mask;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
 use std::io;
@@ -210,7 +211,7 @@ fn waits_for(id: &RequestId, call: &PutOff) -> String {
         let what = if what.is_empty() { request.tool.clone() } else { format!("{}: {what}", request.tool) };
         format!("waits for an answer: murmur permission respond {id} allow (or deny); {what}")
     };
-    outcome::first_characters(&words, outcome::SUMMARY)
+    outcome::first_characters(&mask(&words), outcome::SUMMARY)
 }
 
 fn cannot_start(program: &Path, error: &io::Error) -> String {

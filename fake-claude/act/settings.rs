@@ -54,6 +54,11 @@ impl Settings {
         Ok(all)
     }
 
+    /// None of them has a hook.
+    pub(crate) fn forget_hooks(&mut self) {
+        self.entries.clear();
+    }
+
     /// The hooks of `event`; `of` is what their matchers are held against, for events that have them.
     pub(crate) fn hooks(&self, event: &str, of: Option<&str>) -> Vec<Hook> {
         let wanted = |(name, matcher, _): &&(String, String, Hook)| {

@@ -10,6 +10,10 @@ pub const AGENT_VARIABLE: &str = "MURMUR_AGENT_ID";
 /// The variable that holds murmur's data folder there.
 pub const DIR_VARIABLE: &str = "MURMUR_DIR";
 
+/// The variable that every host has, to which its agent's orphans are handed. Not in the environment of agents, whose
+/// processes are told by [`AGENT_VARIABLE`].
+pub const HOST_VARIABLE: &str = "MURMUR_HOST";
+
 /// What the environment of every process of `agent` has in it, as `NAME=value`: two users of one machine, or two data
 /// folders, may have agents of one name.
 #[must_use]
@@ -71,9 +75,15 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     args
 }
 
-/// The arguments of a live agent, which reads messages on stdin until that is closed. `more` comes last.
+/// The arguments of a live agent, which reads messages on stdin until that is closed. `more` comes before `guarded`, so
+/// that none of them can take the hooks away.
 #[must_use]
-pub fn live_args(deny: Option<&[String]>, model: Option<&str>, more: &[String]) -> Vec<String> {
+pub fn live_args(
+    deny: Option<&[String]>,
+    model: Option<&str>,
+    more: &[String],
+    guarded: &[String],
+) -> Vec<String> {
     let mut args: Vec<String> = [
         "--print",
         "--dangerously-skip-permissions",
@@ -90,7 +100,32 @@ pub fn live_args(deny: Option<&[String]>, model: Option<&str>, more: &[String]) 
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
     args.extend_from_slice(more);
+    args.extend_from_slice(guarded);
     args
+}
+
+/// Options by which Claude Code would not come to murmur's hook, or ask others than murmur.
+const TAKEN: [&str; 6] = [
+    "--settings",
+    "--setting-sources",
+    "--permission-prompt-tool",
+    "--permission-mode",
+    "--bare",
+    "--safe-mode",
+];
+
+/// An argument that murmur does not hand on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is murmur's own to say: without it no call would come to murmur's hook; leave it out")]
+pub struct Taken(String);
+
+/// That none of `more`, arguments for a live agent, takes the hooks away.
+///
+/// # Errors
+/// The first that does.
+pub fn check_more(more: &[String]) -> Result<(), Taken> {
+    let option = |arg: &&String| TAKEN.contains(&arg.split_once('=').map_or(arg.as_str(), |(name, _)| name));
+    more.iter().find(option).map_or(Ok(()), |taken| Err(Taken(taken.clone())))
 }
 
 fn deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
@@ -120,6 +155,15 @@ mod tests {
             beat_args(limits).join(" "),
             "--print --dangerously-skip-permissions --verbose --output-format stream-json --max-turns 7 --model opus"
         );
+    }
+
+    #[test]
+    fn what_would_take_the_hooks_away_is_not_handed_on() {
+        let more = |arg: &str| check_more(&["--verbose".to_owned(), arg.to_owned()]);
+        for taken in ["--settings", "--settings={}", "--bare", "--permission-mode=plan"] {
+            assert_eq!(more(taken), Err(Taken(taken.to_owned())));
+        }
+        assert_eq!(more("--add-dir"), Ok(()));
     }
 
     #[test]

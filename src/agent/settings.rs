@@ -29,6 +29,9 @@ pub const BEAT_VARIABLE: &str = "MURMUR_BEAT";
 /// The variable that holds the name of the beat's heartbeat, where it has one.
 pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
 
+/// Variables by which a workspace's settings could get between Claude Code and the hook (tried on 2.1.329).
+const BETWEEN: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"];
+
 /// The events that decide: whatever goes wrong in their hooks blocks the call.
 const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
@@ -129,6 +132,10 @@ impl Guarded<'_> {
             (HOME_VARIABLE, text(&self.user.home)?.to_owned()),
             (POLICY_VARIABLE, policy),
         ];
+        // What would be run before the hook, or in it, is as murmur has it: a workspace's settings could set it.
+        for name in BETWEEN {
+            variables.push((name, std::env::var(name).unwrap_or_default()));
+        }
         // Empty rather than unset, so that no other settings file can set them.
         let (beat, heartbeat) = self.beat.unwrap_or_default();
         variables.push((BEAT_VARIABLE, beat.to_owned()));
@@ -158,7 +165,10 @@ impl Guarded<'_> {
         }
         let env: Map<String, Value> =
             self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        let mut settings = json!({ "disableAllHooks": false, "env": env, "hooks": hooks });
+        // A skill can have commands that are run before any hook is asked.
+        let mut settings = json!({
+            "disableAllHooks": false, "disableSkillShellExecution": true, "env": env, "hooks": hooks,
+        });
         if !self.allow.is_empty() {
             settings["permissions"] = json!({ "allow": self.allow });
         }

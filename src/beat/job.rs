@@ -81,9 +81,9 @@ impl Job {
             Ok(settings) => (settings.asking, None),
             Err(error) => (Asking::default(), Some(error.to_string())),
         };
-        let Heartbeat { asking, tighter, permissions, .. } = heartbeat;
+        let Heartbeat { asking, tighter, guard, .. } = heartbeat;
         Self {
-            policy: Policy::resolve(Role::Beat, &settings, asking, tighter, permissions),
+            policy: Policy::resolve(Role::Beat, &settings, asking, tighter, *guard),
             user,
             agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
             beat,

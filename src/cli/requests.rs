@@ -6,6 +6,7 @@ mod respond;
 mod shown;
 
 use super::place::Place;
+use crate::agent::invocation::HOST_VARIABLE;
 use crate::daemon::broker::{Broker, Kind, Row};
 use crate::daemon::client;
 use crate::rpc::client::{AskError, Client};
@@ -58,7 +59,7 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
 
 /// An agent's answers to its own requests would be worth nothing.
 fn only_people() -> anyhow::Result<()> {
-    if ancestors::have(AGENT) {
+    if ancestors::have(AGENT) || ancestors::have(HOST_VARIABLE) {
         bail!(
             "an agent started this ({AGENT} is set), and agents cannot answer; a person has to, in a terminal of theirs"
         );

@@ -83,6 +83,9 @@ pub struct Heartbeat {
     pub model: Option<Arc<str>>,
     /// What its agent may not do.
     pub permissions: Permissions,
+    /// Whether the guard looks at what its agent does: not where config.json says `permissions: "skip"`. Frontmatter,
+    /// which lies where the agent can write, has no say in that.
+    pub guard: bool,
     /// Who is asked before its agent acts, as config.json has it.
     pub asking: Asking,
     /// The same as its frontmatter has it, which can only make that stricter ([`Asking::tightened`]).

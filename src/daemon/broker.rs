@@ -142,6 +142,9 @@ impl Broker {
     fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, String> {
         let Response { id, reply } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.to_string())?;
+        if request.whom == Whom::Model {
+            return Err(requests::NotTaken::Unknown(id).to_string());
+        }
         let rule = match reply {
             Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
             Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),
@@ -187,7 +190,7 @@ impl Broker {
                 verdict: Verdict::Deny,
                 reason: Some(reason),
                 answers: None,
-                by: By::Failure,
+                by: By::Nobody,
                 id: id.clone(),
             };
             if let Err(error) = self.give(&id, answer, now) {

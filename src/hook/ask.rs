@@ -28,8 +28,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) enum Asked {
     /// Somebody decided.
     Answered(Answer),
-    /// Nobody did in time.
-    Expired,
+    /// Nobody did in time, as this request.
+    Expired(RequestId),
     /// The call is put off, as this request.
     Deferred(RequestId),
 }
@@ -158,7 +158,7 @@ fn converse(
 fn take(said: Said) -> Result<Asked, Broken> {
     match said {
         Said::Answer(answer) => Ok(Asked::Answered(answer)),
-        Said::Outcome { outcome, .. } if outcome == EXPIRED => Ok(Asked::Expired),
+        Said::Outcome { outcome, id } if outcome == EXPIRED => Ok(Asked::Expired(id)),
         Said::Outcome { outcome, id } if outcome == DEFERRED => Ok(Asked::Deferred(id)),
         Said::Outcome { outcome, .. } => Err(Broken::Over(AskError::Refused(outcome))),
     }

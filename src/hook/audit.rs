@@ -7,8 +7,10 @@ use crate::permit::decision::{By, Decision, Verdict};
 use crate::replay::mask;
 use crate::sys::{atomic, clock};
 use serde::Serialize;
+use serde_json::Value;
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The most characters of a call's input in a line.
@@ -27,6 +29,9 @@ struct Line<'a> {
     tool: &'a str,
     /// JSON as text: masked, it may not be JSON any more.
     input: String,
+    /// A person's answers to the agent's questions, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<String>,
     cwd: &'a Path,
     session: &'a str,
     tool_use_id: &'a str,
@@ -68,18 +73,19 @@ pub(super) fn write(
     call: &Call,
     names: Names<'_>,
     decision: &Decision,
+    answers: Option<&Value>,
 ) -> Result<(), AuditError> {
-    let input = mask(&call.input.to_string());
+    // Somewhat more than is written, so that a secret at its end is seen to be one.
+    let input = call.input.to_string();
+    let input = mask(first(&input, 2 * INPUT));
     let line = Line {
         ts: clock::rfc3339(clock::now()),
         agent: &surroundings.agent,
         project: surroundings.project.as_deref(),
         beat: surroundings.beat.as_ref().map(|beat| beat.beat.as_str()),
         tool: &call.tool,
-        input: match input.char_indices().nth(INPUT) {
-            Some((end, _)) => format!("{}…", &input[..end]),
-            None => input,
-        },
+        input: shortened(&input),
+        answers: answers.map(|answers| shortened(&mask(first(&answers.to_string(), 2 * INPUT)))),
         cwd: &call.place.cwd,
         session: names.session,
         tool_use_id: names.tool_use_id,
@@ -97,12 +103,32 @@ pub(super) fn write(
     written.map_err(|source| AuditError { path, source })
 }
 
+/// The first `most` characters of `text`.
+fn first(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
+fn shortened(text: &str) -> String {
+    let kept = first(text, INPUT);
+    if kept.len() < text.len() { format!("{kept}…") } else { text.to_owned() }
+}
+
 /// Appends `line`, whole or not at all. A last line that a crash left torn stays, as a line of its own.
 fn append(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         atomic::create_private_folder(folder)?;
     }
-    let mut file = atomic::open_append(path)?;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        // What is no file of ours keeps nothing: a link leads elsewhere, a pipe is read by others.
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+    }
     file.lock()?;
     let before = file.metadata()?.len();
     let mut last = [b'\n'];
@@ -127,16 +153,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_line_stays_a_line_of_its_own_and_a_full_disk_is_an_error() {
+    fn a_torn_line_stays_a_line_of_its_own_and_what_is_no_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/decisions.jsonl");
         append(&path, b"one\n".to_vec()).unwrap();
         std::fs::write(&path, "one\ntor").unwrap();
         append(&path, b"two\n".to_vec()).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntor\ntwo\n");
-        assert_eq!(
-            append(Path::new("/dev/full"), b"x\n".to_vec()).unwrap_err().kind(),
-            io::ErrorKind::StorageFull
-        );
+        // A link keeps nothing here, and a pipe nothing at all.
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.path().join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        for name in ["link", "pipe"] {
+            assert!(append(&folder.path().join(name), b"x\n".to_vec()).is_err(), "{name}");
+        }
     }
 }

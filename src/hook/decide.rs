@@ -55,7 +55,8 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
     };
     let request = request.as_ref().map(RequestId::as_str);
     let names = Names { session: &session, tool_use_id: &tool_use_id, request };
-    let written = audit::write(surroundings, &call, names, &decided.decision);
+    let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
+    let written = audit::write(surroundings, &call, names, &decided.decision, answers);
     match written {
         Err(error) if decided.decision.verdict != Verdict::Deny => {
             Err(format!("{error}; murmur allows nothing that it cannot write down"))
@@ -103,19 +104,20 @@ impl Asking<'_> {
 /// What is answered to Claude Code after `asked`, and the request.
 fn came_of(asked: Result<Asked, AskError>, call: &Call) -> (Decided, Option<RequestId>) {
     let failure = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Failure });
+    let nobody = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Nobody });
     match asked {
         Ok(Asked::Answered(answer)) => {
             let id = answer.id.clone();
             (answered(answer, call), Some(id))
         }
-        Ok(Asked::Expired) => {
+        Ok(Asked::Expired(id)) => {
             let reason =
                 "nobody answered in time, so the call is denied; go on without it, or say what is needed";
-            (failure(Verdict::Deny, reason.to_owned()), None)
+            (nobody(Verdict::Deny, reason.to_owned()), Some(id))
         }
         Ok(Asked::Deferred(id)) => {
             let reason = format!("the call waits for a person's answer, as request {id}");
-            (failure(Verdict::Defer, reason), Some(id))
+            (nobody(Verdict::Defer, reason), Some(id))
         }
         Err(error) => (failure(Verdict::Deny, format!("{error}; the call is denied")), None),
     }

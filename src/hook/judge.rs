@@ -42,14 +42,25 @@ pub fn files(
 pub fn read(paths: Vec<PathBuf>) -> Result<Vec<File>, Problem> {
     paths
         .into_iter()
-        .map(|path| match std::fs::read(&path) {
-            Ok(bytes) => Ok(File { rules: Some(Rules::parse(&bytes, &path)?), path }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(File { path, rules: None }),
+        .map(|path| match regular(&path) {
+            Ok(Some(bytes)) => Ok(File { rules: Some(Rules::parse(&bytes, &path)?), path }),
+            Ok(None) => Ok(File { path, rules: None }),
             Err(error) => {
                 Err(Problem::with(&path, format!("cannot be read ({error}); check its owner and mode")))
             }
         })
         .collect()
+}
+
+/// What is in the file at `path`; none where nothing is there, not even a link that leads nowhere.
+fn regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match path.metadata() {
+        // A pipe would be waited for.
+        Ok(found) if found.is_file() => std::fs::read(path).map(Some),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// What becomes of `call` by an agent for which `policy` and the rules of `files` hold.

@@ -6,7 +6,6 @@ use crate::agent::settings::{
     SOCKET_VARIABLE, WORKSPACE_VARIABLE,
 };
 use crate::config::asking::Asking;
-use crate::config::permissions::Permissions;
 use crate::config::settings::{Settings, SettingsError};
 use crate::permit::policy::{Policy, Role};
 use crate::permit::request::BeatOf;
@@ -86,7 +85,7 @@ impl Surroundings {
             None => {
                 let settings = Settings::read(&settings.settings())?;
                 let nothing = Asking::default();
-                Policy::resolve(Role::Hosted, &settings.asking, &nothing, &nothing, &Permissions::default())
+                Policy::resolve(Role::Hosted, &settings.asking, &nothing, &nothing, true)
             }
         };
         let socket = path(SOCKET_VARIABLE).and_then(|socket| {

@@ -2,6 +2,7 @@
 
 use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
+use crate::agent::invocation::HOST_VARIABLE;
 use crate::sys::{paths, random};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -237,6 +238,7 @@ impl Launch {
         let begin = log.metadata().map_or(0, |found| found.len());
         let mut command = std::process::Command::new(program().map_err(failed)?);
         command.arg0("murmur-host").args(self.args(data_dir)).env("PATH", path);
+        command.env(HOST_VARIABLE, agent.as_str());
         let mut command = Command::from(command);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().map_err(failed)?;

@@ -41,7 +41,7 @@ pub enum Standing {
     },
 }
 
-/// One file (docs/permissions.md, Files).
+/// One file (docs/journal.md).
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Form {

@@ -33,7 +33,9 @@ pub enum By {
     Model(String),
     /// Nobody: what holds where nothing else decides, by the name of the setting.
     Default(String),
-    /// Nobody could: something failed, or the time was up.
+    /// Nobody: the person who was asked did not answer in time.
+    Nobody,
+    /// Nobody could: something failed.
     Failure,
 }
 

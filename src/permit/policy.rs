@@ -3,7 +3,6 @@
 use crate::config::asking::Asking;
 pub use crate::config::asking::{Approval, Checker, Questions};
 use crate::config::interval::Interval;
-use crate::config::permissions::Permissions;
 use serde::{Deserialize, Serialize};
 
 /// How long a person has where nothing says otherwise.
@@ -58,14 +57,14 @@ impl Policy {
         settings: &Asking,
         workspace: &Asking,
         frontmatter: &Asking,
-        permissions: &Permissions,
+        guard: bool,
     ) -> Self {
         let checker = if role == Role::Beat { Checker::Off } else { Checker::Manual };
         let defaults =
             Asking { checker: Some(checker), questions: Some(Questions::Broker), ..Asking::default() };
         let said = defaults.overlaid(settings).overlaid(workspace).tightened(frontmatter);
         Self {
-            guard: *permissions != Permissions::Skip,
+            guard,
             manager: role == Role::Manager,
             checker: said.checker.unwrap_or(checker),
             approval: said.approval.unwrap_or(Approval::Wait),
@@ -77,9 +76,9 @@ impl Policy {
 
     /// What holds for a beat where nothing is said.
     #[must_use]
-    pub fn of_beat(permissions: &Permissions) -> Self {
+    pub fn of_beat() -> Self {
         let nothing = Asking::default();
-        Self::resolve(Role::Beat, &nothing, &nothing, &nothing, permissions)
+        Self::resolve(Role::Beat, &nothing, &nothing, &nothing, true)
     }
 
     /// How long a hook may take before it denies, in seconds.
@@ -105,7 +104,7 @@ mod tests {
         Asking { checker: None, approval: None, approval_wait: None, approval_expiry: None, questions: None };
 
     fn resolve(role: Role, settings: Asking, workspace: Asking, frontmatter: Asking) -> Policy {
-        Policy::resolve(role, &settings, &workspace, &frontmatter, &Permissions::default())
+        Policy::resolve(role, &settings, &workspace, &frontmatter, true)
     }
 
     #[test]
@@ -147,7 +146,7 @@ mod tests {
 
     #[test]
     fn skip_turns_the_guard_off_and_nothing_else() {
-        let policy = Policy::resolve(Role::Beat, &NOTHING, &NOTHING, &NOTHING, &Permissions::Skip);
+        let policy = Policy::resolve(Role::Beat, &NOTHING, &NOTHING, &NOTHING, false);
         assert_eq!(Policy { guard: true, ..policy }, resolve(Role::Beat, NOTHING, NOTHING, NOTHING));
     }
 

@@ -48,7 +48,7 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     --permission-prompt-tool
     stdio
     --settings
-    {"disableAllHooks":false,"env":{"MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":120,\"approvalExpiry\":86400,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}]}}
+    {"disableAllHooks":false,"disableSkillShellExecution":true,"env":{"CLAUDE_CODE_SHELL_PREFIX":"","LD_AUDIT":"","LD_LIBRARY_PATH":"","LD_PRELOAD":"","MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":120,\"approvalExpiry\":86400,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}]}}
     "#);
     assert_eq!(agent["cwd"], site.path());
     assert_snapshot!(agent["stdin"].as_str().unwrap(), @"
@@ -95,8 +95,12 @@ fn the_agent_gets_our_environment_and_what_the_hook_needs() {
     all.sort();
     assert_snapshot!(all.join("\n"), @r#"
     ANTHROPIC_MODEL=theirs
+    CLAUDE_CODE_SHELL_PREFIX=
     FAKE_CLAUDE_LOG=[ENV]/log/agents
     HOME=[ENV]/home
+    LD_AUDIT=
+    LD_LIBRARY_PATH=
+    LD_PRELOAD=
     MURMUR_AGENT_ID=site-[ID]
     MURMUR_BEAT=[BEAT]
     MURMUR_CONFIG_DIR=[ENV]/data/config
@@ -158,7 +162,7 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       --permission-prompt-tool
       stdio
       --settings
-      {"disableAllHooks":false,"env":{"MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":false,\"manager\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":120,\"approvalExpiry\":86400,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}]}}
+      {"disableAllHooks":false,"disableSkillShellExecution":true,"env":{"CLAUDE_CODE_SHELL_PREFIX":"","LD_AUDIT":"","LD_LIBRARY_PATH":"","LD_PRELOAD":"","MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":120,\"approvalExpiry\":86400,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":150,"type":"command"}],"matcher":"*"}]}}
     environment:
       MURMUR_AGENT_ID=site-[ID]
       MURMUR_DIR=[ENV]/data
@@ -167,7 +171,11 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       MURMUR_WORKSPACE=[ENV]/site
       MURMUR_CONFIG_DIR=[ENV]/data/config
       MURMUR_HOME=[ENV]/home
-      MURMUR_PERMISSIONS={"guard":false,"manager":false,"checker":"off","approval":"wait","approvalWait":120,"approvalExpiry":86400,"questions":"broker"}
+      MURMUR_PERMISSIONS={"guard":true,"manager":false,"checker":"off","approval":"wait","approvalWait":120,"approvalExpiry":86400,"questions":"broker"}
+      CLAUDE_CODE_SHELL_PREFIX=
+      LD_AUDIT=
+      LD_LIBRARY_PATH=
+      LD_PRELOAD=
       MURMUR_BEAT=[BEAT]
       MURMUR_HEARTBEAT=
       PATH=[ENV]/home/bin:/usr/bin:/bin

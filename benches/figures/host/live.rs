@@ -62,7 +62,7 @@ impl Live {
     /// The same agent without a host.
     pub(super) fn bare(&self) -> anyhow::Result<Bare> {
         let mut command = self.home.command(self.home.claude());
-        command.args(live_args(Some(&[]), None, &[])).current_dir(self.home.path());
+        command.args(live_args(Some(&[]), None, &[], &[])).current_dir(self.home.path());
         Bare::start(&mut command)
     }
 }

@@ -6,10 +6,9 @@ use super::super::place::Place;
 use super::super::{captures, runtime, verbose};
 use crate::agent::event::Event;
 use crate::agent::find;
-use crate::agent::invocation::{Invocation, live_args};
+use crate::agent::invocation::{Invocation, check_more, live_args};
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::beat::{self, BeatError, Job};
-use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
 use crate::daemon::launch::Said as BeatSaid;
 use crate::hook::judge;
@@ -165,13 +164,13 @@ fn spec(
         allow: &allow,
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
-    let mut more = guarded.args(&hook)?;
-    more.extend_from_slice(&args.args);
+    check_more(&args.args)?;
+    let hooks = guarded.args(&hook)?;
     let mut env = guarded.environment()?;
     env.push(("PATH", path));
     let invocation = Invocation {
         program,
-        args: live_args(Some(&[]), args.model.as_deref(), &more),
+        args: live_args(Some(&[]), args.model.as_deref(), &args.args, &hooks),
         env,
         cwd: worktree.clone(),
         stdin: message.into_bytes(),
@@ -186,7 +185,7 @@ fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Re
     let heartbeat = heartbeat.as_ref();
     // A live agent always has its deny list, and with it the guard.
     let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
-    Ok(Policy::resolve(role, &settings, &said.0, &said.1, &Permissions::default()))
+    Ok(Policy::resolve(role, &settings, &said.0, &said.1, true))
 }
 
 fn captures() -> Option<PathBuf> {

@@ -29,13 +29,8 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let settings = Settings::read(&place.settings_dir()?.settings());
     let heartbeat = super::heartbeat_at(&cwd, place)?.context("no workspace here; name one with --cwd")?;
     let asking = settings.as_ref().map(|settings| settings.asking).unwrap_or_default();
-    let policy = Policy::resolve(
-        args.role.into(),
-        &asking,
-        &heartbeat.asking,
-        &heartbeat.tighter,
-        &heartbeat.permissions,
-    );
+    let policy =
+        Policy::resolve(args.role.into(), &asking, &heartbeat.asking, &heartbeat.tighter, heartbeat.guard);
     let files = judge::read(super::files(args.project.as_deref(), place)?);
     let call = Call {
         tool,
@@ -122,6 +117,7 @@ fn by(by: &By, policy: &Policy) -> String {
         By::Default(setting) => format!("[{setting}] in permissions.toml"),
         By::Person => "a person".to_owned(),
         By::Model(model) => format!("the model {}", plain_line(model)),
+        By::Nobody => "nobody".to_owned(),
         By::Failure => "what cannot be read: every call is denied until it can".to_owned(),
     }
 }

@@ -24,6 +24,7 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         model: None,
         permissions: Permissions::default(),
         asking: crate::config::asking::Asking::default(),
+        guard: true,
         tighter: crate::config::asking::Asking::default(),
         problem: None,
         last_run: last_run.map(at),

@@ -124,13 +124,8 @@ fn doubt_asks_a_person_if_one_is_asked_and_else_denies() {
 
 #[test]
 fn a_manager_runs_what_its_patterns_say_and_nothing_else() {
-    let manager = Policy::resolve(
-        Role::Manager,
-        &Default::default(),
-        &Default::default(),
-        &Default::default(),
-        &Default::default(),
-    );
+    let manager =
+        Policy::resolve(Role::Manager, &Default::default(), &Default::default(), &Default::default(), true);
     for (rules, line, expected) in [
         ("", "murmur status", "allow manager"),
         ("", "murmur host spawn x && murmur log", "allow manager"),

@@ -7,8 +7,19 @@ use super::secret;
 use super::text::{Found, run, starts_word};
 
 /// Words whose value is a secret, in small letters.
-const NAMES: [&str; 9] =
-    ["password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "api-key", "credential"];
+const NAMES: [&str; 11] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "api_key",
+    "apikey",
+    "api-key",
+    "credential",
+    "_pass",
+    "_pwd",
+];
 
 /// `text` without its secrets.
 #[must_use]
@@ -21,6 +32,7 @@ pub fn mask(text: &str) -> String {
         let found = secret::find(bytes, at)
             .or_else(|| private_key(bytes, at))
             .or_else(|| login(bytes, at))
+            .or_else(|| flagged(bytes, &lower, at))
             .or_else(|| named(bytes, &lower, at));
         match found {
             Some(found) => {
@@ -62,6 +74,52 @@ fn login(bytes: &[u8], at: usize) -> Option<Found> {
     }
     let user = String::from_utf8_lossy(&rest[..user]);
     Found::new(3 + user.len() + 1 + word, format!("://{user}:{REMOVED}"))
+}
+
+/// Programs whose `-p` or `-a` is a password, as `-pVALUE` or `-p VALUE`.
+const PASSWORD_FLAGS: [(&[u8], u8); 5] = [
+    (b"sshpass", b'p'),
+    (b"mysql", b'p'),
+    (b"mysqldump", b'p'),
+    (b"docker login", b'p'),
+    (b"redis-cli", b'a'),
+];
+
+/// How far before a flag its program is looked for, in bytes.
+const FLAG_REACH: usize = 200;
+
+/// The password of a flag: `-u user:password`, and `-p` of programs that mean one by it.
+fn flagged(bytes: &[u8], lower: &[u8], at: usize) -> Option<Found> {
+    let begins = at == 0 || bytes[at - 1].is_ascii_whitespace();
+    if !begins || bytes[at] != b'-' {
+        return None;
+    }
+    let rest = &bytes[at..];
+    let word =
+        |from: usize| run(rest, from, |byte| byte.is_ascii_graphic() && !b"\"'`;,&|<>()\\".contains(&byte));
+    let quoted = |from: usize| from + run(rest, from, |byte| b"\\\"' ".contains(&byte));
+    if let Some(flag) = ["-u ", "--user ", "--user="].iter().find(|flag| rest.starts_with(flag.as_bytes())) {
+        let start = quoted(flag.len());
+        let length = word(start);
+        let colon = memchr::memchr(b':', &rest[start..start + length])?;
+        return (colon + 1 < length)
+            .then_some(())
+            .and_then(|()| shown(rest, start + colon + 1, start + length));
+    }
+    let before = &lower[at.saturating_sub(FLAG_REACH)..at];
+    let is_one = |(program, flag): &&(&[u8], u8)| {
+        rest.get(1) == Some(flag) && memchr::memmem::find(before, program).is_some()
+    };
+    PASSWORD_FLAGS.iter().find(is_one)?;
+    let start = quoted(2);
+    let length = word(start);
+    (length > 0).then_some(()).and_then(|()| shown(rest, start, start + length))
+}
+
+/// What stands before `start` as it is, and what follows up to `end` removed.
+fn shown(rest: &[u8], start: usize, end: usize) -> Option<Found> {
+    let before = String::from_utf8_lossy(&rest[..start]);
+    Found::new(end, format!("{before}{REMOVED}"))
 }
 
 /// The value of something that is called a secret: `NAME=value`, `"name": "value"`, `--name value`.
@@ -109,6 +167,10 @@ mod tests {
             ),
             ("git clone https://me:hunter2@example.com/x", "git clone https://me:[removed]@example.com/x"),
             ("DB_PASSWORD=hunter2 ./run", "DB_PASSWORD=[removed] ./run"),
+            ("curl -u bob:s3cr3tpw https://example.com", "curl -u bob:[removed] https://example.com"),
+            ("mysql -pS3cretPw db", "mysql -p[removed] db"),
+            ("sshpass -p hunter22 ssh host", "sshpass -p [removed] ssh host"),
+            ("DB_PASS=hunter2 ./run", "DB_PASS=[removed] ./run"),
             ("mysql --password hunter2 db", "mysql --password [removed] db"),
             (r#"{"api_key": "abcdefg", "x": 1}"#, r#"{"api_key": "[removed]", "x": 1}"#),
             (r#"{\"token\":\"abcdefg\"}"#, r#"{\"token\":\"[removed]\"}"#),
@@ -126,6 +188,8 @@ mod tests {
             "MAX_TOKENS=8000 run",
             "curl -H \"X-Api-Key: $API_KEY\"",
             "grep -rn token src",
+            "mkdir -p src/parts && cargo -u",
+            "ssh -p 22 -u me host",
             "ls https://example.com:8080/x",
             "tokenize the secret garden — ünïcode",
         ] {

@@ -26,7 +26,9 @@ fn a_beat_may_do_what_nothing_forbids_and_is_told_why_it_may_not_do_the_rest() {
 #[test]
 fn skip_turns_guard_and_deny_list_off() {
     let env = Env::new();
-    env.acting("permissions: skip", &[bash("t1", "sudo ls")]);
+    let site = env.workspace("site", "Do it.");
+    site.plays(&acts(&[bash("t1", "sudo ls")]));
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "permissions": "skip" }] }).to_string());
     assert_eq!(env.beaten()["denials"], json!(null));
     assert!(env.told_once().ran());
     assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
@@ -34,6 +36,15 @@ fn skip_turns_guard_and_deny_list_off() {
     assert_eq!(env.decisions()[0]["verdict"], "allow");
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"sudo:*\"\n");
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+}
+
+#[test]
+fn frontmatter_which_an_agent_can_write_does_not_turn_the_guard_off() {
+    let env = Env::new();
+    env.acting("permissions: skip", &[bash("t1", "sudo ls")]);
+    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
+    assert_eq!(env.decisions()[0]["by"], json!({ "kind": "guard", "which": "sudo" }));
 }
 
 #[test]

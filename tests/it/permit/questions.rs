@@ -209,28 +209,30 @@ fn a_hosted_agents_questions_are_answered_by_a_person() {
     daemon.stop();
 }
 
-#[test]
-fn what_no_hook_has_decided_is_answered_through_the_second_door() {
+/// What comes of a hosted agent's question that no hook decides, and that a person answers so.
+fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
     let env = Env::new();
     let daemon = env.daemon();
-    // As if Claude Code knew nothing of hooks.
-    let settings = ["--", "--settings", r#"{"hooks":{}}"#];
-    hosted(
-        &env,
-        &acts(&[call("t1", "AskUserQuestion", &two()), call("t2", "AskUserQuestion", &two())]),
-        &settings,
-    );
+    let mut play = acts(&[call("t1", "AskUserQuestion", &two())]);
+    play["faults"] = json!(["no-hooks"]);
+    hosted(&env, &play, &[]);
     let mut events = env.events();
     let row = events.until("request_opened");
     assert_eq!((text(&row, "kind"), text(&row, "tool")), ("question", "AskUserQuestion"));
-    respond(&env, &row, r#"{"q1":"B","q2":[2]}"#);
+    answer(&env, &row);
     let told = env.wait_for_told(1).remove(0);
-    assert!(told.ran() && told.text.contains("\"Which one?\"=\"B\""), "{told:?}");
-    let row = events.until("request_opened");
-    env.run(["permission", "respond", text(&row, "id"), "deny", "--reason", "enough"]);
-    let told = env.wait_for_told(2).remove(1);
-    assert!(told.is_error && told.text.contains("enough"), "{told:?}");
-    assert_eq!(env.decisions().len(), 2);
+    assert_eq!(env.decisions().len(), 1);
     env.run(["host", "stop", "site-1"]);
     daemon.stop();
+    told
+}
+
+#[test]
+fn what_no_hook_has_decided_is_answered_through_the_second_door() {
+    let told = asked_on_its_output(|env, row| drop(respond(env, row, r#"{"q1":"B","q2":[2]}"#)));
+    assert!(told.ran() && told.text.contains("\"Which one?\"=\"B\""), "{told:?}");
+    let told = asked_on_its_output(|env, row| {
+        env.run(["permission", "respond", text(row, "id"), "deny", "--reason", "enough"]);
+    });
+    assert!(told.is_error && told.text.contains("enough"), "{told:?}");
 }

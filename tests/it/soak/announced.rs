@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use murmur::beat::{Job, new_id};
-use murmur::config::permissions::Permissions;
 use murmur::journal::unfinished;
 use murmur::permit::policy::Policy;
 use murmur::sys::clock;
@@ -35,7 +34,7 @@ fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
     let job: Job = serde_json::from_value(json!({
         "agent": format!("site-{}", &beat[28..]), "beat": beat, "workspace": site.0, "name": null,
         "file": site.0.join("HEARTBEAT.md"), "max_turns": 10, "timeout": 60, "model": null, "deny": [],
-        "policy": Policy::of_beat(&Permissions::default()),
+        "policy": Policy::of_beat(),
         "user": { "home": env.home(), "settings": env.data().join("config") },
         "path": path, "problem": null, "verbose": false, "scheduled": true, "announced": true,
     }))
