@@ -65,8 +65,9 @@ pub static TABLE: &[Danger] = &[
     row("become", &["ansible", "ansible-playbook"], escalation::become_root, RIGHTS, "ansible localhost -b -m ping", "ansible localhost -m ping"),
     row("group", &["usermod", "gpasswd", "adduser", "addgroup", "useradd", "groupmod"], escalation::group, RIGHTS, "usermod -aG sudo me", "usermod -s /bin/zsh me"),
     row("container", &["docker", "podman", "nerdctl"], escalation::container, RIGHTS, "docker run -v /:/host x", "docker run -v .:/app x"),
+    row("run-as", &["Start-Process", "start-process", "saps"], escalation::run_as, RIGHTS, "Start-Process cmd -Verb RunAs", "Start-Process cmd"),
     // Destruction of trees.
-    row("rm", &["rm", "unlink", "rmdir", "grm", "trash", "trash-put", "rimraf", "del", "safe-rm", "gio", "rip"], tree::remove, TREES, "rm -rf /", "rm -rf ./x"),
+    row("rm", &["rm", "unlink", "rmdir", "grm", "trash", "trash-put", "rimraf", "del", "safe-rm", "gio", "rip", "del-cli", "trash-cli"], tree::remove, TREES, "rm -rf /", "rm -rf ./x"),
     row("mv", &["mv", "gmv"], tree::relocate, TREES, "mv ~ /tmp/x", "mv a b"),
     row("rights", &["chmod", "chown", "chgrp", "chattr", "setfacl", "chcon", "gchmod", "gchown"], tree::rights, TREES, "chmod -R 777 /", "chmod -R 755 dist"),
     row("shut", &["chmod"], tree::shut, TREES, "chmod 000 /", "chmod 000 x"),
@@ -80,6 +81,7 @@ pub static TABLE: &[Danger] = &[
     row("device", &[WRITE, "dd", "dcfldd", "dc3dd", "tee", "sponge", "cp", "mv", "install", "truncate", "fallocate", "pv", "ddrescue", "dd_rescue", "rsync", "curl", "wget", "tar", "gtar", "bsdtar", "sed", "qemu-img", "badblocks", "fio", "sort", "shuf", "socat", "find", "ntfsclone", "partclone.*", "openssl", "xxd", "flashcp", "nandwrite", "flash_erase", "flash_eraseall", "flashrom", "e2image", "partimage", "fsarchiver", "bmaptool", "grub-install", "grub2-install", "debugfs", "lilo", "extlinux", "ln"], device::to_device, DISKS, "dd if=x of=/dev/sda", "dd if=x of=disk.img"),
     row("mkfs", &["mkfs", "mkfs.*", "mkfs.ext4", "mkfs.ext3", "mkfs.ext2", "mkfs.xfs", "mkfs.btrfs", "mkfs.vfat", "mkfs.fat", "mkfs.ntfs", "mkfs.exfat", "mkfs.f2fs", "mkfs.minix", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "newfs", "newfs.*", "newfs_msdos", "newfs_apfs", "newfs_hfs", "mkudffs", "mkreiserfs", "mkexfatfs", "mkzftree", "mformat", "make-bcache"], disk::format, DISKS, "mkfs.ext4 /dev/sda1", "mkfs.ext4 disk.img"),
     row("partition", &["fdisk", "sfdisk", "cfdisk", "gdisk", "cgdisk", "sgdisk", "parted", "wipefs", "fixparts", "gparted", "partx", "delpart", "addpart"], disk::partition, DISKS, "parted /dev/sda mklabel gpt", "fdisk -l"),
+    row("format", &["format", "format.com", "Format-Volume", "Clear-Disk"], disk::drive, DISKS, "format c: /q", "format src"),
     row("volume", &["lvremove", "vgremove", "pvremove", "lvreduce", "vgreduce", "pvcreate", "vgcreate", "blkdiscard", "sg_format", "sg_sanitize", "sg_write_same", "sg_unmap", "mkfs_msdos"], disk::always, DISKS, "lvremove vg/lv", "lvs"),
     row("volume-tool", &["cryptsetup", "zpool", "zfs", "nvme", "mdadm", "dmsetup", "diskutil", "apfs", "asr", "gpart", "btrfs", "diskpart"], disk::by_word, DISKS, "cryptsetup luksFormat /dev/sda1", "cryptsetup status x"),
     row("hdparm", &["hdparm", "sedutil-cli"], disk::by_option, DISKS, "hdparm --security-erase x /dev/sda", "hdparm -I /dev/sda"),
@@ -92,6 +94,7 @@ pub static TABLE: &[Danger] = &[
     row("dbus", &["dbus-send", "busctl", "gdbus", "qdbus", "qdbus-qt5", "qdbus6"], power::message, POWER, "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b true", "busctl list"),
     row("power-tool", &["ipmitool", "rtcwake", "kexec", "loginctl", "xe", "pmset", "wmic", "openrc-shutdown", "initctl", "launchctl", "gnome-session-quit", "shutdown.exe"], power::by_word, POWER, "loginctl poweroff", "loginctl list-sessions"),
     row("kill-all", &["kill"], power::kill, POWER, "kill -9 1", "kill -9 12"),
+    row("kill-first", &["killall", "pkill", "killall5"], power::kill_by_name, POWER, "killall -9 systemd", "pkill -f server"),
     row("osascript", &["osascript"], power::script, POWER, "osascript -e 'tell app \"Finder\" to restart'", "osascript -e 'beep'"),
     row("sysrq", &[WRITE, "tee", "dd", "cp", "sponge"], device::to_power, POWER, "echo b > /proc/sysrq-trigger", "cat /proc/sysrq-trigger"),
 ];

@@ -84,7 +84,9 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Runs what the interpreter `name` is given; nothing where it is none.
 pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stream) -> Option<Stream> {
     if SHELLS.contains(&name) {
-        return Some(walk.apart(|walk| shell(walk, &words[1..], input)));
+        let takes_text =
+            name.starts_with("powershell") && !words[1..].iter().any(|word| word.marked().starts_with("-F"));
+        return Some(walk.apart(|walk| shell(walk, &words[1..], input, takes_text)));
     }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let is_about = |language: &&Language| language.names.contains(&name) || language.names.contains(&plain);
@@ -97,7 +99,7 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
     (!language.takes_code).then_some(Stream::Unknown)
 }
 
-fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream, takes_text: bool) -> Stream {
     let (mut at, mut runs_text, mut reads) = (0, false, false);
     while let Some(word) = words.get(at).map(Field::marked) {
         let Some(letters) = word.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else {
@@ -117,11 +119,15 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
         }
     }
     let operands = words.get(at..).unwrap_or_default();
+    if takes_text && !runs_text && !operands.is_empty() {
+        let texts: Vec<&str> = operands.iter().map(Field::marked).collect();
+        return walk.source(&texts.join(" "), input);
+    }
     match operands.first() {
         Some(text) if runs_text => {
             walk.scope.arguments = Arguments::Known(operands.get(2..).unwrap_or_default().to_vec());
             if let Some(name) = operands.get(1) {
-                walk.scope.set("0", vec![name.clone()], true);
+                walk.scope.set("0", vec![name.clone()]);
             }
             walk.source(text.marked(), input)
         }

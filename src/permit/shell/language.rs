@@ -112,6 +112,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Token::Word(name), Some(Token::Mark('('))) => {
+                    self.method(name, at + 2);
                     let name = self.names.get(name.as_str()).copied().unwrap_or(name);
                     let arguments = self.arguments(at + 2);
                     self.call(name, &arguments, at + 2);
@@ -133,6 +134,9 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Token::Word(name), Some(Token::Word(joint))) if joint == "in" => {
+                    if let (Value::Text(path), _) = self.value(at + 2, 0) {
+                        self.variables.insert(name, Value::Text(path));
+                    }
                     // Each value in turn: for a shell, one line each.
                     if let (Value::List(values), _) = self.value(at + 2, 0)
                         && let Some(text) = joined(&values, "\n")
@@ -240,6 +244,12 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Token::Text(text) => Value::Text(text.clone()),
+                Token::Word(name)
+                    if name.ends_with("glob") && matches!(self.tokens.get(at + 1), Some(Token::Text(_))) =>
+                {
+                    at += 1;
+                    continue;
+                }
                 Token::Word(name) if name == "join" && matches!(value, Some(Value::Text(_))) => {
                     if let (Some(Value::Text(between)), (Value::List(values), next)) =
                         (&value, self.value(at + 2, depth + 1))
@@ -271,6 +281,8 @@ impl<'a> Reader<'a> {
             at += 1;
             value = Some(match (value, part) {
                 (None, part) => part,
+                // `require('os').homedir()`
+                (Some(Value::Unknown), Value::Text(text)) if text == "~" => Value::Text(text),
                 (Some(Value::Text(mut text)), Value::Text(more)) => {
                     text.push_str(&more);
                     Value::Text(text)
@@ -308,7 +320,7 @@ fn sed(code: &str) -> Vec<Embedded> {
         match (characters.next(), characters.next()) {
             (Some('e'), Some(' ')) => found.push(Embedded::Shell(command[2..].to_owned())),
             (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
-                let mut parts = command[1 + mark.len_utf8()..].split(mark);
+                let mut parts = command[1 + mark.len_utf8()..].splitn(3, mark);
                 let (_, with, flags) = (parts.next(), parts.next(), parts.next());
                 if let (Some(with), Some(flags)) = (with, flags) {
                     if let Some((_, file)) = flags.split_once("w ") {

@@ -64,6 +64,43 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
     }
 }
 
+/// Whether it writes settings for the shell that runs it, as `eval "$(ssh-agent -s)"` asks for.
+pub(super) fn prints_settings(name: &str, words: &[Field]) -> bool {
+    const TOOLS: [(&str, &[&str]); 26] = [
+        ("ssh-agent", &[]),
+        ("dircolors", &[]),
+        ("lesspipe", &[]),
+        ("resize", &[]),
+        ("keychain", &[]),
+        ("direnv", &["hook", "export"]),
+        ("pyenv", &["init", "virtualenv-init"]),
+        ("rbenv", &["init"]),
+        ("nodenv", &["init"]),
+        ("goenv", &["init"]),
+        ("jenv", &["init"]),
+        ("plenv", &["init"]),
+        ("brew", &["shellenv"]),
+        ("fnm", &["env", "completions"]),
+        ("mise", &["activate", "env", "hook-env", "completion"]),
+        ("opam", &["env"]),
+        ("conda", &["shell.bash", "shell.zsh", "shell.posix"]),
+        ("micromamba", &["shell"]),
+        ("zoxide", &["init"]),
+        ("starship", &["init"]),
+        ("atuin", &["init"]),
+        ("minikube", &["docker-env", "completion"]),
+        ("docker-machine", &["env"]),
+        ("kubectl", &["completion"]),
+        ("gh", &["completion"]),
+        ("aws", &["configure"]),
+    ];
+    let says = |known: &[&str]| match words.first() {
+        Some(word) => known.contains(&word.marked()),
+        None => false,
+    };
+    TOOLS.iter().any(|(tool, known)| *tool == name && (known.is_empty() || says(known)))
+}
+
 fn is_echo_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && word[1..].chars().all(|c| "neE".contains(c))
 }

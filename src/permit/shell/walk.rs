@@ -5,8 +5,9 @@ use super::Reader;
 use super::budget::{Budget, DEPTH};
 use super::field::{Field, has_marks, written};
 use super::scope::{Arguments, Scope, Written};
-use super::tree::{Kind, List, Node, Part, Redirection};
+use super::tree::{Joint, Kind, List, Node, Part, Redirection, Step};
 use crate::permit::line::Doubt;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A command that would run.
@@ -81,12 +82,12 @@ pub(super) struct Walk<'a> {
     pub(super) scope: Scope,
     /// How deep it is in what it walks through.
     pub(super) depth: u32,
-    /// Above 0 where what is set may not be.
-    pub(super) unsure: u32,
     /// Above 0 where doubts do not count: in what may never run.
     pub(super) quiet: u32,
     /// Which value was taken of each variable that may have several, and of how many.
     pub(super) choices: Vec<(String, usize, usize)>,
+    /// Where a command was taken to begin, in what may run one from any of its words on.
+    begun: Option<HashSet<Vec<Field>>>,
     /// What a process among the words of a command reads: about what the command does.
     pub(super) fed: Stream,
 }
@@ -100,9 +101,9 @@ impl<'a> Walk<'a> {
             budget,
             scope,
             depth: 0,
-            unsure: 0,
             quiet: 0,
             choices: Vec::new(),
+            begun: None,
             fed: Stream::Elsewhere,
         }
     }
@@ -163,6 +164,22 @@ impl<'a> Walk<'a> {
         self.quiet -= 1;
     }
 
+    /// Walks through what `commands` would run, of which nobody knows which does; each is looked at once, however they
+    /// are nested.
+    pub(super) fn any_of(&mut self, commands: impl Iterator<Item = Vec<Field>>, input: &Stream) {
+        let is_outermost = self.begun.is_none();
+        for words in commands {
+            if self.begun.get_or_insert_default().insert(words.clone()) {
+                self.perhaps(|this| {
+                    this.run(&words, &[], input);
+                });
+            }
+        }
+        if is_outermost {
+            self.begun = None;
+        }
+    }
+
     pub(super) fn list(&mut self, list: &List, input: &Stream) -> Stream {
         self.depth += 1;
         let mut output = Stream::text("");
@@ -171,14 +188,58 @@ impl<'a> Walk<'a> {
             self.depth -= 1;
             return Stream::Unknown;
         }
-        for step in &list.0 {
-            self.unsure += u32::from(step.conditional);
-            let written = self.pipeline(&step.pipeline, input);
-            self.unsure -= u32::from(step.conditional);
-            output.append(written);
+        let mut rest = list.0.as_slice();
+        while let Some((_, after)) = rest.split_first() {
+            let length = 1 + after.iter().take_while(|step| step.joint != Joint::Then).count();
+            let (chain, after) = rest.split_at(length);
+            self.chain(chain, after.is_empty(), input, &mut output);
+            rest = after;
         }
         self.depth -= 1;
         output
+    }
+
+    /// Walks through `a && b || c`: each but the first may not happen, and each folder may not be there.
+    fn chain(&mut self, chain: &[Step], is_last: bool, input: &Stream, output: &mut Stream) {
+        let mut stays = Vec::new();
+        for (at, step) in chain.iter().enumerate() {
+            if at == 1 {
+                self.scope.suppose();
+            }
+            // `cd build || exit`: what comes after it is there.
+            if step.joint == Joint::Or && leaves(&step.pipeline) {
+                stays.clear();
+                self.scope.settle();
+                self.scope.suppose();
+            }
+            output.append(self.pipeline(&step.pipeline, input));
+            stays.append(&mut self.scope.stays);
+        }
+        if chain.len() > 1 {
+            self.scope.join();
+        } else if self.scope.is_strict {
+            stays.clear();
+        }
+        if is_last {
+            // What it ends with may be a condition of what comes after it.
+            self.scope.stays = stays;
+        } else {
+            self.scope.may_be_in(stays);
+        }
+    }
+
+    /// Walks through what may happen, or not.
+    fn maybe(&mut self, list: &List, input: &Stream) {
+        self.scope.suppose();
+        self.list(list, input);
+        self.scope.join();
+        self.stay();
+    }
+
+    /// It may be in the folders that it did not leave.
+    fn stay(&mut self) {
+        let stays = std::mem::take(&mut self.scope.stays);
+        self.scope.may_be_in(stays);
     }
 
     fn pipeline(&mut self, nodes: &[Node], input: &Stream) -> Stream {
@@ -222,27 +283,19 @@ impl<'a> Walk<'a> {
             Kind::Subshell(list) => self.apart(|this| this.list(list, input)),
             Kind::Group(list) => self.list(list, input),
             Kind::Branches { parts, repeats } => {
-                self.unsure += 1;
                 let before = self.scope.changes();
-                for list in parts {
-                    self.list(list, input);
-                }
+                self.branches(parts, input);
                 if *repeats && self.scope.changes() != before {
-                    for list in parts {
-                        self.list(list, input);
-                    }
+                    self.branches(parts, input);
                 }
-                self.unsure -= 1;
                 Stream::Unknown
             }
             Kind::For { variable, words, body } => self.each(variable, words, body, input),
             Kind::Case { words, arms } => {
                 self.words_only(words);
-                self.unsure += 1;
                 for arm in arms {
-                    self.list(arm, input);
+                    self.maybe(arm, input);
                 }
-                self.unsure -= 1;
                 Stream::Unknown
             }
             Kind::Function { name, body } => {
@@ -261,6 +314,20 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Walks through a condition, which happens, and the parts of which each may.
+    fn branches(&mut self, parts: &[List], input: &Stream) {
+        let Some((condition, parts)) = parts.split_first() else { return };
+        self.list(condition, input);
+        // `if cd build; then …`
+        let stays = std::mem::take(&mut self.scope.stays);
+        for (at, list) in parts.iter().enumerate() {
+            self.maybe(list, input);
+            if at == 0 {
+                self.scope.may_be_in(stays.clone());
+            }
+        }
+    }
+
     /// Walks through the body of a loop, once for each value.
     fn each(&mut self, variable: &str, words: &[super::tree::Word], body: &List, input: &Stream) -> Stream {
         let values = match self.fields(words) {
@@ -271,14 +338,24 @@ impl<'a> Walk<'a> {
             }
         };
         let mut output = Stream::text("");
+        // What is only known when it runs may be nothing.
+        self.scope.suppose();
+        let is_sure = values.iter().any(Field::is_known);
         for value in values {
             if let Err(doubt) = self.budget.spend(1) {
                 self.doubt(doubt);
+                self.scope.join();
                 return Stream::Unknown;
             }
-            self.scope.set(variable, vec![value], true);
+            self.scope.set(variable, vec![value]);
             let written = self.list(body, input);
+            self.stay();
             output.append(written);
+        }
+        if is_sure {
+            self.scope.settle();
+        } else {
+            self.scope.join();
         }
         output
     }
@@ -355,6 +432,20 @@ impl<'a> Walk<'a> {
             }
         }
         Stream::text("")
+    }
+}
+
+/// Whether the line does not go on after it: `exit`, `return`, `{ …; exit 1; }`
+fn leaves(pipeline: &[Node]) -> bool {
+    const LEAVE: [&str; 7] = ["exit", "return", "break", "continue", "die", "fail", "abort"];
+    match pipeline {
+        [Node { kind: Kind::Simple(simple), .. }] => match simple.words.first().map(|word| word.0.as_slice())
+        {
+            Some([Part::Bare(name)]) => LEAVE.contains(&name.as_str()),
+            _ => false,
+        },
+        [Node { kind: Kind::Group(list), .. }] => list.0.last().is_some_and(|step| leaves(&step.pipeline)),
+        _ => false,
     }
 }
 

@@ -135,14 +135,10 @@ pub(in super::super) fn container(walk: &mut Walk<'_>, words: &[Field], input: &
     for (host, inner) in folders.into_iter().filter(|(host, _)| host.starts_with('/')) {
         let seen: Vec<Field> = words.iter().map(|word| Field(word.marked().replace(&inner, &host))).collect();
         // Where its command begins is not known: it stands after the image.
-        for at in 2..seen.len().min(32) {
-            let is_word = !words[at].marked().starts_with('-') && !words[at].marked().contains(':');
-            if is_word {
-                walk.perhaps(|walk| {
-                    walk.run(&seen[at..], &[], input);
-                });
-            }
-        }
+        let is_word =
+            |at: &usize| !words[*at].marked().starts_with('-') && !words[*at].marked().contains(':');
+        let starts = (2..seen.len().min(32)).filter(is_word);
+        walk.any_of(starts.map(|at| seen[at..].to_vec()), input);
     }
     Stream::Unknown
 }
