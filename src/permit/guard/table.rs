@@ -58,7 +58,7 @@ pub static TABLE: &[Danger] = &[
     row("su", &["su", "su-rs", "runuser", "ksu"], escalation::always, RIGHTS, "su -c ls", "grep su x"),
     row("machinectl", &["machinectl"], escalation::machine, RIGHTS, "machinectl shell root@.host", "machinectl list"),
     row("as-root", &["setpriv", "capsh", "chpst", "systemd-run", "start-stop-daemon", "daemonize", "chroot"], escalation::as_root, RIGHTS, "setpriv --reuid=0 ls", "setpriv --reuid=1000 ls"),
-    row("gosu", &["gosu", "su-exec", "sg", "setuidgid", "s6-setuidgid"], escalation::first_root, RIGHTS, "gosu root ls", "gosu nobody ls"),
+    row("gosu", &["gosu", "su-exec", "sg", "setuidgid", "s6-setuidgid", "newgrp"], escalation::first_root, RIGHTS, "gosu root ls", "gosu nobody ls"),
     row("nsenter", &["nsenter"], escalation::first_process, RIGHTS, "nsenter -t 1 -m sh", "nsenter -t 99 -n ip addr"),
     row("setuid", &["chmod", "install"], escalation::set_user, RIGHTS, "chmod u+s x", "chmod g+s x"),
     row("setcap", &["setcap"], escalation::always, RIGHTS, "setcap cap_setuid+ep x", "getcap x"),

@@ -198,6 +198,11 @@ fn read(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> 
     let line = input.known().and_then(|text| text.lines().next());
     let line = line.map(|line| if names.len() > 1 { separate(line) } else { line.to_owned() });
     let has_one_line = input.known().is_some_and(|text| text.trim_end().lines().count() <= 1);
+    let is_array = words.iter().any(|word| word.marked().starts_with('-') && word.marked().contains('a'));
+    if let ([name], Some(line), true) = (names.as_slice(), &line, is_array && has_one_line) {
+        walk.set(name, separate(line).split_whitespace().map(Field::from).collect());
+        return nothing();
+    }
     for (at, name) in names.iter().enumerate() {
         let value = match &line {
             Some(line) if has_one_line && names.len() == 1 => Field(line.trim().to_owned()),

@@ -67,7 +67,7 @@ const LANGUAGES: [Language; 21] = [
     language(&["erl"], "", &["-eval", "-run"], "", false, Kind::Script),
     language(&["ghc", "runghc", "swift", "kotlin", "clojure", "clj", "bb"], "e", &["-eval", "--eval"], "", false, Kind::Lisp),
     language(&["jshell"], "", &[], "", false, Kind::Script),
-    language(&["guile", "racket", "sbcl", "chibi-scheme", "gosh", "csi"], "ce", &["--eval"], "", false, Kind::Lisp),
+    language(&["guile", "racket", "sbcl", "chibi-scheme", "gosh", "csi", "ocaml"], "ce", &["--eval"], "", false, Kind::Lisp),
     language(&["emacs", "emacsclient"], "e", &["--eval", "-eval", "--execute", "--funcall"], "l", false, Kind::Lisp),
     language(&["tclsh", "expect", "wish"], "c", &[], "", false, Kind::Tcl),
     language(&["m4"], "", &[], "DI", false, Kind::Macro),
@@ -200,6 +200,8 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
                 // A module: what comes after it are its arguments.
                 return;
             } else if letters.starts_with('-') {
+                const VALUED: [&str; 5] = ["--require", "--import", "--loader", "--conditions", "--env-file"];
+                at += usize::from(VALUED.contains(&text));
                 continue;
             } else if letters.starts_with(|letter| language.values.contains(letter)) {
                 at += usize::from(letters.len() == 1);

@@ -59,9 +59,13 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
     match kind {
         Kind::Sed => return sed(code),
         Kind::Editor => {
-            let commands = code.split('|').filter_map(|command| command.split_once('!'));
-            let mut found: Vec<_> =
-                commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
+            let run = |command: &'_ str| {
+                ["!", ":term ", ":terminal "]
+                    .iter()
+                    .find_map(|mark| command.split_once(mark).map(|(_, command)| command.to_owned()))
+            };
+            let commands = code.split('|').filter_map(run);
+            let mut found: Vec<_> = commands.map(Embedded::Shell).collect();
             found.append(&mut embedded(code, Kind::Script));
             return found;
         }
@@ -169,7 +173,7 @@ impl<'a> Reader<'a> {
 
     /// Notes that `name` is another name of `call`.
     fn rename(&mut self, name: &'a str, call: &'a str) {
-        if call::runs(call) {
+        if call::runs(call) || call::removes(call) {
             self.names.insert(name, call);
         }
     }
@@ -195,6 +199,22 @@ impl<'a> Reader<'a> {
         arguments
     }
 
+    /// A text with what stands at `at` in place of the first `mark`.
+    fn filled(&self, value: Value, mark: &str, at: usize) -> Value {
+        let with = match self.tokens.get(at) {
+            Some(Token::Text(text)) => text.clone(),
+            Some(Token::Word(name)) => match self.variables.get(name.as_str()) {
+                Some(Value::Text(text)) => text.clone(),
+                _ => Field::unknown("$interpolated").0,
+            },
+            _ => Field::unknown("$interpolated").0,
+        };
+        match value {
+            Value::Text(text) => Value::Text(text.replacen(mark, &with, 1)),
+            other => other,
+        }
+    }
+
     /// The value that begins at `at`, and where the next begins: at a comma or at what closes.
     fn value(&self, mut at: usize, depth: usize) -> (Value, usize) {
         let mut value: Option<Value> = None;
@@ -210,10 +230,13 @@ impl<'a> Reader<'a> {
             let part = match token {
                 Token::Mark(',' | ';') if open == 0 => break,
                 Token::Mark(')' | ']' | '}') if open == 0 => break,
-                Token::Mark('[') if value.is_none() => {
+                Token::Mark(mark @ ('[' | '('))
+                    if value.is_none() && (*mark == '[' || self.kind == Kind::Perl) =>
+                {
                     let mut list = Vec::new();
                     at += 1;
-                    while at < self.tokens.len() && self.tokens[at] != Token::Mark(']') && list.len() < 64 {
+                    let close = |token: &Token| matches!(token, Token::Mark(']' | ')'));
+                    while at < self.tokens.len() && !close(&self.tokens[at]) && list.len() < 64 {
                         let (member, next) = self.value(at, depth + 1);
                         list.push(member);
                         at = next;
@@ -222,7 +245,22 @@ impl<'a> Reader<'a> {
                         }
                         at += 1;
                     }
-                    Value::List(list)
+                    match list.as_slice() {
+                        // No list, but parentheses around a value.
+                        [one] if *mark == '(' => one.clone(),
+                        _ => Value::List(list),
+                    }
+                }
+                // `'rm %s' % path`, `'rm {}'.format(path)`
+                Token::Mark('%') if matches!(value, Some(Value::Text(_))) => {
+                    value = value.map(|value| self.filled(value, "%s", at + 1));
+                    at += 2;
+                    continue;
+                }
+                Token::Word(name) if name == "format" && matches!(value, Some(Value::Text(_))) => {
+                    value = value.map(|value| self.filled(value, "{}", at + 2));
+                    at += 2;
+                    continue;
                 }
                 Token::Mark('(' | '[' | '{') => {
                     open += 1;

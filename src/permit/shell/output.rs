@@ -49,8 +49,14 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
         "cat" | "tee" if operands.is_empty() || name == "tee" => input.clone(),
         "cat" => {
             let mut all = Written { text: String::new(), is_decoded: false };
-            for file in operands {
-                let Some(written) = scope.files.get(&plain(file.marked())) else { return Stream::Unknown };
+            for file in &operands {
+                let Some(written) = scope.files.get(&plain(file.marked())) else {
+                    let is_file = |file: &&Field| {
+                        file.literal()
+                            .is_some_and(|name| !name.starts_with("/dev/") && !name.starts_with("/proc/"))
+                    };
+                    return if operands.iter().all(is_file) { Stream::Elsewhere } else { Stream::Unknown };
+                };
                 all.text.push_str(&written.text);
                 all.is_decoded |= written.is_decoded;
             }
@@ -152,7 +158,8 @@ fn hexadecimal(text: &str) -> Option<String> {
 /// What `tr` makes of a text, for sets of characters and ranges.
 fn translate(text: &str, words: &[Field]) -> Option<String> {
     let set = |word: &Field| -> Option<Vec<char>> {
-        let characters: Vec<char> = escape::decode(word.literal()?).chars().collect();
+        let ranges = escape::decode(word.literal()?).replace("[:upper:]", "A-Z").replace("[:lower:]", "a-z");
+        let characters: Vec<char> = ranges.chars().collect();
         let mut all = Vec::new();
         let mut at = 0;
         while at < characters.len() {

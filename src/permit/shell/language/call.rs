@@ -5,7 +5,10 @@ use super::{Embedded, Kind, Reader, Value};
 use crate::permit::shell::field::Field;
 
 /// Calls that run a command, whatever they belong to.
-const RUN: [&str; 33] = [
+const RUN: [&str; 36] = [
+    "system2",
+    "callCommand",
+    "Sys.command",
     "system",
     "popen",
     "popen2",
@@ -75,7 +78,9 @@ const REMOVE: [&str; 28] = [
     "remove_dir_all",
 ];
 /// Calls that write to a file.
-const WRITE: [&str; 12] = [
+const WRITE: [&str; 14] = [
+    "os.truncate",
+    "truncateSync",
     "binwrite",
     "Deno.writeFile",
     "Bun.write",
@@ -112,6 +117,12 @@ pub(super) fn runs(name: &str) -> bool {
     RUN.contains(&last)
 }
 
+/// Whether a call of that name removes something.
+pub(super) fn removes(name: &str) -> bool {
+    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    REMOVE.contains(&last)
+}
+
 /// What a name stands for that has a value of its own.
 pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
     let home = || Some(Value::Text("~".to_owned()));
@@ -127,7 +138,7 @@ pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
             }
             _ => None,
         },
-        _ if name == "glob"
+        _ if name.ends_with("glob")
             || name.ends_with("expanduser")
             || name.ends_with("Path")
             || name.ends_with("path.join") =>
@@ -203,7 +214,15 @@ impl Reader<'_> {
             if let Some(Value::Text(path)) = arguments.first() {
                 self.found.push(Embedded::Write(Field::from(path.as_str())));
             }
-        } else if last == "open" || last == "fopen" {
+        } else if last == "sysopen" {
+            let paths = arguments.iter().filter_map(|value| match value {
+                Value::Text(path) => Some(Embedded::Write(path.as_str().into())),
+                _ => None,
+            });
+            self.found.extend(paths);
+        } else if last == "getattr" {
+            self.attribute(arguments, at);
+        } else if last == "open" || last == "fopen" || last == "openSync" {
             self.open(arguments, at);
         } else if last == "reboot"
             && (name != last || at > 2 && self.tokens.get(at - 3) == Some(&Token::Mark('.')))
@@ -234,6 +253,21 @@ impl Reader<'_> {
         }
     }
 
+    /// `getattr(os, 'system')('command')`
+    fn attribute(&mut self, arguments: &[Value], at: usize) {
+        let [_, Value::Text(name), ..] = arguments else { return };
+        let rest = &self.tokens[at.min(self.tokens.len())..];
+        let called = rest.windows(3).take(24).find_map(|tokens| match tokens {
+            [Token::Mark(')'), Token::Mark('('), Token::Text(text)] => Some(text.clone()),
+            _ => None,
+        });
+        if runs(name)
+            && let Some(text) = called
+        {
+            self.found.push(Embedded::Shell(text));
+        }
+    }
+
     fn run(&mut self, name: &str, arguments: &[Value], at: usize, is_sure: bool) {
         let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(
             |token| matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name))),
@@ -254,7 +288,7 @@ impl Reader<'_> {
             [Value::Text(_), Value::Text(_), ..] if !matches!(self.kind, Kind::Awk) => {
                 self.words(known.iter().copied().filter(|value| matches!(value, Value::Text(_))));
             }
-            [Value::Text(text), ..] if is_sure || name != "eval" => {
+            [Value::Text(text), ..] if is_sure || name != "eval" || self.kind == Kind::Python => {
                 // Python's own `exec` runs code.
                 if self.kind == Kind::Python && !is_sure && (name == "exec" || name == "eval") {
                     self.found.append(&mut super::embedded(text, self.kind));

@@ -85,6 +85,8 @@ pub(super) fn debugged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     for text in values(words, &["-ex", "--eval-command", "-o", "--one-line"]) {
         if let Some(command) = text.strip_prefix("shell ").or(text.strip_prefix('!')) {
             walk.source(command, input);
+        } else if let Some((_, call)) = text.split_once("system(\"") {
+            walk.source(call.split('"').next().unwrap_or(call), input);
         }
     }
     for line in input.known().unwrap_or_default().lines() {

@@ -161,6 +161,12 @@ pub(in super::super) fn socat(walk: &mut Walk<'_>, words: &[Field], _: &Stream) 
 pub(in super::super) fn banged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let mut texts: Vec<String> = words.iter().map(|word| word.marked().to_owned()).collect();
     texts.extend(input.known().map(str::to_owned));
+    for text in &texts {
+        // SQL: `COPY … TO PROGRAM 'command'`
+        if let Some((_, command)) = text.split_once("PROGRAM '").or(text.split_once("program '")) {
+            perhaps(walk, command.split('\'').next().unwrap_or(command));
+        }
+    }
     for line in texts.iter().flat_map(|text| text.lines()).map(str::trim_start) {
         let line = line.trim_start_matches(['+', ':']);
         let command =
