@@ -114,12 +114,15 @@ impl Visitor for Guard {
             self.write(file, run.scope);
         }
         let Some(program) = run.words.first().map(Field::base) else { return };
-        let Some(name) = program.literal() else { return };
+        if program.literal().is_none() {
+            return;
+        }
         let invocation = Invocation::new(run.words, run.scope);
+        let name = invocation.name();
         if invocation.asks_for_help() {
             return;
         }
-        for danger in TABLE.iter().filter(|danger| danger.is_about(name)) {
+        for danger in TABLE.iter().filter(|danger| danger.is_about(&name)) {
             self.note((danger.judge)(&invocation), danger);
         }
     }

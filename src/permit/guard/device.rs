@@ -2,7 +2,7 @@
 
 use super::Judgement;
 use super::invocation::Invocation;
-use super::path::{CRITICAL, is_at, resolve};
+use super::path::{self, CRITICAL, is_at};
 use crate::permit::shell::{Field, Scope};
 
 /// What of /dev may be written to: it is no disk, and no memory.
@@ -24,7 +24,7 @@ const SYSTEM: [&str; 6] = ["boot", "bin", "sbin", "usr/sbin", "lib64", "System"]
 
 /// Whether the path leads to a device that has data: anything in /dev that is not known to have none.
 pub(super) fn is_device(path: &Field, scope: &Scope) -> bool {
-    resolve(path, scope).iter().any(|names| match names.as_slice() {
+    path::written(path, scope).iter().any(|names| match names.as_slice() {
         [dev, name, ..] if dev == "dev" => {
             !HARMLESS.contains(&name.as_str()) && !name.starts_with("tty") && !name.starts_with("cu.")
         }
@@ -60,8 +60,9 @@ pub(super) fn to_critical(invocation: &Invocation<'_>) -> Judgement {
 
 fn find(invocation: &Invocation<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Judgement {
     let targets = targets(invocation);
-    let found =
-        targets.iter().find(|path| resolve(path, invocation.scope).iter().any(|names| is_wanted(names)));
+    let found = targets
+        .iter()
+        .find(|path| path::written(path, invocation.scope).iter().any(|names| is_wanted(names)));
     found.map_or(Judgement::Clear, |path| Judgement::Refused(written(path)))
 }
 

@@ -112,8 +112,10 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
         "diskpart" => &["clean", "/s"],
         _ => &[],
     };
+    // A data set has a slash in its name, as a file has.
+    let is_image = invocation.name() != "zfs" && is_on_image(invocation, true);
     let is_on_mine = invocation.name() == "btrfs" && !invocation.says(&["device"]);
-    refused_if(invocation.says(words) && !is_on_mine && !is_on_image(invocation, true), invocation)
+    refused_if(invocation.says(words) && !is_on_mine && !is_image, invocation)
 }
 
 /// Options of programs that erase a disk in itself: `hdparm --security-erase`
@@ -135,6 +137,16 @@ pub(super) fn by_option(invocation: &Invocation<'_>) -> Judgement {
     let erases =
         invocation.arguments().iter().any(|word| STARTS.iter().any(|start| word.marked().starts_with(start)));
     refused_if(erases, invocation)
+}
+
+/// `format c:`: a drive, by its letter.
+pub(super) fn drive(invocation: &Invocation<'_>) -> Judgement {
+    let is_drive = |word: &Field| {
+        let word = word.marked().as_bytes();
+        word.len() == 2 && word[0].is_ascii_alphabetic() && word[1] == b':'
+    };
+    let is_own = ["Format-Volume", "Clear-Disk"].contains(&invocation.name().as_str());
+    refused_if(is_own || invocation.arguments().iter().any(is_drive), invocation)
 }
 
 /// What always destroys, where it is given something.

@@ -81,6 +81,12 @@ pub(super) fn become_root(invocation: &Invocation<'_>) -> Judgement {
     refused_if(invocation.says(&["-b", "--become", "-K", "--ask-become-pass"]), invocation)
 }
 
+/// `Start-Process cmd -Verb RunAs`
+pub(super) fn run_as(invocation: &Invocation<'_>) -> Judgement {
+    let is_verb = |word: &str| word.eq_ignore_ascii_case("runas");
+    refused_if(invocation.arguments().iter().any(|word| is_verb(word.marked())), invocation)
+}
+
 /// `usermod -aG sudo name`, `gpasswd -a name wheel`, `adduser name sudo`
 pub(super) fn group(invocation: &Invocation<'_>) -> Judgement {
     const GROUPS: [&str; 9] = ["sudo", "wheel", "root", "admin", "docker", "shadow", "disk", "adm", "lxd"];

@@ -18,9 +18,11 @@ impl<'a> Invocation<'a> {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The program's name.
+    /// The program's name; that of GNU's on another system is as on its own.
     pub(super) fn name(&self) -> String {
-        self.words.first().map(|word| word.base().to_string()).unwrap_or_default()
+        const PREFIXED: [&str; 6] = ["gdd", "gtee", "gcp", "gln", "ginstall", "gtruncate"];
+        let name = self.words.first().map(|word| word.base().to_string()).unwrap_or_default();
+        if PREFIXED.contains(&name.as_str()) { name[1..].to_owned() } else { name }
     }
 
     /// How it was written, shortened.

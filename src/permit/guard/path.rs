@@ -4,7 +4,16 @@ use crate::permit::shell::field::{CLASS, CLOSE, OPEN, QUESTION, STAR, matches};
 use crate::permit::shell::{Field, Scope};
 
 /// Trees that a system, or its users, cannot do without; `?` is any one name.
-const TREES: [&str; 72] = [
+const TREES: [&str; 81] = [
+    "mnt/c",
+    "mnt/c/Windows",
+    "mnt/c/Users",
+    "mnt/c/Users/?",
+    "mnt/c/Program Files",
+    "c",
+    "c/Windows",
+    "c/Users",
+    "c/Users/?",
     "bin",
     "boot",
     "dev",
@@ -112,7 +121,35 @@ pub(super) enum Target {
 
 /// The names on the way to `path` from the root, for each folder that it may count from; with the marks of fields.
 pub(super) fn resolve(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
-    scope.folders().iter().map(|folder| from(path.marked(), folder.marked())).collect()
+    // What is removed is the link, unless what is below it is meant.
+    let last = usize::from(path.marked().ends_with('/'));
+    lead(path, scope, last)
+}
+
+/// The names on the way to the file that is written where `path` is: where a link leads, if it is one.
+pub(super) fn written(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
+    lead(path, scope, 1)
+}
+
+fn lead(path: &Field, scope: &Scope, last: usize) -> Vec<Vec<String>> {
+    let lead = |folder: &Field| {
+        let names = from(path.marked(), folder.marked());
+        if scope.has_links() { through_links(names, scope, last) } else { names }
+    };
+    scope.folders().iter().map(lead).collect()
+}
+
+/// Where the names lead through links that the line has made, up to the last one, or with it.
+fn through_links(mut names: Vec<String>, scope: &Scope, last: usize) -> Vec<String> {
+    for _ in 0..4 {
+        let linked = (1..names.len() + last).find_map(|count| {
+            let target = scope.linked(&format!("/{}", names[..count].join("/")))?;
+            Some((count, target.to_owned()))
+        });
+        let Some((count, target)) = linked else { break };
+        names = [from(&target, "/"), names.split_off(count)].concat();
+    }
+    names
 }
 
 fn from(path: &str, folder: &str) -> Vec<String> {

@@ -102,6 +102,9 @@ pub(super) fn message(invocation: &Invocation<'_>) -> Judgement {
     ];
     let asks = invocation.arguments().iter().any(|word| {
         let word = word.marked().to_lowercase();
+        if word.contains("ksmserver") && invocation.says(&["logout"]) {
+            return true;
+        }
         let last = word.rsplit(['.', '/']).next().unwrap_or(&word).to_owned();
         WORDS.contains(&last.as_str())
             || last.ends_with(".target")
@@ -140,6 +143,15 @@ pub(super) fn kill(invocation: &Invocation<'_>) -> Judgement {
     let skipped = if takes_signal { 2 } else { usize::from(has_signal) };
     let targets = words.get(skipped..).unwrap_or_default();
     refused_if(!asks && targets.iter().any(|word| *word == "1" || *word == "-1"), invocation)
+}
+
+/// `killall init`: the first process, by its name.
+pub(super) fn kill_by_name(invocation: &Invocation<'_>) -> Judgement {
+    let is_all = invocation.name() == "killall5";
+    let asks = invocation.says(&["-0", "-l", "-V"]);
+    let operands = invocation.operands("sgGuUtPF", &["signal", "group", "user"]);
+    let is_first = operands.iter().any(|name| ["init", "systemd", "launchd"].contains(&name.marked()));
+    refused_if((is_all || is_first) && !asks, invocation)
 }
 
 /// `osascript -e 'tell app "System Events" to shut down'`, also with an administrator's rights.

@@ -75,7 +75,7 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
         "-size", "-user", "-newer", "-empty", "-perm", "-group", "-inum", "-amin",
     ];
     let words = invocation.arguments();
-    let skipped = words.iter().take_while(|word| ["-L", "-H", "-P"].contains(&word.marked())).count();
+    let skipped = words.iter().take_while(|word| ["-L", "-H", "-P", "--"].contains(&word.marked())).count();
     let starts = words[skipped..].iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
     let starts: Vec<&Field> = starts.collect();
     let executes = words.iter().enumerate().find_map(|(at, word)| {

@@ -3,7 +3,7 @@
 
 mod rewrite;
 
-use super::tree::{Assignment, Kind, List, Node, Part, Redirection, Simple, Step, Word};
+use super::tree::{Assignment, Joint, Kind, List, Node, Part, Redirection, Simple, Step, Word};
 use super::{gauge, word};
 use crate::permit::line::Doubt;
 use brush_parser::ast;
@@ -33,21 +33,27 @@ impl super::Reader for Brush {
 
 fn list(list: ast::CompoundList) -> Result<List, Doubt> {
     let mut steps = Vec::with_capacity(list.0.len());
-    for ast::CompoundListItem(item, _) in list.0 {
-        steps.push(step(item.first, false)?);
+    for ast::CompoundListItem(item, separator) in list.0 {
+        let mut chain = vec![step(item.first, Joint::Then)?];
         for next in item.additional {
-            steps.push(match next {
-                ast::AndOr::And(pipeline) => step(pipeline, false)?,
-                ast::AndOr::Or(pipeline) => step(pipeline, true)?,
+            chain.push(match next {
+                ast::AndOr::And(pipeline) => step(pipeline, Joint::And)?,
+                ast::AndOr::Or(pipeline) => step(pipeline, Joint::Or)?,
             });
         }
+        // What runs beside the shell sets nothing in it.
+        if matches!(separator, ast::SeparatorOperator::Async) {
+            let kind = Kind::Subshell(List(std::mem::take(&mut chain)));
+            chain.push(Step { pipeline: vec![Node { kind, redirections: Vec::new() }], joint: Joint::Then });
+        }
+        steps.append(&mut chain);
     }
     Ok(List(steps))
 }
 
-fn step(pipeline: ast::Pipeline, conditional: bool) -> Result<Step, Doubt> {
+fn step(pipeline: ast::Pipeline, joint: Joint) -> Result<Step, Doubt> {
     let pipeline = pipeline.seq.into_iter().map(node).collect::<Result<_, _>>()?;
-    Ok(Step { pipeline, conditional })
+    Ok(Step { pipeline, joint })
 }
 
 fn node(command: ast::Command) -> Result<Node, Doubt> {
@@ -110,7 +116,7 @@ fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
             Kind::Branches { parts: vec![list(clause.0)?, list(clause.1.list)?], repeats: true }
         }
         C::Coprocess(command) => {
-            let step = Step { pipeline: vec![node(*command.body)?], conditional: false };
+            let step = Step { pipeline: vec![node(*command.body)?], joint: Joint::Then };
             Kind::Subshell(List(vec![step]))
         }
     })

@@ -8,7 +8,12 @@ use super::walk::{Stream, Walk};
 /// One of them; without an answer, what is left to do is as for any program.
 pub(super) type Builtin = fn(&mut Walk<'_>, &[Field], &Stream) -> Option<Stream>;
 
-const BUILTINS: [(&str, Builtin); 20] = [
+const BUILTINS: [(&str, Builtin); 25] = [
+    ("tee", tee),
+    ("cp", copy),
+    ("mv", copy),
+    ("ln", link),
+    ("at", later),
     ("hash", hash),
     ("printf", print),
     ("mapfile", lines),
@@ -17,9 +22,9 @@ const BUILTINS: [(&str, Builtin); 20] = [
     ("pushd", enter),
     ("popd", back),
     ("export", declare),
-    ("declare", declare),
-    ("typeset", declare),
-    ("local", declare),
+    ("declare", local),
+    ("typeset", local),
+    ("local", local),
     ("readonly", declare),
     ("set", set),
     ("unset", unset),
@@ -44,28 +49,57 @@ fn enter(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     let is_option = |word: &&Field| word.marked().starts_with('-') && word.marked().len() > 1;
     let target = words.iter().find(|word| !is_option(word));
     let home = || walk.scope.values("HOME").first().and_then(|value| value.first()).cloned();
-    let folder = match target {
-        None => home().unwrap_or_else(|| Field::unknown("~")),
-        Some(target) if target.marked() == "-" => walk.scope.before(),
+    let below = |folder: &Field, target: &Field| Field(format!("{}/{}", folder.marked(), target.marked()));
+    let folders = match target {
+        None => vec![home().unwrap_or_else(|| Field::unknown("~"))],
+        Some(target) if target.marked() == "-" => vec![walk.scope.before()],
         Some(target)
             if target.marked().starts_with('/') || target.marked().starts_with(super::field::OPEN) =>
         {
-            target.clone()
+            vec![target.clone()]
         }
         Some(target) => {
-            let before = walk.scope.folders().first().map_or("", Field::marked);
-            Field(format!("{before}/{}", target.marked()))
+            let mut folders: Vec<Field> =
+                walk.scope.folders().iter().map(|folder| below(folder, target)).collect();
+            for path in walk.scope.values("CDPATH").iter().flatten() {
+                folders.extend(path.marked().split(':').map(|folder| below(&folder.into(), target)));
+            }
+            folders
         }
     };
-    let is_sure = walk.unsure == 0;
-    walk.scope.enter(folder, is_sure);
+    let is_there = target.is_none_or(|target| is_there(target, walk));
+    let stays = if is_there { Vec::new() } else { walk.scope.folders().to_vec() };
+    walk.scope.enter(folders);
+    walk.scope.stays = stays;
     nothing()
+}
+
+/// Whether a folder is sure to be there: one above the workspace, or a folder for what is temporary.
+fn is_there(target: &Field, walk: &Walk<'_>) -> bool {
+    let path = target.marked().trim_end_matches('/');
+    let is_above = |folder: Option<&Field>| {
+        folder.is_some_and(|folder| {
+            folder.marked().strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    ["", "-", ".", "/tmp"].contains(&path)
+        || path.split('/').all(|name| name == "..")
+        || is_above(walk.scope.home())
+        || is_above(walk.scope.workspace())
 }
 
 fn back(walk: &mut Walk<'_>, _: &[Field], _: &Stream) -> Option<Stream> {
     let folder = walk.scope.before();
-    walk.scope.enter(folder, walk.unsure == 0);
+    walk.scope.enter(vec![folder]);
     nothing()
+}
+
+/// In a function, what these set is its own.
+fn local(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> {
+    for word in words.iter().map(Field::marked).filter(|word| !word.starts_with('-')) {
+        walk.scope.own(word.split_once('=').map_or(word, |(name, _)| name));
+    }
+    declare(walk, words, input)
 }
 
 fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
@@ -94,6 +128,11 @@ fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
 }
 
 fn set(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
+    let is_strict = |word: &Field| {
+        let word = word.marked();
+        word == "errexit" || word.starts_with('-') && !word.starts_with("--") && word.contains('e')
+    };
+    walk.scope.is_strict |= words.iter().any(is_strict);
     let start = words.iter().position(|word| !word.marked().starts_with(['-', '+']));
     let end = words.iter().position(|word| word.marked() == "--").map(|at| at + 1);
     if let Some(start) = end.or(start) {
@@ -104,7 +143,7 @@ fn set(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
 
 fn unset(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     for name in words.iter().filter_map(Field::literal) {
-        walk.scope.set(name, vec![Field::default()], true);
+        walk.scope.set(name, vec![Field::default()]);
         if words[0].marked() == "-f" {
             walk.scope.functions.remove(name);
         }
@@ -151,8 +190,19 @@ fn read(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> 
         .filter(|word| word.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()))
         .map(str::to_owned)
         .collect();
-    let line = input.known().and_then(|text| text.lines().next()).map(str::to_owned);
+    let separators = walk.scope.values("IFS").into_iter().flatten().next().unwrap_or_default();
+    let separate = |line: &str| match separators.literal() {
+        Some(marks) if !marks.is_empty() => line.replace(|c| marks.contains(c), " "),
+        _ => line.to_owned(),
+    };
+    let line = input.known().and_then(|text| text.lines().next());
+    let line = line.map(|line| if names.len() > 1 { separate(line) } else { line.to_owned() });
     let has_one_line = input.known().is_some_and(|text| text.trim_end().lines().count() <= 1);
+    let is_array = words.iter().any(|word| word.marked().starts_with('-') && word.marked().contains('a'));
+    if let ([name], Some(line), true) = (names.as_slice(), &line, is_array && has_one_line) {
+        walk.set(name, separate(line).split_whitespace().map(Field::from).collect());
+        return nothing();
+    }
     for (at, name) in names.iter().enumerate() {
         let value = match &line {
             Some(line) if has_one_line && names.len() == 1 => Field(line.trim().to_owned()),
@@ -167,6 +217,44 @@ fn read(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> 
         walk.set(name, vec![value]);
     }
     nothing()
+}
+
+/// `tee file` writes what it reads.
+fn tee(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> {
+    for file in words.iter().filter(|word| !word.marked().starts_with('-')) {
+        walk.keep(std::slice::from_ref(file), input.clone());
+    }
+    None
+}
+
+/// `cp x.sh y.sh`: what the line has written is there, too.
+fn copy(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
+    let mut operands = words.iter().filter(|word| !word.marked().starts_with('-'));
+    if let (Some(from), Some(to), None) = (operands.next(), operands.next(), operands.next())
+        && let Some(written) = walk.scope.files.get(&super::walk::plain(from.marked())).cloned()
+    {
+        walk.scope.files.insert(super::walk::plain(to.marked()), written);
+    }
+    None
+}
+
+/// `ln -s folder name`: what is below the one is below the other.
+fn link(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
+    let mut operands = words.iter().filter(|word| !word.marked().starts_with('-'));
+    if let (Some(target), name, None) = (operands.next(), operands.next(), operands.next()) {
+        let base = target.base();
+        let name = name.unwrap_or(&base).marked().trim_end_matches('/').to_owned();
+        if !target.marked().is_empty() {
+            walk.scope.link(&name, target);
+        }
+    }
+    None
+}
+
+/// `at -f file` runs a script.
+fn later(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> {
+    let at = words.iter().position(|word| word.marked() == "-f")?;
+    Some(interpreter::file(walk, words.get(at + 1)?, input))
 }
 
 /// `hash -p /path name` gives a program another name.

@@ -46,7 +46,7 @@ impl Walk<'_> {
             for assignment in before.iter().flat_map(|_| &simple.assignments) {
                 this.scope.forget(&assignment.name);
                 for value in before.iter().flat_map(|scope| scope.values(&assignment.name)) {
-                    this.scope.set(&assignment.name, value, false);
+                    this.scope.add(&assignment.name, value);
                 }
             }
             Ok(this.keep(&writes, output))
@@ -99,7 +99,7 @@ impl Walk<'_> {
                 });
             }
         }
-        self.scope.set(name, value, self.unsure == 0);
+        self.scope.set(name, value);
     }
 
     /// Shows a command to the visitor, and walks through what it would run in its turn.
@@ -169,6 +169,7 @@ impl Walk<'_> {
         };
         let output = output
             .or_else(|| interpreter::run(self, &name, words, input))
+            .or_else(|| output::prints_settings(&name, &words[1..]).then(|| Stream::text("")))
             .or_else(|| wrapper::run(self, &name, words, input))
             .or_else(|| self.written_script(&words[0]))
             .unwrap_or_else(|| output::of(&name, &words[1..], input, &self.scope));
@@ -217,7 +218,9 @@ impl Walk<'_> {
         let arguments = std::mem::replace(&mut self.scope.arguments, arguments);
         // A function that calls itself does nothing new.
         let function = words[0].literal().and_then(|name| self.scope.functions.remove_entry(name));
+        self.scope.begin();
         let output = self.node(body, input);
+        self.scope.end();
         self.scope.functions.extend(function);
         self.scope.arguments = arguments;
         output

@@ -58,7 +58,7 @@ impl Walk<'_> {
 
     fn word(&mut self, word: &Word, is_split: bool) -> Result<Vec<Field>, Doubt> {
         if let ([Part::Bare(text)], true) = (word.0.as_slice(), is_split)
-            && (text == "[" || !text.starts_with('~') && !text.contains(['*', '?', '[']))
+            && (text == "[" || !text.starts_with('~') && !text.contains(['*', '?', '[', '(']))
         {
             return Ok(vec![Field(text.clone())]);
         }
@@ -71,6 +71,8 @@ impl Walk<'_> {
                     let is_before_slash = matches!(next, Some(Part::Quoted(text)) if text.starts_with('/'));
                     let rest =
                         if at == 0 { self.tilde(text, is_alone, is_before_slash, &mut fields) } else { text };
+                    let extended = if is_split && rest.contains('(') { extended(rest) } else { None };
+                    let rest = extended.as_deref().unwrap_or(rest);
                     fields.text.extend(rest.chars().map(|c| if is_split { pattern(c) } else { c }));
                 }
                 Part::Quoted(text) => {
@@ -243,6 +245,7 @@ impl Walk<'_> {
         mut walk: impl FnMut(&mut Self) -> Result<Stream, Doubt>,
     ) -> Result<Stream, Doubt> {
         let outer = std::mem::take(&mut self.choices);
+        let folders = self.scope.folders().to_vec();
         let mut output = walk(self);
         for _ in 1..CHOICES {
             while self.choices.last().is_some_and(|(_, taken, of)| taken + 1 >= *of) {
@@ -250,7 +253,13 @@ impl Walk<'_> {
             }
             let Some(last) = self.choices.last_mut() else { break };
             last.1 += 1;
+            // Each way leads from where all of them begin.
+            self.scope.suppose();
+            if self.scope.folders() != folders {
+                self.scope.enter(folders.clone());
+            }
             let other = walk(self);
+            self.scope.join();
             output = match (output, other) {
                 (Ok(first), Ok(second)) if first == second => Ok(first),
                 (Ok(_), Ok(_)) => Ok(Stream::Unknown),
@@ -276,6 +285,25 @@ impl Walk<'_> {
         };
         values.into_iter().nth(taken)
     }
+}
+
+/// A word in which `!(…)`, `@(…)` and their like stand for any text; nothing where it has none.
+fn extended(text: &str) -> Option<String> {
+    let (mut out, mut depth) = (String::new(), 0_usize);
+    for character in text.chars() {
+        match character {
+            '(' if depth > 0 => depth += 1,
+            '(' if out.ends_with(['!', '@', '+', '*', '?']) => {
+                out.pop();
+                out.push('*');
+                depth = 1;
+            }
+            ')' if depth > 0 => depth -= 1,
+            _ if depth > 0 => {}
+            other => out.push(other),
+        }
+    }
+    (out != text).then_some(out)
 }
 
 /// A character of a word that is not quoted.

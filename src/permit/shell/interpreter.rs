@@ -67,7 +67,7 @@ const LANGUAGES: [Language; 21] = [
     language(&["erl"], "", &["-eval", "-run"], "", false, Kind::Script),
     language(&["ghc", "runghc", "swift", "kotlin", "clojure", "clj", "bb"], "e", &["-eval", "--eval"], "", false, Kind::Lisp),
     language(&["jshell"], "", &[], "", false, Kind::Script),
-    language(&["guile", "racket", "sbcl", "chibi-scheme", "gosh", "csi"], "ce", &["--eval"], "", false, Kind::Lisp),
+    language(&["guile", "racket", "sbcl", "chibi-scheme", "gosh", "csi", "ocaml"], "ce", &["--eval"], "", false, Kind::Lisp),
     language(&["emacs", "emacsclient"], "e", &["--eval", "-eval", "--execute", "--funcall"], "l", false, Kind::Lisp),
     language(&["tclsh", "expect", "wish"], "c", &[], "", false, Kind::Tcl),
     language(&["m4"], "", &[], "DI", false, Kind::Macro),
@@ -84,7 +84,9 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Runs what the interpreter `name` is given; nothing where it is none.
 pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stream) -> Option<Stream> {
     if SHELLS.contains(&name) {
-        return Some(walk.apart(|walk| shell(walk, &words[1..], input)));
+        let takes_text =
+            name.starts_with("powershell") && !words[1..].iter().any(|word| word.marked().starts_with("-F"));
+        return Some(walk.apart(|walk| shell(walk, &words[1..], input, takes_text)));
     }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let is_about = |language: &&Language| language.names.contains(&name) || language.names.contains(&plain);
@@ -97,7 +99,7 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
     (!language.takes_code).then_some(Stream::Unknown)
 }
 
-fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream, takes_text: bool) -> Stream {
     let (mut at, mut runs_text, mut reads) = (0, false, false);
     while let Some(word) = words.get(at).map(Field::marked) {
         let Some(letters) = word.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else {
@@ -117,11 +119,15 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
         }
     }
     let operands = words.get(at..).unwrap_or_default();
+    if takes_text && !runs_text && !operands.is_empty() {
+        let texts: Vec<&str> = operands.iter().map(Field::marked).collect();
+        return walk.source(&texts.join(" "), input);
+    }
     match operands.first() {
         Some(text) if runs_text => {
             walk.scope.arguments = Arguments::Known(operands.get(2..).unwrap_or_default().to_vec());
             if let Some(name) = operands.get(1) {
-                walk.scope.set("0", vec![name.clone()], true);
+                walk.scope.set("0", vec![name.clone()]);
             }
             walk.source(text.marked(), input)
         }
@@ -194,6 +200,8 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
                 // A module: what comes after it are its arguments.
                 return;
             } else if letters.starts_with('-') {
+                const VALUED: [&str; 5] = ["--require", "--import", "--loader", "--conditions", "--env-file"];
+                at += usize::from(VALUED.contains(&text));
                 continue;
             } else if letters.starts_with(|letter| language.values.contains(letter)) {
                 at += usize::from(letters.len() == 1);

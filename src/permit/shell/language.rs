@@ -59,9 +59,13 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
     match kind {
         Kind::Sed => return sed(code),
         Kind::Editor => {
-            let commands = code.split('|').filter_map(|command| command.split_once('!'));
-            let mut found: Vec<_> =
-                commands.map(|(_, command)| Embedded::Shell(command.to_owned())).collect();
+            let run = |command: &'_ str| {
+                ["!", ":term ", ":terminal "]
+                    .iter()
+                    .find_map(|mark| command.split_once(mark).map(|(_, command)| command.to_owned()))
+            };
+            let commands = code.split('|').filter_map(run);
+            let mut found: Vec<_> = commands.map(Embedded::Shell).collect();
             found.append(&mut embedded(code, Kind::Script));
             return found;
         }
@@ -112,6 +116,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Token::Word(name), Some(Token::Mark('('))) => {
+                    self.method(name, at + 2);
                     let name = self.names.get(name.as_str()).copied().unwrap_or(name);
                     let arguments = self.arguments(at + 2);
                     self.call(name, &arguments, at + 2);
@@ -133,6 +138,9 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Token::Word(name), Some(Token::Word(joint))) if joint == "in" => {
+                    if let (Value::Text(path), _) = self.value(at + 2, 0) {
+                        self.variables.insert(name, Value::Text(path));
+                    }
                     // Each value in turn: for a shell, one line each.
                     if let (Value::List(values), _) = self.value(at + 2, 0)
                         && let Some(text) = joined(&values, "\n")
@@ -165,7 +173,7 @@ impl<'a> Reader<'a> {
 
     /// Notes that `name` is another name of `call`.
     fn rename(&mut self, name: &'a str, call: &'a str) {
-        if call::runs(call) {
+        if call::runs(call) || call::removes(call) {
             self.names.insert(name, call);
         }
     }
@@ -191,6 +199,22 @@ impl<'a> Reader<'a> {
         arguments
     }
 
+    /// A text with what stands at `at` in place of the first `mark`.
+    fn filled(&self, value: Value, mark: &str, at: usize) -> Value {
+        let with = match self.tokens.get(at) {
+            Some(Token::Text(text)) => text.clone(),
+            Some(Token::Word(name)) => match self.variables.get(name.as_str()) {
+                Some(Value::Text(text)) => text.clone(),
+                _ => Field::unknown("$interpolated").0,
+            },
+            _ => Field::unknown("$interpolated").0,
+        };
+        match value {
+            Value::Text(text) => Value::Text(text.replacen(mark, &with, 1)),
+            other => other,
+        }
+    }
+
     /// The value that begins at `at`, and where the next begins: at a comma or at what closes.
     fn value(&self, mut at: usize, depth: usize) -> (Value, usize) {
         let mut value: Option<Value> = None;
@@ -206,10 +230,13 @@ impl<'a> Reader<'a> {
             let part = match token {
                 Token::Mark(',' | ';') if open == 0 => break,
                 Token::Mark(')' | ']' | '}') if open == 0 => break,
-                Token::Mark('[') if value.is_none() => {
+                Token::Mark(mark @ ('[' | '('))
+                    if value.is_none() && (*mark == '[' || self.kind == Kind::Perl) =>
+                {
                     let mut list = Vec::new();
                     at += 1;
-                    while at < self.tokens.len() && self.tokens[at] != Token::Mark(']') && list.len() < 64 {
+                    let close = |token: &Token| matches!(token, Token::Mark(']' | ')'));
+                    while at < self.tokens.len() && !close(&self.tokens[at]) && list.len() < 64 {
                         let (member, next) = self.value(at, depth + 1);
                         list.push(member);
                         at = next;
@@ -218,7 +245,22 @@ impl<'a> Reader<'a> {
                         }
                         at += 1;
                     }
-                    Value::List(list)
+                    match list.as_slice() {
+                        // No list, but parentheses around a value.
+                        [one] if *mark == '(' => one.clone(),
+                        _ => Value::List(list),
+                    }
+                }
+                // `'rm %s' % path`, `'rm {}'.format(path)`
+                Token::Mark('%') if matches!(value, Some(Value::Text(_))) => {
+                    value = value.map(|value| self.filled(value, "%s", at + 1));
+                    at += 2;
+                    continue;
+                }
+                Token::Word(name) if name == "format" && matches!(value, Some(Value::Text(_))) => {
+                    value = value.map(|value| self.filled(value, "{}", at + 2));
+                    at += 2;
+                    continue;
                 }
                 Token::Mark('(' | '[' | '{') => {
                     open += 1;
@@ -240,6 +282,12 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Token::Text(text) => Value::Text(text.clone()),
+                Token::Word(name)
+                    if name.ends_with("glob") && matches!(self.tokens.get(at + 1), Some(Token::Text(_))) =>
+                {
+                    at += 1;
+                    continue;
+                }
                 Token::Word(name) if name == "join" && matches!(value, Some(Value::Text(_))) => {
                     if let (Some(Value::Text(between)), (Value::List(values), next)) =
                         (&value, self.value(at + 2, depth + 1))
@@ -271,6 +319,8 @@ impl<'a> Reader<'a> {
             at += 1;
             value = Some(match (value, part) {
                 (None, part) => part,
+                // `require('os').homedir()`
+                (Some(Value::Unknown), Value::Text(text)) if text == "~" => Value::Text(text),
                 (Some(Value::Text(mut text)), Value::Text(more)) => {
                     text.push_str(&more);
                     Value::Text(text)
@@ -308,7 +358,7 @@ fn sed(code: &str) -> Vec<Embedded> {
         match (characters.next(), characters.next()) {
             (Some('e'), Some(' ')) => found.push(Embedded::Shell(command[2..].to_owned())),
             (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
-                let mut parts = command[1 + mark.len_utf8()..].split(mark);
+                let mut parts = command[1 + mark.len_utf8()..].splitn(3, mark);
                 let (_, with, flags) = (parts.next(), parts.next(), parts.next());
                 if let (Some(with), Some(flags)) = (with, flags) {
                     if let Some((_, file)) = flags.split_once("w ") {

@@ -49,8 +49,14 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
         "cat" | "tee" if operands.is_empty() || name == "tee" => input.clone(),
         "cat" => {
             let mut all = Written { text: String::new(), is_decoded: false };
-            for file in operands {
-                let Some(written) = scope.files.get(&plain(file.marked())) else { return Stream::Unknown };
+            for file in &operands {
+                let Some(written) = scope.files.get(&plain(file.marked())) else {
+                    let is_file = |file: &&Field| {
+                        file.literal()
+                            .is_some_and(|name| !name.starts_with("/dev/") && !name.starts_with("/proc/"))
+                    };
+                    return if operands.iter().all(is_file) { Stream::Elsewhere } else { Stream::Unknown };
+                };
                 all.text.push_str(&written.text);
                 all.is_decoded |= written.is_decoded;
             }
@@ -62,6 +68,43 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             None => Stream::Unknown,
         },
     }
+}
+
+/// Whether it writes settings for the shell that runs it, as `eval "$(ssh-agent -s)"` asks for.
+pub(super) fn prints_settings(name: &str, words: &[Field]) -> bool {
+    const TOOLS: [(&str, &[&str]); 26] = [
+        ("ssh-agent", &[]),
+        ("dircolors", &[]),
+        ("lesspipe", &[]),
+        ("resize", &[]),
+        ("keychain", &[]),
+        ("direnv", &["hook", "export"]),
+        ("pyenv", &["init", "virtualenv-init"]),
+        ("rbenv", &["init"]),
+        ("nodenv", &["init"]),
+        ("goenv", &["init"]),
+        ("jenv", &["init"]),
+        ("plenv", &["init"]),
+        ("brew", &["shellenv"]),
+        ("fnm", &["env", "completions"]),
+        ("mise", &["activate", "env", "hook-env", "completion"]),
+        ("opam", &["env"]),
+        ("conda", &["shell.bash", "shell.zsh", "shell.posix"]),
+        ("micromamba", &["shell"]),
+        ("zoxide", &["init"]),
+        ("starship", &["init"]),
+        ("atuin", &["init"]),
+        ("minikube", &["docker-env", "completion"]),
+        ("docker-machine", &["env"]),
+        ("kubectl", &["completion"]),
+        ("gh", &["completion"]),
+        ("aws", &["configure"]),
+    ];
+    let says = |known: &[&str]| match words.first() {
+        Some(word) => known.contains(&word.marked()),
+        None => false,
+    };
+    TOOLS.iter().any(|(tool, known)| *tool == name && (known.is_empty() || says(known)))
 }
 
 fn is_echo_option(word: &str) -> bool {
@@ -115,7 +158,8 @@ fn hexadecimal(text: &str) -> Option<String> {
 /// What `tr` makes of a text, for sets of characters and ranges.
 fn translate(text: &str, words: &[Field]) -> Option<String> {
     let set = |word: &Field| -> Option<Vec<char>> {
-        let characters: Vec<char> = escape::decode(word.literal()?).chars().collect();
+        let ranges = escape::decode(word.literal()?).replace("[:upper:]", "A-Z").replace("[:lower:]", "a-z");
+        let characters: Vec<char> = ranges.chars().collect();
         let mut all = Vec::new();
         let mut at = 0;
         while at < characters.len() {

@@ -12,6 +12,13 @@ const ALTERNATIVES: usize = 8;
 /// The value of a variable: one field, or those of an array.
 pub(super) type Value = Vec<Field>;
 
+/// What something was before what may not happen.
+#[derive(Debug, Clone, Default)]
+struct Earlier {
+    variables: HashMap<String, Vec<Value>>,
+    folders: Option<Vec<Field>>,
+}
+
 /// A file that the line wrote, and with what.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Written {
@@ -42,6 +49,14 @@ pub struct Scope {
     variables: HashMap<String, Vec<Value>>,
     /// How many times a variable got a value that it had not.
     changes: u32,
+    /// What was changed by what may not happen, the innermost last.
+    earlier: Vec<Earlier>,
+    /// What variables of functions are outside of them, the innermost last.
+    outer: Vec<HashMap<String, Option<Vec<Value>>>>,
+    /// The folders it stays in if the last change of folders fails.
+    pub(super) stays: Vec<Field>,
+    /// Whether it ends where something fails: `set -e`.
+    pub(super) is_strict: bool,
     /// What `$1` and `$@` stand for.
     pub(super) arguments: Arguments,
     /// Variables that are other names of others.
@@ -49,6 +64,8 @@ pub struct Scope {
     pub(super) functions: HashMap<String, Rc<Node>>,
     pub(super) aliases: HashMap<String, String>,
     pub(super) files: HashMap<String, Written>,
+    /// Where links lead that the line has made, by their names.
+    links: HashMap<String, String>,
 }
 
 impl Scope {
@@ -63,11 +80,16 @@ impl Scope {
             workspace: place.map(|place| path(&place.workspace)),
             variables: HashMap::new(),
             changes: 0,
+            earlier: Vec::new(),
+            outer: Vec::new(),
+            stays: Vec::new(),
+            is_strict: false,
             arguments: Arguments::Line,
             references: HashMap::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
             files: HashMap::new(),
+            links: HashMap::new(),
         }
     }
 
@@ -97,18 +119,112 @@ impl Scope {
         self.workspace.as_ref()
     }
 
-    /// How much there is to copy.
-    pub(super) fn size(&self) -> usize {
-        self.variables.len() + self.functions.len() + self.aliases.len() + self.files.len()
+    /// Makes a link: `name` leads where `target` does.
+    pub(super) fn link(&mut self, name: &str, target: &Field) {
+        for folder in &self.folders {
+            let in_folder = |path: &str| {
+                if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", folder.marked()) }
+            };
+            let link = in_folder(name);
+            let parent = link.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let target = target.marked();
+            let target =
+                if target.starts_with('/') { target.to_owned() } else { format!("{parent}/{target}") };
+            self.links.insert(plain(&link), target);
+        }
     }
 
-    /// Goes to `folder`; where that is not sure to happen, it may still be in those it was in.
-    pub(super) fn enter(&mut self, folder: Field, is_sure: bool) {
+    /// Where the link of that absolute path leads, if the line has made one.
+    #[must_use]
+    pub fn linked(&self, path: &str) -> Option<&str> {
+        self.links.get(path).map(String::as_str)
+    }
+
+    /// Whether the line has made links.
+    #[must_use]
+    pub fn has_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// How much there is to copy.
+    pub(super) fn size(&self) -> usize {
+        self.variables.len() + self.functions.len() + self.aliases.len() + self.files.len() + self.links.len()
+    }
+
+    /// Goes to one of `folders`.
+    pub(super) fn enter(&mut self, folders: Vec<Field>) {
         self.before = self.folders.first().cloned();
-        if is_sure || self.folders.len() >= ALTERNATIVES {
-            self.folders.clear();
+        let left = std::mem::replace(&mut self.folders, folders);
+        if let Some(earlier) = self.earlier.last_mut() {
+            earlier.folders.get_or_insert(left);
         }
-        self.folders.push(folder);
+    }
+
+    /// It may also be in one of these folders.
+    pub(super) fn may_be_in(&mut self, folders: Vec<Field>) {
+        for folder in folders {
+            if !self.folders.contains(&folder) && self.folders.len() < ALTERNATIVES {
+                self.folders.push(folder);
+            }
+        }
+    }
+
+    /// What happens from here on may not happen.
+    pub(super) fn suppose(&mut self) {
+        self.earlier.push(Earlier::default());
+    }
+
+    /// What happened since [`Self::suppose`] did, or did not: everything may still be what it was.
+    pub(super) fn join(&mut self) {
+        let Some(earlier) = self.earlier.pop() else { return };
+        for (name, values) in &earlier.variables {
+            for value in values {
+                self.add(name, value.clone());
+            }
+        }
+        self.may_be_in(earlier.folders.clone().unwrap_or_default());
+        self.hand_out(earlier);
+    }
+
+    /// What happened since [`Self::suppose`] did, where the line goes on.
+    pub(super) fn settle(&mut self) {
+        if let Some(earlier) = self.earlier.pop() {
+            self.hand_out(earlier);
+        }
+    }
+
+    /// What was before the inner was before the outer, unless that has changed it already.
+    fn hand_out(&mut self, earlier: Earlier) {
+        if let Some(outer) = self.earlier.last_mut() {
+            for (name, values) in earlier.variables {
+                outer.variables.entry(name).or_insert(values);
+            }
+            outer.folders = outer.folders.take().or(earlier.folders);
+        }
+    }
+
+    /// A function begins, whose variables are its own.
+    pub(super) fn begin(&mut self) {
+        self.outer.push(HashMap::new());
+    }
+
+    /// In a function, a variable of its own.
+    pub(super) fn own(&mut self, name: &str) {
+        if let Some(outer) = self.outer.last_mut()
+            && !outer.contains_key(name)
+        {
+            outer.insert(name.to_owned(), self.variables.get(name).cloned());
+        }
+    }
+
+    /// A function ends, and so do its variables.
+    pub(super) fn end(&mut self) {
+        for (name, values) in self.outer.pop().unwrap_or_default() {
+            match values {
+                Some(values) => self.variables.insert(name, values),
+                None => self.variables.remove(&name),
+            };
+        }
     }
 
     /// The folder it was in before.
@@ -116,13 +232,19 @@ impl Scope {
         self.before.clone().unwrap_or_else(|| Field::unknown("$OLDPWD"))
     }
 
-    /// Sets a variable; where that is not sure to happen, it may still be what it was.
-    pub(super) fn set(&mut self, name: &str, value: Value, is_sure: bool) {
+    /// Sets a variable.
+    pub(super) fn set(&mut self, name: &str, value: Value) {
         let values = self.variables.entry(name.to_owned()).or_default();
         self.changes += u32::from(!values.contains(&value));
-        if is_sure {
-            values.clear();
+        let values = std::mem::replace(values, vec![value]);
+        if let Some(earlier) = self.earlier.last_mut().filter(|_| !values.is_empty()) {
+            earlier.variables.entry(name.to_owned()).or_insert(values);
         }
+    }
+
+    /// A variable may also have this value.
+    pub(super) fn add(&mut self, name: &str, value: Value) {
+        let values = self.variables.entry(name.to_owned()).or_default();
         if !values.contains(&value) {
             if values.len() >= ALTERNATIVES {
                 *values = vec![vec![Field::unknown(&format!("${name}"))]];
@@ -173,4 +295,19 @@ impl Scope {
             },
         }
     }
+}
+
+/// An absolute path without `.`, `..` and empty names.
+fn plain(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
 }

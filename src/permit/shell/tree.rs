@@ -9,8 +9,19 @@ pub struct List(pub Vec<Step>);
 pub struct Step {
     /// The commands, each one's output the next one's input.
     pub pipeline: Vec<Node>,
-    /// Whether it happens only where the one before it failed: what stands after `||`.
-    pub conditional: bool,
+    /// When it happens.
+    pub joint: Joint,
+}
+
+/// When a pipeline of a list happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joint {
+    /// After the one before it: what stands after `;`, or first.
+    Then,
+    /// Where the one before it succeeded: after `&&`.
+    And,
+    /// Where the one before it failed: after `||`.
+    Or,
 }
 
 /// One command, with its redirections.

@@ -1,13 +1,15 @@
 //! Goes through what a line would do, without doing it: each command that would run is shown to a [`Visitor`], with its
 //! words expanded as far as they can be known, also those that another command would run in its turn.
 
+mod flow;
+
 use super::Reader;
 use super::budget::{Budget, DEPTH};
 use super::field::{Field, has_marks, written};
-use super::scope::{Arguments, Scope, Written};
+use super::scope::{Scope, Written};
 use super::tree::{Kind, List, Node, Part, Redirection};
 use crate::permit::line::Doubt;
-use std::rc::Rc;
+use std::collections::HashSet;
 
 /// A command that would run.
 #[derive(Debug)]
@@ -81,12 +83,12 @@ pub(super) struct Walk<'a> {
     pub(super) scope: Scope,
     /// How deep it is in what it walks through.
     pub(super) depth: u32,
-    /// Above 0 where what is set may not be.
-    pub(super) unsure: u32,
     /// Above 0 where doubts do not count: in what may never run.
     pub(super) quiet: u32,
     /// Which value was taken of each variable that may have several, and of how many.
     pub(super) choices: Vec<(String, usize, usize)>,
+    /// Where a command was taken to begin, in what may run one from any of its words on.
+    begun: Option<HashSet<Vec<Field>>>,
     /// What a process among the words of a command reads: about what the command does.
     pub(super) fed: Stream,
 }
@@ -100,9 +102,9 @@ impl<'a> Walk<'a> {
             budget,
             scope,
             depth: 0,
-            unsure: 0,
             quiet: 0,
             choices: Vec::new(),
+            begun: None,
             fed: Stream::Elsewhere,
         }
     }
@@ -163,22 +165,20 @@ impl<'a> Walk<'a> {
         self.quiet -= 1;
     }
 
-    pub(super) fn list(&mut self, list: &List, input: &Stream) -> Stream {
-        self.depth += 1;
-        let mut output = Stream::text("");
-        if self.depth > DEPTH + 24 {
-            self.doubt(Doubt("it is nested too deep to be read: write it in several commands".to_owned()));
-            self.depth -= 1;
-            return Stream::Unknown;
+    /// Walks through what `commands` would run, of which nobody knows which does; each is looked at once, however they
+    /// are nested.
+    pub(super) fn any_of(&mut self, commands: impl Iterator<Item = Vec<Field>>, input: &Stream) {
+        let is_outermost = self.begun.is_none();
+        for words in commands {
+            if self.begun.get_or_insert_default().insert(words.clone()) {
+                self.perhaps(|this| {
+                    this.run(&words, &[], input);
+                });
+            }
         }
-        for step in &list.0 {
-            self.unsure += u32::from(step.conditional);
-            let written = self.pipeline(&step.pipeline, input);
-            self.unsure -= u32::from(step.conditional);
-            output.append(written);
+        if is_outermost {
+            self.begun = None;
         }
-        self.depth -= 1;
-        output
     }
 
     fn pipeline(&mut self, nodes: &[Node], input: &Stream) -> Stream {
@@ -188,9 +188,6 @@ impl<'a> Walk<'a> {
         let mut stream = input.clone();
         for node in nodes {
             stream = self.apart(|this| this.node(node, &stream));
-            if stream == Stream::Elsewhere {
-                stream = Stream::Unknown;
-            }
         }
         stream
     }
@@ -214,80 +211,6 @@ impl<'a> Walk<'a> {
         let output = self.compound(&node.kind, &input);
         self.feed(&node.redirections, &output);
         self.keep(&writes, output)
-    }
-
-    fn compound(&mut self, kind: &Kind, input: &Stream) -> Stream {
-        match kind {
-            Kind::Simple(_) => Stream::Unknown,
-            Kind::Subshell(list) => self.apart(|this| this.list(list, input)),
-            Kind::Group(list) => self.list(list, input),
-            Kind::Branches { parts, repeats } => {
-                self.unsure += 1;
-                let before = self.scope.changes();
-                for list in parts {
-                    self.list(list, input);
-                }
-                if *repeats && self.scope.changes() != before {
-                    for list in parts {
-                        self.list(list, input);
-                    }
-                }
-                self.unsure -= 1;
-                Stream::Unknown
-            }
-            Kind::For { variable, words, body } => self.each(variable, words, body, input),
-            Kind::Case { words, arms } => {
-                self.words_only(words);
-                self.unsure += 1;
-                for arm in arms {
-                    self.list(arm, input);
-                }
-                self.unsure -= 1;
-                Stream::Unknown
-            }
-            Kind::Function { name, body } => {
-                self.scope.functions.insert(name.clone(), Rc::clone(body));
-                self.perhaps(|this| {
-                    this.scope.arguments = Arguments::Unknown;
-                    this.scope.functions.remove(name);
-                    this.node(body, &Stream::Unknown);
-                });
-                Stream::text("")
-            }
-            Kind::Test(words) => {
-                self.words_only(words);
-                Stream::text("")
-            }
-        }
-    }
-
-    /// Walks through the body of a loop, once for each value.
-    fn each(&mut self, variable: &str, words: &[super::tree::Word], body: &List, input: &Stream) -> Stream {
-        let values = match self.fields(words) {
-            Ok(values) => values,
-            Err(doubt) => {
-                self.doubt(doubt);
-                return Stream::Unknown;
-            }
-        };
-        let mut output = Stream::text("");
-        for value in values {
-            if let Err(doubt) = self.budget.spend(1) {
-                self.doubt(doubt);
-                return Stream::Unknown;
-            }
-            self.scope.set(variable, vec![value], true);
-            let written = self.list(body, input);
-            output.append(written);
-        }
-        output
-    }
-
-    /// Walks through what words substitute.
-    fn words_only(&mut self, words: &[super::tree::Word]) {
-        if let Err(doubt) = self.fields(words) {
-            self.doubt(doubt);
-        }
     }
 
     /// What is read and the files that are written, where `redirections` hold.

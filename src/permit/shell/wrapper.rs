@@ -75,11 +75,7 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
         Runs::Somewhere => {
             let is_told = start > 0 && arguments[start - 1].marked() == "--";
             let starts = if is_told { start..arguments.len().min(start + 1) } else { start..arguments.len() };
-            for at in starts {
-                walk.perhaps(|walk| {
-                    walk.run(&arguments[at..], &[], input);
-                });
-            }
+            walk.any_of(starts.map(|at| arguments[at..].to_vec()), input);
             Stream::Unknown
         }
         Runs::Custom(custom) => custom(walk, arguments, input),

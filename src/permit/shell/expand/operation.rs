@@ -34,7 +34,7 @@ impl Walk<'_> {
             Operation::Default(word) if is_empty => vec![self.text(word)?],
             Operation::Assign(word) if is_empty => {
                 let value = vec![self.text(word)?];
-                self.scope.set(&parameter.name, value.clone(), true);
+                self.scope.set(&parameter.name, value.clone());
                 value
             }
             Operation::Alternative(word) => {

@@ -5,7 +5,10 @@ use super::{Embedded, Kind, Reader, Value};
 use crate::permit::shell::field::Field;
 
 /// Calls that run a command, whatever they belong to.
-const RUN: [&str; 33] = [
+const RUN: [&str; 36] = [
+    "system2",
+    "callCommand",
+    "Sys.command",
     "system",
     "popen",
     "popen2",
@@ -44,7 +47,20 @@ const RUN: [&str; 33] = [
 const MAY_RUN: [&str; 11] =
     ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
 /// Calls that remove files.
-const REMOVE: [&str; 15] = [
+const REMOVE: [&str; 28] = [
+    "remove_dir",
+    "remove_entry",
+    "remove_entry_secure",
+    "emptyDir",
+    "emptyDirSync",
+    "RemoveAll",
+    "rm_f",
+    "File.delete",
+    "FileUtils.rm",
+    "Deno.remove",
+    "Deno.removeSync",
+    "fse.remove",
+    "rmdir",
     "rmtree",
     "rm_rf",
     "rm_r",
@@ -62,7 +78,12 @@ const REMOVE: [&str; 15] = [
     "remove_dir_all",
 ];
 /// Calls that write to a file.
-const WRITE: [&str; 9] = [
+const WRITE: [&str; 14] = [
+    "os.truncate",
+    "truncateSync",
+    "binwrite",
+    "Deno.writeFile",
+    "Bun.write",
     "writeFileSync",
     "writeFile",
     "appendFileSync",
@@ -96,20 +117,28 @@ pub(super) fn runs(name: &str) -> bool {
     RUN.contains(&last)
 }
 
+/// Whether a call of that name removes something.
+pub(super) fn removes(name: &str) -> bool {
+    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    REMOVE.contains(&last)
+}
+
 /// What a name stands for that has a value of its own.
 pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
     let home = || Some(Value::Text("~".to_owned()));
     match name {
         "sys.executable" => Some(Value::Text("python3".to_owned())),
         "process.execPath" => Some(Value::Text("node".to_owned())),
-        "process.env.HOME" | "os.homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => home(),
+        "process.env.HOME" | "os.homedir" | "homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => {
+            home()
+        }
         _ if name.ends_with("environ") || name.ends_with("getenv") || name == "ENV" => match next {
             [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => {
                 home()
             }
             _ => None,
         },
-        _ if name == "glob"
+        _ if name.ends_with("glob")
             || name.ends_with("expanduser")
             || name.ends_with("Path")
             || name.ends_with("path.join") =>
@@ -123,7 +152,36 @@ pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
     }
 }
 
+/// The program that does what a call of that name does with two paths.
+fn moves(name: &str) -> Option<&'static str> {
+    match name {
+        "copyfile" | "copyFile" | "copyFileSync" | "copy2" | "copytree" | "cpSync" => Some("cp"),
+        "move" | "rename" | "renameSync" | "moveSync" => Some("mv"),
+        _ => None,
+    }
+}
+
 impl Reader<'_> {
+    /// Notes what is done with a path that stands in `Path(…)`, by the method that follows; the path is at `at`.
+    pub(super) fn method(&mut self, name: &str, at: usize) {
+        if name != "Path" && !name.ends_with(".Path") && name != "Pathname.new" {
+            return;
+        }
+        let [Token::Text(path), Token::Mark(')'), Token::Mark('.'), Token::Word(method), ..] =
+            &self.tokens[at.min(self.tokens.len())..]
+        else {
+            return;
+        };
+        let path = Field::from(path.as_str());
+        match method.as_str() {
+            _ if method.starts_with("write_") => self.found.push(Embedded::Write(path)),
+            "unlink" | "rmdir" | "rmtree" | "delete" => {
+                self.found.push(Embedded::Words(vec!["rm".into(), "-rf".into(), path]));
+            }
+            _ => {}
+        }
+    }
+
     /// Notes what a call passes on; its arguments begin at `at`.
     pub(super) fn call(&mut self, name: &str, arguments: &[Value], at: usize) {
         let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
@@ -136,13 +194,39 @@ impl Reader<'_> {
             if let Some(Value::Text(path)) = arguments.first() {
                 self.found.push(Embedded::Words(vec!["rm".into(), "-rf".into(), Field::from(path.as_str())]));
             }
+        } else if last == "rm" {
+            // `fs.promises.rm(path)`, and `rm('-rf', path)` of a shell's functions.
+            let paths = arguments.iter().filter_map(|value| match value {
+                Value::Text(path) => Some(Field::from(path.as_str())),
+                _ => None,
+            });
+            self.found.push(Embedded::Words(["rm".into(), "-rf".into()].into_iter().chain(paths).collect()));
+        } else if let Some(program) = moves(last) {
+            if let [Value::Text(from), Value::Text(to), ..] = arguments {
+                let words = [program, from.as_str(), to.as_str()];
+                self.found.push(Embedded::Words(words.into_iter().map(Field::from).collect()));
+            }
+        } else if last.starts_with("array_map") || last.starts_with("call_user_func") {
+            if let [Value::Text(name), rest @ ..] = arguments {
+                self.call(name, rest, at);
+            }
         } else if is_one_of(&WRITE) {
             if let Some(Value::Text(path)) = arguments.first() {
                 self.found.push(Embedded::Write(Field::from(path.as_str())));
             }
-        } else if last == "open" || last == "fopen" {
+        } else if last == "sysopen" {
+            let paths = arguments.iter().filter_map(|value| match value {
+                Value::Text(path) => Some(Embedded::Write(path.as_str().into())),
+                _ => None,
+            });
+            self.found.extend(paths);
+        } else if last == "getattr" {
+            self.attribute(arguments, at);
+        } else if last == "open" || last == "fopen" || last == "openSync" {
             self.open(arguments, at);
-        } else if last == "reboot" && name != last {
+        } else if last == "reboot"
+            && (name != last || at > 2 && self.tokens.get(at - 3) == Some(&Token::Mark('.')))
+        {
             self.found.push(Embedded::Words(vec!["reboot".into()]));
         } else if ["setuid", "setreuid", "seteuid"].contains(&last) {
             if self.tokens.get(at) == Some(&Token::Word("0".to_owned())) {
@@ -169,6 +253,21 @@ impl Reader<'_> {
         }
     }
 
+    /// `getattr(os, 'system')('command')`
+    fn attribute(&mut self, arguments: &[Value], at: usize) {
+        let [_, Value::Text(name), ..] = arguments else { return };
+        let rest = &self.tokens[at.min(self.tokens.len())..];
+        let called = rest.windows(3).take(24).find_map(|tokens| match tokens {
+            [Token::Mark(')'), Token::Mark('('), Token::Text(text)] => Some(text.clone()),
+            _ => None,
+        });
+        if runs(name)
+            && let Some(text) = called
+        {
+            self.found.push(Embedded::Shell(text));
+        }
+    }
+
     fn run(&mut self, name: &str, arguments: &[Value], at: usize, is_sure: bool) {
         let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(
             |token| matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name))),
@@ -189,7 +288,7 @@ impl Reader<'_> {
             [Value::Text(_), Value::Text(_), ..] if !matches!(self.kind, Kind::Awk) => {
                 self.words(known.iter().copied().filter(|value| matches!(value, Value::Text(_))));
             }
-            [Value::Text(text), ..] if is_sure || name != "eval" => {
+            [Value::Text(text), ..] if is_sure || name != "eval" || self.kind == Kind::Python => {
                 // Python's own `exec` runs code.
                 if self.kind == Kind::Python && !is_sure && (name == "exec" || name == "eval") {
                     self.found.append(&mut super::embedded(text, self.kind));

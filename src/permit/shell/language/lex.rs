@@ -50,7 +50,10 @@ pub(super) fn tokens(code: &str, kind: Kind) -> Vec<Token> {
             '`' => {
                 let (text, after) = until(tail, "`");
                 let text = interpolated(&escape::decode(text));
-                tokens.push(if kind == Kind::Perl { Token::Run(text) } else { Token::Text(text) });
+                // `$` before it makes it a command, for Bun and its like.
+                let runs =
+                    kind == Kind::Perl || kind == Kind::Script && tokens.last() == Some(&Token::Mark('$'));
+                tokens.push(if runs { Token::Run(text) } else { Token::Text(text) });
                 after
             }
             '$' | '@' if kind == Kind::Perl && tail.starts_with(is_name) => tail,

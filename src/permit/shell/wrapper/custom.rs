@@ -87,6 +87,13 @@ pub(super) fn debugged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     for text in values(words, &["-ex", "--eval-command", "-o", "--one-line"]) {
         if let Some(command) = text.strip_prefix("shell ").or(text.strip_prefix('!')) {
             walk.source(command, input);
+        } else if let Some((_, call)) = text.split_once("system(\"") {
+            walk.source(call.split('"').next().unwrap_or(call), input);
+        }
+    }
+    for line in input.known().unwrap_or_default().lines() {
+        if let Some(command) = line.trim().strip_prefix("shell ").or(line.trim().strip_prefix('!')) {
+            walk.source(command, &Stream::Elsewhere);
         }
     }
     let start = words.iter().position(|word| ["--args", "-args", "--"].contains(&word.marked()));
@@ -173,6 +180,7 @@ pub(super) fn crontab(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> S
         Some(file) => {
             walk.scope.files.get(&super::super::walk::plain(file)).map(|written| written.text.clone())
         }
+        None if words.is_empty() => input.known().map(str::to_owned),
         None => None,
     };
     for entry in text.iter().flat_map(|text| text.lines()).map(str::trim) {
@@ -187,6 +195,11 @@ pub(super) fn crontab(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> S
 
 /// `tmux new-session text`, `tmux send-keys text Enter`, `screen -dm command`, `screen -X stuff text`.
 pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    // `tmux new -d ';' send-keys text`: one command after another.
+    if let Some(end) = words.iter().position(|word| word.marked() == ";") {
+        terminal(walk, &words[..end], input);
+        return terminal(walk, &words[end + 1..], input);
+    }
     const STARTS: [&str; 17] = [
         "new",
         "new-session",

@@ -60,7 +60,9 @@ use Runs::{Custom, Environment, Input, Line, Option as Value, Somewhere, Texts, 
 pub static TABLE: &[Wrapper] = &[
     // What sets something for the command.
     row(&["env"], "uCS", &["unset", "chdir", "split-string"], Custom(custom::environment), "env -u A B=1 sudo ls", "env B=sudo ls"),
-    row(&["nohup", "setsid", "command", "builtin", "unbuffer", "chronic", "catchsegv", "busybox", "toybox", "coproc", "noglob", "nocorrect", "fakeroot", "proxychains", "proxychains4", "torsocks", "torify", "eatmydata", "linux32", "linux64", "i386", "x86_64", "dbus-run-session", "dbus-launch", "winpty", "caffeinate", "ifne", "chrt-any"], "", &[], Custom(custom::plain), "nohup sudo ls", "command -v sudo"),
+    row(&["nohup", "setsid", "command", "builtin", "unbuffer", "chronic", "catchsegv", "busybox", "busybox.static", "busybox-static", "toybox", "coproc", "noglob", "nocorrect", "fakeroot", "proxychains", "proxychains4", "torsocks", "torify", "eatmydata", "linux32", "linux64", "i386", "x86_64", "dbus-run-session", "dbus-launch", "winpty", "caffeinate", "ifne", "chrt-any", "shx"], "", &[], Custom(custom::plain), "nohup sudo ls", "command -v sudo"),
+    row(&["cross-env", "cross-env-shell", "env-cmd", "dotenvx"], "f", &[], Environment, "cross-env A=b sudo ls", "cross-env A=sudo ls"),
+    row(&["cmd", "cmd.exe"], "", &[], Line(1), "cmd.exe /c shutdown.exe /s", "cmd.exe /c dir"),
     row(&["exec"], "a", &[], Words(0), "exec -a x sudo ls", "exec ls sudo"),
     row(&["nice"], "n", &["adjustment"], Words(0), "nice -n 5 sudo ls", "nice -n 5 ls"),
     row(&["ionice"], "cnpPu", &["class", "classdata"], Words(0), "ionice -c 2 -n 7 sudo ls", "ionice -c3 ls"),

@@ -135,14 +135,10 @@ pub(in super::super) fn container(walk: &mut Walk<'_>, words: &[Field], input: &
     for (host, inner) in folders.into_iter().filter(|(host, _)| host.starts_with('/')) {
         let seen: Vec<Field> = words.iter().map(|word| Field(word.marked().replace(&inner, &host))).collect();
         // Where its command begins is not known: it stands after the image.
-        for at in 2..seen.len().min(32) {
-            let is_word = !words[at].marked().starts_with('-') && !words[at].marked().contains(':');
-            if is_word {
-                walk.perhaps(|walk| {
-                    walk.run(&seen[at..], &[], input);
-                });
-            }
-        }
+        let is_word =
+            |at: &usize| !words[*at].marked().starts_with('-') && !words[*at].marked().contains(':');
+        let starts = (2..seen.len().min(32)).filter(is_word);
+        walk.any_of(starts.map(|at| seen[at..].to_vec()), input);
     }
     Stream::Unknown
 }
@@ -165,6 +161,12 @@ pub(in super::super) fn socat(walk: &mut Walk<'_>, words: &[Field], _: &Stream) 
 pub(in super::super) fn banged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let mut texts: Vec<String> = words.iter().map(|word| word.marked().to_owned()).collect();
     texts.extend(input.known().map(str::to_owned));
+    for text in &texts {
+        // SQL: `COPY … TO PROGRAM 'command'`
+        if let Some((_, command)) = text.split_once("PROGRAM '").or(text.split_once("program '")) {
+            perhaps(walk, command.split('\'').next().unwrap_or(command));
+        }
+    }
     for line in texts.iter().flat_map(|text| text.lines()).map(str::trim_start) {
         let line = line.trim_start_matches(['+', ':']);
         let command =
