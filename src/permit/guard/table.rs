@@ -88,7 +88,7 @@ pub static TABLE: &[Danger] = &[
     // Secure deletion.
     row("shred", &["shred", "gshred", "wipe", "srm", "scrub", "nwipe", "bcwipe", "sfill", "sswap", "sdmem", "smem-secure-delete", "secure-delete", "dban", "dwipe"], disk::always, SHRED, "shred -u x", "man shred"),
     // Power.
-    row("shutdown", &["shutdown", "reboot", "halt", "poweroff", "pm-suspend", "pm-hibernate", "pm-suspend-hybrid", "systemsoftreboot", "systemd-reboot", "fastboot-reboot", "fasthalt", "fastboot", "Stop-Computer", "Restart-Computer", "stop-computer", "restart-computer"], power::stop, POWER, "shutdown -h now", "man reboot"),
+    row("shutdown", &["shutdown", "reboot", "halt", "poweroff", "pm-suspend", "pm-hibernate", "pm-suspend-hybrid", "systemsoftreboot", "systemd-reboot", "systemd-shutdown", "fastboot-reboot", "fasthalt", "fastboot", "Stop-Computer", "Restart-Computer", "stop-computer", "restart-computer"], power::stop, POWER, "shutdown -h now", "man reboot"),
     row("systemctl", &["systemctl"], power::systemd, POWER, "systemctl reboot", "systemctl status"),
     row("init", &["init", "telinit"], power::level, POWER, "init 0", "init --version"),
     row("dbus", &["dbus-send", "busctl", "gdbus", "qdbus", "qdbus-qt5", "qdbus6"], power::message, POWER, "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b true", "busctl list"),

@@ -94,9 +94,10 @@ fn back(walk: &mut Walk<'_>, _: &[Field], _: &Stream) -> Option<Stream> {
     nothing()
 }
 
-/// In a function, what these set is its own.
+/// In a function, what these set is its own, unless `-g` says that it is not.
 fn local(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Option<Stream> {
-    for word in words.iter().map(Field::marked).filter(|word| !word.starts_with('-')) {
+    let is_global = words.iter().any(|word| word.marked().starts_with('-') && word.marked().contains('g'));
+    for word in words.iter().map(Field::marked).filter(|word| !is_global && !word.starts_with('-')) {
         walk.scope.own(word.split_once('=').map_or(word, |(name, _)| name));
     }
     declare(walk, words, input)
