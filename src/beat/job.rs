@@ -168,7 +168,6 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
-    let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.to_string())?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.to_string())?;
     let hook = HookProgram::find().map_err(|error| format!("cannot find murmur's hook: {error}"))?;
     let project = project(&job.workspace);
@@ -192,7 +191,10 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
             args.extend(["--resume".to_owned(), session.clone()]);
             Vec::new()
         }
-        None => prompt::beat(&job.workspace, at, &instructions).into_bytes(),
+        None => {
+            let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.to_string())?;
+            prompt::beat(&job.workspace, at, &instructions).into_bytes()
+        }
     };
     let mut env = guarded.environment().map_err(|error| error.to_string())?;
     env.push(("PATH", job.path.clone().into()));

@@ -13,6 +13,7 @@ use super::asking::{Approval, Asking, Checker, Questions, Word};
 use super::interval::Interval;
 use super::problem::Problem;
 use super::toml_text;
+use crate::sys::file;
 
 /// What config.toml says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -143,9 +144,9 @@ impl Settings {
     /// # Errors
     /// When it cannot be read, or [`Settings::parse`] finds it wrong.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(Self::parse(&bytes, path)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+        match file::read_regular(path) {
+            Ok(Some(bytes)) => Ok(Self::parse(&bytes, path)?),
+            Ok(None) => Ok(Self::default()),
             Err(source) => Err(SettingsError::Read { path: path.to_owned(), source }),
         }
     }

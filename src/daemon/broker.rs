@@ -17,7 +17,7 @@ use crate::permit::question::Asked;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::permit::rules::Action;
 use crate::sys::paths::DataDir;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
 use std::path::PathBuf;
 use tokio::sync::oneshot;
@@ -43,15 +43,29 @@ pub struct Broker {
     home: PathBuf,
     folder: Folder,
     told: Vec<Told>,
+    /// When what could not be denied for want of disk is tried again.
+    again: Option<Timestamp>,
 }
+
+/// How many hooks may wait at once: as many again as are let in are left for people.
+const MOST: usize = 192;
+
+/// How long what could not be written waits until it is tried again.
+const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 impl Broker {
     /// Takes up what was put off in `dir`. Requests of which `is_over` is true are done with. `home` is the user's.
     #[must_use]
     pub fn begin(dir: &DataDir, home: PathBuf, is_over: impl Fn(&RequestId) -> bool) -> Self {
         let folder = Folder::new(dir.approvals());
-        let mut broker =
-            Self { requests: Requests::default(), dir: dir.clone(), home, folder, told: Vec::new() };
+        let mut broker = Self {
+            requests: Requests::default(),
+            dir: dir.clone(),
+            home,
+            folder,
+            told: Vec::new(),
+            again: None,
+        };
         let mut told = Vec::new();
         for (id, call) in broker.folder.all(|error| told.push(Told::Trouble(error.to_string()))) {
             let answered = !matches!(call.standing, put_off::Standing::Deferred { .. });
@@ -91,6 +105,19 @@ impl Broker {
 
     fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
+        if self.waiting() >= MOST {
+            let reason = format!("{MOST} calls wait for a person already; go on without it, or try it later");
+            let id = request.id(0);
+            let _heard = to.send(id.clone());
+            let _heard = door.send(Answer {
+                verdict: Verdict::Deny,
+                reason: Some(reason),
+                answers: None,
+                by: By::Failure,
+                id,
+            });
+            return;
+        }
         match self.requests.ask(request, door, now) {
             Was::Waits(id) => {
                 if is_shown && let Some(row) = self.row(&id) {
@@ -195,16 +222,18 @@ impl Broker {
             };
             if let Err(error) = self.give(&id, answer, now) {
                 self.told.push(Told::Trouble(error));
-                // It stays unanswered; not asked about again until something else happens.
+                self.again = now.checked_add(PAUSE).ok();
                 return;
             }
         }
+        self.again = None;
     }
 
     /// When [`Self::expire`] has something to do.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.requests.next_expiry()
+        let next = self.requests.next_expiry()?;
+        Some(self.again.map_or(next, |again| next.max(again)))
     }
 
     /// The beats that wait for an answer, or to be resumed with one.

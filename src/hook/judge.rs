@@ -9,8 +9,8 @@ use crate::permit::pipeline::{self, Step};
 use crate::permit::policy::Policy;
 use crate::permit::rules::{self, Matched, Reading, Rules};
 use crate::permit::shell;
+use crate::sys::file;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// One file of rules.
@@ -42,7 +42,7 @@ pub fn files(
 pub fn read(paths: Vec<PathBuf>) -> Result<Vec<File>, Problem> {
     paths
         .into_iter()
-        .map(|path| match regular(&path) {
+        .map(|path| match file::read_regular(&path) {
             Ok(Some(bytes)) => Ok(File { rules: Some(Rules::parse(&bytes, &path)?), path }),
             Ok(None) => Ok(File { path, rules: None }),
             Err(error) => {
@@ -50,17 +50,6 @@ pub fn read(paths: Vec<PathBuf>) -> Result<Vec<File>, Problem> {
             }
         })
         .collect()
-}
-
-/// What is in the file at `path`; none where nothing is there, not even a link that leads nowhere.
-fn regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match path.metadata() {
-        // A pipe would be waited for.
-        Ok(found) if found.is_file() => std::fs::read(path).map(Some),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// What becomes of `call` by an agent for which `policy` and the rules of `files` hold.

@@ -2,7 +2,7 @@
 //! after a restart or a reboot.
 
 use crate::permit::request::{Answer, Request, RequestId};
-use crate::sys::{atomic, clock};
+use crate::sys::{atomic, clock, file};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -141,7 +141,8 @@ impl Folder {
 
 fn read(path: &Path) -> io::Result<PutOff> {
     let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
-    let form: Form = serde_json::from_slice(&std::fs::read(path)?)?;
+    let text = file::read_regular(path)?.ok_or(io::ErrorKind::NotFound)?;
+    let form: Form = serde_json::from_slice(&text)?;
     if form.version != VERSION {
         return Err(invalid(format!("version {} is not known, only {VERSION}", form.version)));
     }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// How long a person has where nothing says otherwise.
 pub const DEFAULT_WAIT: Interval = Interval::from_secs(120).unwrap();
+/// The longest that a hook waits for a person, in seconds: with a `timeout` of more than 24 days Claude Code takes the hook
+/// to have failed at once (measured on 2.1.197).
+const LONGEST_WAIT: u32 = 7 * 86_400;
 /// How long a call that was put off waits for its answer where nothing says otherwise.
 pub const DEFAULT_EXPIRY: Interval = Interval::from_secs(86_400).unwrap();
 
@@ -68,7 +71,7 @@ impl Policy {
             manager: role == Role::Manager,
             checker: said.checker.unwrap_or(checker),
             approval: said.approval.unwrap_or(Approval::Wait),
-            approval_wait: said.approval_wait.unwrap_or(DEFAULT_WAIT).as_secs(),
+            approval_wait: said.approval_wait.unwrap_or(DEFAULT_WAIT).as_secs().min(LONGEST_WAIT),
             approval_expiry: said.approval_expiry.unwrap_or(DEFAULT_EXPIRY).as_secs(),
             questions: said.questions.unwrap_or(Questions::Broker),
         }

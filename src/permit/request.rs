@@ -144,7 +144,9 @@ impl Request {
         let bound = |request: &Self| {
             (request.agent.clone(), request.tool_use_id.clone(), request.tool.clone(), request.cwd.clone())
         };
-        bound(self) == bound(other) && self.input == other.input
+        // A call without an id of its own is told from others by its conversation at least.
+        let same_conversation = !self.tool_use_id.is_empty() || self.session == other.session;
+        bound(self) == bound(other) && self.input == other.input && same_conversation
     }
 
     /// Its id: the same for the same call, also when it is asked again after a restart or a reboot. `salt` makes
@@ -164,6 +166,9 @@ impl Request {
         add(self.tool.as_bytes());
         add(self.cwd.as_os_str().as_encoded_bytes());
         add(self.input.to_string().as_bytes());
+        if self.tool_use_id.is_empty() {
+            add(self.session.as_bytes());
+        }
         add(&salt.to_le_bytes());
         let digit = |at: usize| DIGITS[usize::try_from((hash >> (at * 5)) & 31).unwrap_or_default()];
         RequestId((0..LENGTH).map(|at| char::from(digit(at))).collect())
@@ -227,6 +232,9 @@ mod tests {
             assert!(!one.is_same_call(&other));
         }
         assert_ne!(one.id(0), one.id(1));
+        let nameless = request("", "git push");
+        let elsewhere = Request { session: "other".to_owned(), ..nameless.clone() };
+        assert!(!nameless.is_same_call(&elsewhere) && nameless.id(0) != elsewhere.id(0));
     }
 
     #[test]

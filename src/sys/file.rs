@@ -1,7 +1,8 @@
-//! Reading a file at a place, wherever it was read last.
+//! Reading a file at a place, wherever it was read last; and reading what is a file and nothing else.
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 /// Reads from the byte `at` on; returns how many bytes were read, 0 at the end.
 ///
@@ -31,4 +32,17 @@ pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Resu
         }
     }
     Ok(())
+}
+
+/// What is in the file at `path`; none where nothing is there, not even a link that leads nowhere.
+///
+/// # Errors
+/// What the system says, or that it is no file: a pipe would be waited for.
+pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match path.metadata() {
+        Ok(found) if found.is_file() => std::fs::read(path).map(Some),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -4,8 +4,8 @@ use crate::hook::judge;
 use crate::permit::call::{Call, Place};
 use crate::permit::request::Request;
 use crate::permit::rules::{self, Action, Rules, appended};
-use crate::sys::atomic;
 use crate::sys::paths::DataDir;
+use crate::sys::{atomic, file};
 use std::io;
 use std::path::Path;
 
@@ -25,11 +25,8 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
         Place { cwd: request.cwd.clone(), workspace: request.workspace.clone(), home: home.to_path_buf() };
     let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
     let failed = |error: io::Error| format!("cannot add a rule to {}: {error}", path.display());
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(failed(error)),
-    };
+    let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();
+    let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
     let text = appended(&text, &path, &call, action).map_err(|error| error.to_string())?;
     let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.to_string())?;
     let decides = judge::matched(&call, &[&rules], request.doubt.is_some());

@@ -100,11 +100,13 @@ impl Gauge {
                     self.at_command = false;
                     return Ok(at + 1);
                 }
+                self.quoted_word(bytes, at);
                 return self.open(Frame::Double, at + 1);
             }
             _ if top == Some(Frame::Double) => return Ok(at + 1),
             (b'$', b'\'') => return Ok(end_of_ansi(bytes, at + 2)),
             (b'\'', _) => {
+                self.quoted_word(bytes, at);
                 self.at_command = false;
                 return Ok(memchr(b'\'', &bytes[at + 1..]).map_or(bytes.len(), |end| at + end + 2));
             }
@@ -116,6 +118,12 @@ impl Gauge {
             _ => {}
         }
         self.code(bytes, at)
+    }
+
+    /// Counts the word that begins with a quote at `at`, if one begins there.
+    fn quoted_word(&mut self, bytes: &[u8], at: usize) {
+        let begins = at == 0 || b" \t\r\n;|&()<>".contains(&bytes[at - 1]);
+        self.tokens += u32::from(begins && self.frames.last() != Some(&Frame::Double));
     }
 
     fn open(&mut self, frame: Frame, next: usize) -> Result<usize, Doubt> {
