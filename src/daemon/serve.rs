@@ -181,8 +181,7 @@ enum Event {
 impl<L: FnMut(&str)> Daemon<L> {
     fn new(setup: Setup, started: Timestamp, log: L) -> io::Result<Self> {
         let Setup { dir, time_zone, tick, user, .. } = setup;
-        // Before the broker looks into the journal: a line that comes in between would be seen by neither, and an answer
-        // that is done with be given again.
+        // Before the broker looks into the journal, so that no line comes in between and is seen by neither.
         let events = Events::new(&dir);
         Ok(Self {
             log,
@@ -246,7 +245,8 @@ impl<L: FnMut(&str)> Daemon<L> {
         while self.stopping.is_none() {
             self.start_due();
             let times = [self.state.wake_at(), self.broker.wake_at()];
-            self.alarm.set(times.into_iter().flatten().min())?;
+            // What is unread is read first: an alarm that is always ready could keep it from that.
+            self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread))?;
             if std::mem::take(&mut self.stirred) {
                 memory::release();
             }

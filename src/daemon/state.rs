@@ -141,13 +141,20 @@ impl State {
         }
     }
 
-    /// What is to start now, longest due first. Each counts as running from here on.
-    pub fn start_due(&mut self, now: Timestamp, mut id: impl FnMut() -> String) -> Vec<Start> {
+    /// What is to start now, longest due first, and before that what goes on with an answer, if it may. Each counts as
+    /// running from here on.
+    pub fn start_due(
+        &mut self,
+        now: Timestamp,
+        may_resume: bool,
+        mut id: impl FnMut() -> String,
+    ) -> Vec<Start> {
         let mut started = Vec::new();
         if self.stopping {
             return started;
         }
-        while self.running.len() < self.max_concurrent
+        while may_resume
+            && self.running.len() < self.max_concurrent
             && let Some((index, resumes)) = self.resumable(now)
         {
             let mut start = self.start(index, now, id());

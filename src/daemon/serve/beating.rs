@@ -11,12 +11,9 @@ use crate::sys::clock;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn start_due(&mut self) {
-        // An answer that was given may be done with by a line that is not read yet.
-        if self.unread {
-            return;
-        }
         let now = clock::now();
-        for start in self.state.start_due(now, || beat::new_id(now)) {
+        // An answer that was given may be done with by a line that is not read yet.
+        for start in self.state.start_due(now, !self.unread, || beat::new_id(now)) {
             // One that could not be started has its line in the journal.
             let _begins = self.start(start, false);
         }

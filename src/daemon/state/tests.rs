@@ -40,7 +40,7 @@ fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> State {
 /// What starts at `now`, by workspace and name; the beats are called after them.
 fn starts(state: &mut State, now: &str) -> Vec<String> {
     let mut count = 0;
-    let started = state.start_due(at(now), || {
+    let started = state.start_due(at(now), true, || {
         count += 1;
         format!("{now}#{count}")
     });
@@ -199,7 +199,7 @@ fn ten_thousand_due_at_once_are_decided_quickly_enough_to_test() {
     let heartbeats = (0..10_000).map(|n| heartbeat(&format!("/{n}"), None, 30, None)).collect();
     let mut state = state(4, heartbeats, "10:00:00");
     for round in 0..20 {
-        let started = state.start_due(at("10:00:00"), || format!("{round}"));
+        let started = state.start_due(at("10:00:00"), true, || format!("{round}"));
         assert_eq!(state.running().len(), 4);
         assert_eq!(started.len(), 4);
         state.ended(&format!("{round}"));
