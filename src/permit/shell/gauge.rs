@@ -251,3 +251,15 @@ fn end_of_ansi(bytes: &[u8], mut at: usize) -> usize {
     }
     bytes.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_counts_whatever_quotes_it_begins_with() {
+        for line in ["a b c", "\"a\" 'b' \"c\"", "\"a\"'b' b \"c d\"e"] {
+            assert_eq!(tokens(line), Ok(3), "{line}");
+        }
+    }
+}
