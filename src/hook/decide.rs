@@ -14,7 +14,6 @@ use crate::permit::policy::{Approval, Checker};
 use crate::permit::question::Asked as Questions;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::sys::random;
-use serde_json::Value;
 
 /// Decides on the call of `input`, and writes that down.
 ///
@@ -131,13 +130,7 @@ fn answered(answer: Answer, call: &Call) -> Decided {
         (Verdict::Allow, _) => "allowed".to_owned(),
         _ => "denied".to_owned(),
     });
-    let input = answers.map(|answers| {
-        let mut input = call.input.clone();
-        if let Value::Object(fields) = &mut input {
-            fields.insert("answers".to_owned(), Value::Object(answers));
-        }
-        input
-    });
+    let input = answers.map(|answers| Questions::answered(&call.input, answers));
     Decided { decision: Decision { verdict, reason, by }, input }
 }
 

@@ -100,10 +100,8 @@ impl Asked {
 
     /// The input of the call with the answers in it, as Claude Code takes it.
     #[must_use]
-    pub fn answered(input: &Value, answers: &Answers) -> Value {
+    pub fn answered(input: &Value, answers: Map<String, Value>) -> Value {
         let mut input = input.as_object().cloned().unwrap_or_default();
-        let answers: Map<String, Value> =
-            answers.iter().map(|(question, answer)| (question.clone(), answer.as_str().into())).collect();
         input.insert("answers".to_owned(), Value::Object(answers));
         Value::Object(input)
     }

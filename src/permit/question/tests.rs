@@ -48,7 +48,13 @@ fn the_answers_go_back_under_the_questions_texts_and_the_rest_of_the_input_stays
     expected["answers"] = json!({
         "Which database?": "Postgres", "Which checks?": "Lint, Test", "What is it called?": "murmur"
     });
-    assert_eq!(Asked::answered(&input(), &answers), expected);
+    assert_eq!(
+        Asked::answered(
+            &input(),
+            answers.into_iter().map(|(question, answer)| (question, answer.into())).collect()
+        ),
+        expected
+    );
 }
 
 #[test]
