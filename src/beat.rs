@@ -17,7 +17,7 @@ use crate::journal::put_off::{self, PutOff};
 use crate::journal::unfinished::{Begun, Kept, Record};
 use crate::outcome::{self, Outcome};
 use crate::permit::request::RequestId;
-use crate::replay::mask;
+use crate::secrets::mask;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
 use std::io;

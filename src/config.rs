@@ -5,7 +5,7 @@
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
 //! - [`permissions`], [`asking`], [`problem`]: the words that the files share
-//! - [`settings`]: config.toml, what holds for all of a user's agents
+//! - [`settings`]: config.toml, what holds for all of a user's agents; [`quiet`], when a quiet one is stuck
 //! - [`mod@file`]: config.json, read so that a wrong workspace stops no other
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`toml_text`]: TOML read strictly, with places in its errors
@@ -23,6 +23,7 @@ pub mod interval;
 mod json;
 pub mod permissions;
 pub mod problem;
+pub mod quiet;
 pub mod schema;
 pub mod settings;
 mod spelling;

@@ -13,6 +13,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `sys`: clock, atomic files, locks, process trees, sockets, wake-ups; the only unsafe code, the only clock
+//! - `secrets`: what looks like a secret in a text, and the text without it
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `permit`: pure: (call, policy, rules, what the guard finds) → a decision, or whom to ask; questions and answers
@@ -20,7 +21,9 @@
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
 //! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
+//! - `pulse`: what each agent did last, in one small file: written by hooks, read by whoever shows agents
 //! - `host`: one process an agent: its life, its events, its socket
+//! - `roster`: every agent there is, from hosts, pulses and Claude Code's own session files
 //! - `replay`: fixtures: recording a run, scrubbing it, playing it back
 //! - `outcome`: pure: how a run ended and what it said → ok, attention or error
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
@@ -53,9 +56,15 @@ pub mod outcome;
 #[cfg(unix)]
 pub mod permit;
 #[cfg(unix)]
+pub mod pulse;
+#[cfg(unix)]
 pub mod replay;
+#[cfg(unix)]
+pub mod roster;
 #[cfg(unix)]
 pub mod rpc;
 #[cfg(unix)]
 pub mod schedule;
+#[cfg(unix)]
+pub mod secrets;
 pub mod sys;

@@ -13,4 +13,3 @@ pub mod scrub;
 pub use fixture::{End, FORMAT, Fixture, FixtureError, Parts, Run, lines};
 pub use play::{Pace, PlayError, play};
 pub use record::{Doors, RecordError, RecordPlan, Recorded, Stdin, ask_version, record, record_through};
-pub use scrub::mask;

@@ -1,6 +1,8 @@
 //! What Claude Code is told for one run so that every call of a tool comes to the hook: `--settings`, and the
 //! environment in it. The user's own settings files are not touched.
 //!
+//! The hooks that decide block the call whatever goes wrong with them; those that write pulses (docs/pulses.md) never do.
+//!
 //! Measured on 2.1.329 (docs/permissions.md): the environment in a project's settings beats that of the process, and
 //! its `disableAllHooks` switches off these hooks, unless `--settings` says otherwise; so it does.
 
@@ -34,6 +36,21 @@ const BETWEEN: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBRARY_
 
 /// The events that decide: whatever goes wrong in their hooks blocks the call.
 const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+
+/// The events at which an agent's pulse is written (spec 2; of a failed call and a failed turn Claude Code tells by events
+/// of their own, measured on 2.1.197 and 2.1.329), and whether they are about a tool.
+pub const PULSE_EVENTS: [(&str, bool); 7] = [
+    ("SessionStart", false),
+    ("UserPromptSubmit", false),
+    ("PostToolUse", true),
+    ("PostToolUseFailure", true),
+    ("Stop", false),
+    ("StopFailure", false),
+    ("SessionEnd", false),
+];
+
+/// How long Claude Code waits for a pulse, in seconds. The hook itself takes less.
+const PULSE_TIMEOUT: u32 = 5;
 
 /// The hook's executable, and how it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +89,24 @@ impl HookProgram {
         (&self.program, self.words.split_whitespace().chain([event]).collect())
     }
 
-    /// The command for `event`, for `sh -c`: every failure of the hook is a refusal.
+    /// The command for `event`, for `sh -c`.
     fn command(&self, event: &str) -> Result<String, NotText> {
         let quoted = text(&self.program)?.replace('\'', "'\\''");
-        Ok(format!("'{quoted}' {}{event} || exit 2", self.words))
+        Ok(format!("'{quoted}' {}{event}", self.words))
+    }
+
+    /// What stands in settings under `event`, one of [`PULSE_EVENTS`], so that pulses are written. Claude Code runs one
+    /// command once, however many settings files name it: so murmur's own settings and the user's say the same.
+    ///
+    /// # Errors
+    /// [`NotText`].
+    pub fn pulse_group(&self, event: &str, is_about_tool: bool) -> Result<Value, NotText> {
+        let hook = json!({ "type": "command", "command": self.command(event)?, "timeout": PULSE_TIMEOUT });
+        Ok(if is_about_tool {
+            json!({ "matcher": "*", "hooks": [hook] })
+        } else {
+            json!({ "hooks": [hook] })
+        })
     }
 }
 
@@ -157,11 +188,15 @@ impl Guarded<'_> {
         for event in DECIDING {
             let entry = json!({
                 "type": "command",
-                "command": hook.command(event)?,
+                // Every failure of the hook is a refusal.
+                "command": format!("{} || exit 2", hook.command(event)?),
                 "timeout": self.policy.timeout(),
                 "onFailure": "block",
             });
             hooks.insert(event.to_owned(), json!([{ "matcher": "*", "hooks": [entry] }]));
+        }
+        for (event, is_about_tool) in PULSE_EVENTS {
+            hooks.insert(event.to_owned(), json!([hook.pulse_group(event, is_about_tool)?]));
         }
         let env: Map<String, Value> =
             self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
@@ -218,6 +253,16 @@ mod tests {
                 "onFailure": "block",
             }]})
         );
+        // No failure of a pulse is one of the agent: an exit code 2 here would send it back to work.
+        assert_eq!(
+            settings["hooks"]["PostToolUse"][0],
+            json!({ "matcher": "*", "hooks": [{
+                "type": "command",
+                "command": "'/opt/it'\\''s/murmur-hook' PostToolUse",
+                "timeout": 5,
+            }]})
+        );
+        assert!(settings["hooks"]["Stop"][0].get("matcher").is_none());
         assert_eq!(settings["disableAllHooks"], false);
         assert_eq!(settings["env"]["MURMUR_SOCKET"], "/home/u/.murmur/murmur.sock");
         assert_eq!(settings["env"]["MURMUR_BEAT"], "");

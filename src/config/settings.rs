@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::asking::{Approval, Asking, Checker, Questions, Word};
 use super::interval::Interval;
 use super::problem::Problem;
+use super::quiet::Quiet;
 use super::toml_text;
 use crate::sys::file;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub llm: Option<LlmAuth>,
     /// How the providers of models are reached.
     pub providers: BTreeMap<Provider, Access>,
+    /// When a quiet agent is stuck.
+    pub quiet: Quiet,
 }
 
 /// The table `llm_auth`: which model decides where the checker is `llm`.
@@ -136,6 +139,8 @@ struct Keys {
     llm_auth: Option<LlmAuth>,
     #[serde(default)]
     providers: BTreeMap<Provider, Access>,
+    #[serde(default)]
+    quiet: Quiet,
 }
 
 impl Settings {
@@ -165,6 +170,10 @@ impl Settings {
                 return Err(Problem::with(path, what));
             }
         }
+        if !keys.quiet.is_ordered() {
+            let what = "\"quiet\" is not in order; write \"stale\" shorter than \"warning\", and that shorter than \"stuck\"";
+            return Err(Problem::with(path, what.to_owned()));
+        }
         Ok(Self {
             asking: Asking {
                 checker: keys.checker.map(|word| word.0),
@@ -175,6 +184,7 @@ impl Settings {
             },
             llm: keys.llm_auth,
             providers: keys.providers,
+            quiet: keys.quiet,
         })
     }
 }
@@ -196,6 +206,8 @@ mod tests {
             approval-wait = "90s"
             approval-expiry = "2d"
             questions = "deny"
+            [quiet]
+            stuck = "1h"
             [llm_auth]
             provider = "openai"
             model = "small"
@@ -218,6 +230,7 @@ mod tests {
             }
         );
         assert_eq!(settings.llm, Some(LlmAuth { provider: Provider::Openai, model: "small".to_owned() }));
+        assert_eq!(settings.quiet.steps().map(|step| step.as_secs()), [300, 900, 3600]);
         let openai = &settings.providers[&Provider::Openai];
         assert_eq!(openai.api_key.as_ref().unwrap().reveal(), "sk-very-secret");
         assert_eq!(openai.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
@@ -236,6 +249,13 @@ mod tests {
     }
 
     #[test]
+    fn a_stuck_agent_is_one_that_was_stale_before() {
+        let expected = "/c/config.toml: \"quiet\" is not in order; write \"stale\" shorter than \"warning\", and that \
+                        shorter than \"stuck\"";
+        assert_eq!(parse("[quiet]\nstuck = \"10m\"").unwrap_err(), expected);
+    }
+
+    #[test]
     fn whatever_is_not_understood_is_an_error_with_its_place() {
         for (text, expected) in [
             (
@@ -250,6 +270,7 @@ mod tests {
             ("questions = true", "1:13: invalid type: boolean `true`, expected a string"),
             ("approval-wait = \"0s\"", "1:17: \"0s\" is no time at all; write at least \"1s\""),
             ("approval-wait = 5", "1:17: invalid type"),
+            ("[quiet]\nstuk = \"1h\"", "2:1: key \"stuk\" is not known; did you mean \"stuck\"?"),
             ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
             ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
             ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),

@@ -4,7 +4,7 @@
 use super::surroundings::Surroundings;
 use crate::permit::call::Call;
 use crate::permit::decision::{By, Decision, Verdict};
-use crate::replay::mask;
+use crate::secrets::mask;
 use crate::sys::{atomic, clock};
 use serde::Serialize;
 use serde_json::Value;

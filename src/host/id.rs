@@ -1,10 +1,8 @@
 //! The id of an agent, which is also the name of its host's files, and stands in its environment.
 
+use crate::sys::paths::{LONGEST_NAME, is_plain};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// The longest id, in bytes: with what stands around it, it has to fit into a socket's address.
-const LONGEST: usize = 80;
 
 /// A checked id: one component of a path, of plain characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,7 +12,7 @@ pub struct AgentId(String);
 /// Why a text is no id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid agent id {0:?}; use 1 to {LONGEST} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
+    "invalid agent id {0:?}; use 1 to {LONGEST_NAME} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
 )]
 pub struct IdError(String);
 
@@ -24,14 +22,7 @@ impl AgentId {
     /// # Errors
     /// [`IdError`].
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let begins_well =
-            text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric() || first == b'_');
-        if begins_well && text.len() <= LONGEST && text.bytes().all(is_plain) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(IdError(text.to_owned()))
-        }
+        if is_plain(text) { Ok(Self(text.to_owned())) } else { Err(IdError(text.to_owned())) }
     }
 
     /// The id as text.
@@ -93,10 +84,12 @@ mod tests {
 
     #[test]
     fn an_id_stays_in_its_folder_and_is_seen_as_it_is() {
-        for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(LONGEST)] {
+        for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(LONGEST_NAME)] {
             assert_eq!(AgentId::parse(good).unwrap().as_str(), good);
         }
-        for bad in ["", ".", "..", ".x", "-x", "../x", "a/b", "a b", "ä", "a\n", &"a".repeat(LONGEST + 1)] {
+        for bad in
+            ["", ".", "..", ".x", "-x", "../x", "a/b", "a b", "ä", "a\n", &"a".repeat(LONGEST_NAME + 1)]
+        {
             assert!(AgentId::parse(bad).is_err(), "{bad:?}");
         }
         assert!(serde_json::from_str::<AgentId>("\"../x\"").is_err());

@@ -5,10 +5,7 @@
 //! parsed JSON, so that what it does not replace stays as it was; no placeholder needs escaping in JSON.
 
 mod literal;
-mod mask;
-mod secret;
 mod suspicious;
-mod text;
 mod volatile;
 
 use std::path::PathBuf;
@@ -16,12 +13,9 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::fixture::{Fixture, Run};
+use crate::secrets::{REMOVED, shape};
 use literal::Literals;
-pub use mask::mask;
 use volatile::Ids;
-
-/// What stands for a secret.
-pub const REMOVED: &str = "[removed]";
 
 /// What is known of the place a recording was made at.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +57,7 @@ pub fn scrub(raw: &Fixture, identity: &Identity) -> Result<Fixture, Suspicious> 
     let argv: Vec<String> = raw.run.argv.iter().map(|word| scrubber.string(word)).collect();
     let mut env = raw.run.env.clone();
     for (name, value) in &mut env {
-        *value = if secret::is_secret(name, value) { REMOVED.into() } else { scrubber.string(value) };
+        *value = if shape::is_secret(name, value) { REMOVED.into() } else { scrubber.string(value) };
     }
     for (stream, bytes) in [("stdin", &stdin), ("stdout", &stdout), ("stderr", &stderr)] {
         suspicious::check(stream, bytes)?;
@@ -100,7 +94,7 @@ impl Scrubber {
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = 0;
         while at < bytes.len() {
-            let found = secret::find(bytes, at)
+            let found = shape::find(bytes, at)
                 .or_else(|| self.literals.find(bytes, at))
                 .or_else(|| self.ids.find(bytes, at));
             match found {

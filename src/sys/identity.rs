@@ -93,6 +93,32 @@ pub fn is_alive(pid: u32) -> bool {
     began(pid).is_some()
 }
 
+/// Whether the living process `pid` is one that was there at `at`, and not another that has its number since. To within
+/// 5 s (Linux; elsewhere any living process with that number counts).
+#[cfg(unix)]
+#[must_use]
+pub fn was_alive_at(pid: u32, at: jiff::Timestamp) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let ticks = rustix::param::clock_ticks_per_second().max(1);
+        let began = began(pid).and_then(|began| i64::try_from(began / ticks).ok());
+        let latest = at.as_second().saturating_add(5);
+        began.zip(booted()).is_some_and(|(began, booted)| booted.saturating_add(began) <= latest)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = at;
+        is_alive(pid)
+    }
+}
+
+/// When the machine began, in seconds since 1970.
+#[cfg(target_os = "linux")]
+fn booted() -> Option<i64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+}
+
 #[cfg(target_os = "linux")]
 fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -138,6 +164,14 @@ mod tests {
         assert!(us.is_alive());
         assert!(!Identity { started: us.started - 1, ..us.clone() }.is_alive());
         assert!(!Identity { boot: "another".to_owned(), ..us }.is_alive());
+    }
+
+    #[test]
+    fn whoever_began_later_was_not_alive_then() {
+        let (now, us) = (crate::sys::clock::now(), std::process::id());
+        assert!(was_alive_at(us, now));
+        assert!(!was_alive_at(us, now - jiff::SignedDuration::from_hours(24 * 365 * 30)));
+        assert!(!was_alive_at(u32::MAX >> 1, now));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! murmur's data folder: which it is, that it is ours alone, and what stands where in it.
 
+mod name;
+
+use name::stem;
+pub use name::{LONGEST_NAME, is_plain, readable, slug};
 use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -250,6 +254,30 @@ impl DataDir {
         self.root.join("hosts")
     }
 
+    /// The pulses: what each agent did last.
+    #[must_use]
+    pub fn pulses(&self) -> PathBuf {
+        self.root.join("heartbeats")
+    }
+
+    /// The pulse of the agent that calls itself `agent`.
+    #[must_use]
+    pub fn pulse(&self, agent: &str) -> PathBuf {
+        self.pulses().join(format!("{}.json", stem(agent)))
+    }
+
+    /// What is kept of agents beside their pulses, a folder each.
+    #[must_use]
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
+    /// The folder of the agent that calls itself `agent`.
+    #[must_use]
+    pub fn agent(&self, agent: &str) -> PathBuf {
+        self.agents().join(stem(agent))
+    }
+
     /// The lock that a beat holds on its workspace.
     #[must_use]
     pub fn workspace_lock(&self, workspace: &Path) -> PathBuf {
@@ -273,32 +301,6 @@ impl DataDir {
     pub fn last_beat(&self, workspace: &Path, name: Option<&str>) -> PathBuf {
         self.root.join(format!("last-beat-{}.json", slug(workspace, name)))
     }
-}
-
-/// A short file name that stands for a heartbeat: its folder's name for people, a hash so that no two share it.
-#[must_use]
-pub fn slug(workspace: &Path, name: Option<&str>) -> String {
-    let mut slug = readable(workspace.file_name().unwrap_or(OsStr::new("root")).to_string_lossy().as_ref());
-    let mut bytes = workspace.as_os_str().as_encoded_bytes().to_vec();
-    if let Some(name) = name {
-        slug = format!("{slug}-{}", readable(name));
-        bytes.push(0);
-        bytes.extend_from_slice(name.as_bytes());
-    }
-    // FNV-1a, 64 bits folded to 32: tells apart the handful of folders of one name that a user has.
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    format!("{slug}-{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
-}
-
-/// `name` in characters that every file system and socket path takes, at most 40 of them.
-#[must_use]
-pub fn readable(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    let plain: String = name.chars().map(plain).take(40).collect();
-    let plain = plain.trim_matches(['.', '-']);
-    if plain.is_empty() { "workspace".to_owned() } else { plain.to_owned() }
 }
 
 #[cfg(test)]
@@ -350,11 +352,30 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_readable_and_tell_folders_of_one_name_apart() {
-        let one = slug(Path::new("/a/my project"), None);
-        assert!(one.starts_with("my-project-"), "{one}");
-        assert_ne!(one, slug(Path::new("/b/my project"), None));
-        assert_ne!(slug(Path::new("/a"), Some("x")), slug(Path::new("/a"), Some("y")));
-        assert!(slug(Path::new("/a/../…"), Some("../../etc")).chars().all(|c| c != '/'));
+    fn whatever_an_agent_calls_itself_its_files_stay_in_their_folder() {
+        let dir = DataDir { root: "/m".into() };
+        assert_eq!(dir.pulse("site-1"), Path::new("/m/heartbeats/site-1.json"));
+        let names = [
+            "",
+            ".",
+            "..",
+            "../x",
+            "/etc/passwd",
+            ".hidden",
+            "-f",
+            "a/b",
+            "a b",
+            "a\0b",
+            "ä",
+            &"x".repeat(5000),
+        ];
+        for name in names {
+            let path = dir.pulse(name);
+            assert_eq!(path.parent(), Some(Path::new("/m/heartbeats")), "{name:?}");
+            let file = path.file_name().unwrap().to_str().unwrap();
+            assert!(file.strip_suffix(".json").is_some_and(is_plain), "{file:?}");
+            assert_eq!(dir.agent(name).parent(), Some(Path::new("/m/agents")), "{name:?}");
+        }
+        assert_ne!(dir.pulse("a/b"), dir.pulse("a b"));
     }
 }

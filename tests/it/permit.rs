@@ -91,9 +91,13 @@ impl Env {
 
     /// Waits until the model was told of so many calls.
     fn wait_for_told(&self, count: usize) -> Vec<Told> {
-        let projects = self.home().join(".claude/projects");
-        // Its conversation was there before its first call.
-        let folder = std::fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+        // Its conversation is there before its first call.
+        let folder = [".claude", "projects", ""].iter().fold(self.home(), |above, name| {
+            self.wait(&above, || {
+                let mut inner = std::fs::read_dir(&above).unwrap().map(|entry| entry.unwrap().path());
+                inner.find(|path| path.is_dir() && (name.is_empty() || path.ends_with(name)))
+            })
+        });
         self.wait(&folder, || Some(self.told()).filter(|told| told.len() >= count))
     }
 

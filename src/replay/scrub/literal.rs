@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use super::text::{Found, ends_word, starts_word};
-use super::{Identity, REMOVED, secret};
+use super::Identity;
+use crate::secrets::text::{Found, ends_word, starts_word};
+use crate::secrets::{REMOVED, shape};
 
 /// What stands for the folder a run was in.
 pub(super) const WORKSPACE: &str = "/workspace";
@@ -46,7 +47,7 @@ impl Literals {
             literals.add(format!("/{user}"), "/user", Kind::Component);
         }
         for (name, value) in &identity.env {
-            if value.len() >= 8 && secret::is_secret(name, value) {
+            if value.len() >= 8 && shape::is_secret(name, value) {
                 literals.add(value.clone(), REMOVED, Kind::Anywhere);
             }
         }

@@ -1,7 +1,8 @@
 //! The last look: what must not be in a recording and was not recognised well enough to be removed.
 
-use super::text::{is_token, run};
-use super::{REMOVED, Suspicious};
+use super::Suspicious;
+use crate::secrets::REMOVED;
+use crate::secrets::text::{is_token, run};
 
 /// Beginnings that mean a key wherever they stand, also inside a longer word.
 const ANYWHERE: [(&str, usize); 6] =

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::text::{Found, ends_word, run, starts_word};
+use crate::secrets::text::{Found, ends_word, run, starts_word};
 
 const TIME: &str = "2026-01-01T00:00:00.000Z";
 const EPOCH_MILLISECONDS: &str = "1767225600000";

@@ -3,7 +3,7 @@
 //! Rather too much than too little: unlike a recording, what is written down here is never played back.
 
 use super::REMOVED;
-use super::secret;
+use super::shape;
 use super::text::{Found, run, starts_word};
 
 /// Words whose value is a secret, in small letters.
@@ -29,7 +29,7 @@ pub fn mask(text: &str) -> String {
     let mut masked = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let found = secret::find(bytes, at)
+        let found = shape::find(bytes, at)
             .or_else(|| private_key(bytes, at))
             .or_else(|| login(bytes, at))
             .or_else(|| flagged(bytes, &lower, at))

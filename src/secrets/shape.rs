@@ -25,7 +25,7 @@ const PREFIXES: [(&str, usize); 17] = [
 ];
 
 /// The secret that begins at `at`.
-pub(super) fn find(bytes: &[u8], at: usize) -> Option<Found> {
+pub(crate) fn find(bytes: &[u8], at: usize) -> Option<Found> {
     if !matches!(bytes[at], b's' | b'r' | b'g' | b'A' | b'x' | b'n' | b'e' | b'B' | b'b')
         || !starts_word(bytes, at)
     {
@@ -68,7 +68,7 @@ fn web_token(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Whether a variable's value is a secret, by its name. A short number is not: `MAX_OUTPUT_TOKENS=8000`.
-pub(super) fn is_secret(name: &str, value: &str) -> bool {
+pub(crate) fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let number = value.len() < 8 && value.bytes().all(|byte| byte.is_ascii_digit());
     !number && ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))

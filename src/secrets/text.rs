@@ -2,21 +2,21 @@
 
 /// A place in the text and what is to stand there.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// How many bytes it replaces.
-    pub(super) length: usize,
+    pub(crate) length: usize,
     /// What replaces them.
-    pub(super) instead: String,
+    pub(crate) instead: String,
 }
 
 impl Found {
-    pub(super) fn new(length: usize, instead: impl Into<String>) -> Option<Self> {
+    pub(crate) fn new(length: usize, instead: impl Into<String>) -> Option<Self> {
         Some(Self { length, instead: instead.into() })
     }
 }
 
 /// Whether the byte at `at` begins a word. The `n` of a JSON `\n` and the like ends no word.
-pub(super) fn starts_word(bytes: &[u8], at: usize) -> bool {
+pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|index| bytes[index]) else { return true };
     if !before.is_ascii_alphanumeric() && before != b'_' {
         return true;
@@ -37,16 +37,16 @@ fn backslashes_before(bytes: &[u8], at: usize) -> usize {
 }
 
 /// How many bytes from `at` on satisfy `is`.
-pub(super) fn run(bytes: &[u8], at: usize, is: impl Fn(u8) -> bool) -> usize {
+pub(crate) fn run(bytes: &[u8], at: usize, is: impl Fn(u8) -> bool) -> usize {
     bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is(**byte)).count()
 }
 
 /// Whether `byte` may be part of a key or token.
-pub(super) fn is_token(byte: u8) -> bool {
+pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
 
 /// Whether a word that ends right before `at` ends there.
-pub(super) fn ends_word(bytes: &[u8], at: usize) -> bool {
+pub(crate) fn ends_word(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| !is_token(*byte))
 }

@@ -1,0 +1,135 @@
+//! An agent's pulse: the newest thing it did, in one small file, `heartbeats/<agent>.json` (spec 2, Heartbeat File
+//! Format; docs/pulses.md).
+//!
+//! Hooks write it at every call of a tool, and at the begin and end of turns and sessions; whoever shows agents reads
+//! it. Spec 2 calls it a heartbeat; that word is taken here.
+//!
+//! - [`folder`]: reading pulses, one or all
+//! - [`health`]: pulse, now → active, stale, warning, stuck, or what else there is to say
+//! - [`task`]: what an agent works on, in words: `agents/<agent>/current-task.json`
+
+pub mod folder;
+pub mod health;
+pub mod task;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What an agent did last. The fields stand in this order; of spec 2's, which come first, none is `null`.
+///
+/// Read tolerantly: what spec 2's own script writes is read as well.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pulse {
+    /// When, RFC 3339 with the offset of the local time zone.
+    pub timestamp: String,
+    /// Who.
+    pub agent_id: String,
+    /// The tool; empty where it is about no tool.
+    pub tool_name: String,
+    /// What it did, for people: the first [`ACTION`] characters of the command, the path, the pattern.
+    pub last_action: String,
+    /// What it works on; empty where nobody said.
+    pub current_task: String,
+    /// The branch of the repository it works in; `unknown` where it is in none, `detached at <commit>` where it is on no
+    /// branch.
+    pub git_branch: String,
+    /// The folder it works in.
+    pub workspace: PathBuf,
+    /// The agent's process; 0 where it is not known.
+    pub pid: u32,
+    /// Claude Code's id of the conversation.
+    pub session_id: Option<String>,
+    /// What it is doing now.
+    pub state: State,
+    /// The call.
+    pub tool_use_id: Option<String>,
+    /// How long the call took, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// Why the call, or the turn, failed.
+    pub error: Option<String>,
+}
+
+/// The most characters of [`Pulse::last_action`].
+pub const ACTION: usize = 100;
+
+/// What an agent is doing, as far as its pulse tells: the words are those of hosted agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Its session has begun.
+    Starting,
+    /// It is at work on a turn. Of a pulse that says nothing of it this is taken for granted.
+    #[default]
+    Running,
+    /// Its turn is over; it waits for a message.
+    Idle,
+    /// Its session is over.
+    Exited,
+    /// Another murmur's word.
+    #[serde(other)]
+    Unknown,
+}
+
+impl State {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Idle => "idle",
+            Self::Exited => "exited",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Pulse {
+    /// The pulse in the bytes of a file; `None` if they are none, or have no time in them.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let pulse: Self = serde_json::from_slice(bytes).ok()?;
+        pulse.at().is_some().then_some(pulse)
+    }
+
+    /// When it was.
+    #[must_use]
+    pub fn at(&self) -> Option<Timestamp> {
+        self.timestamp.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pulse_has_the_specs_fields_in_the_specs_order_and_then_our_own() {
+        let text = serde_json::to_string(&Pulse::default()).unwrap();
+        let keys: Vec<&str> =
+            text.split('"').skip(1).step_by(2).filter(|word| word.contains('_') || word.len() > 2).collect();
+        assert_eq!(
+            keys.join(" "),
+            "timestamp agent_id tool_name last_action current_task git_branch workspace pid session_id state running \
+             tool_use_id duration_ms error"
+        );
+    }
+
+    #[test]
+    fn what_the_specs_script_writes_is_a_pulse() {
+        let pulse = Pulse::parse(
+            br#"{"timestamp":"2026-01-21T10:30:45-08:00","agent_id":"agent-pan-30","tool_name":"Edit",
+            "last_action":"{\"file_path\":\"src/lib/agents.ts\"}","current_task":"Implement","git_branch":"feature/pan-30",
+            "workspace":"/home/user/projects/panopticon","pid":12345,"new":[1]}"#,
+        );
+        let pulse = pulse.unwrap();
+        assert_eq!(pulse.at().unwrap().to_string(), "2026-01-21T18:30:45Z");
+        assert_eq!((pulse.state, pulse.pid, pulse.session_id), (State::Running, 12345, None));
+        assert_eq!(Pulse::parse(br#"{"timestamp":"now","agent_id":"x"}"#), None);
+        assert_eq!(Pulse::parse(br#"{"timestamp":"2026-01-21T10:30:45Z","agent_id":"x""#), None);
+        let newer = br#"{"timestamp":"2026-01-21T10:30:45Z","state":"dreaming"}"#;
+        assert_eq!(Pulse::parse(newer).unwrap().state, State::Unknown);
+    }
+}

@@ -1,0 +1,77 @@
+//! The folder of pulses, read. What is no pulse in it is passed over.
+
+use super::Pulse;
+use crate::sys::file;
+use crate::sys::paths::DataDir;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A pulse and its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub pulse: Pulse,
+}
+
+/// The pulse in the file at `path`; `None` where there is none.
+#[must_use]
+pub fn read(path: &Path) -> Option<Found> {
+    let stem = path.file_stem()?;
+    if path.extension() != Some(OsStr::new("json")) || stem.as_encoded_bytes().starts_with(b".") {
+        return None;
+    }
+    let mut pulse = Pulse::parse(&file::read_regular(path).ok()??)?;
+    if pulse.agent_id.is_empty() {
+        pulse.agent_id = stem.to_string_lossy().into_owned();
+    }
+    Some(Found { path: path.to_path_buf(), pulse })
+}
+
+/// Every pulse, by the agents' ids.
+///
+/// # Errors
+/// What the system says of reading the folder. One that does not exist has none.
+pub fn all(dir: &DataDir) -> io::Result<Vec<Found>> {
+    let entries = match std::fs::read_dir(dir.pulses()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found: Vec<Found> = Vec::new();
+    for entry in entries {
+        found.extend(read(&entry?.path()));
+    }
+    found.sort_by(|one, other| one.pulse.agent_id.cmp(&other.pulse.agent_id));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulses_are_found_and_whatever_else_lies_there_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        assert_eq!(all(&dir).unwrap(), []);
+        std::fs::create_dir(dir.pulses()).unwrap();
+        let pulse = r#"{"timestamp":"2026-01-21T10:30:45Z","agent_id":"#;
+        for (name, text) in [
+            ("b.json", format!("{pulse}\"b\"}}")),
+            ("odd-00000000.json", format!("{pulse}\"../a\"}}")),
+            ("nameless.json", format!("{pulse}\"\"}}")),
+            ("torn.json", pulse.to_owned()),
+            (".new.json", format!("{pulse}\"new\"}}")),
+            ("other.txt", format!("{pulse}\"other\"}}")),
+        ] {
+            std::fs::write(dir.pulses().join(name), text).unwrap();
+        }
+        std::fs::create_dir(dir.pulses().join("folder.json")).unwrap();
+        let found = all(&dir).unwrap();
+        let ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
+        assert_eq!(ids, ["../a", "b", "nameless"]);
+    }
+}
