@@ -1,0 +1,170 @@
+//! The name of the tmux session that this process runs in, asked of tmux's server by its socket: starting `tmux` for it
+//! would cost more than all the rest of a pulse (spec 2's script does so).
+//!
+//! The protocol is version 8, which tmux has spoken since 2.1 (tmux-protocol.h): messages with a header of 16 bytes in the
+//! machine's own byte order. A client says who it is, sends one command, and is sent what that prints since tmux 3.1. Of a
+//! server that answers otherwise nothing is learned.
+
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long an answer is waited for, each time that there is none yet.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The most that is read.
+const MOST: usize = 16 << 10;
+
+const VERSION: u32 = 8;
+const HEADER: usize = 16;
+
+const IDENTIFY_FLAGS: u32 = 100;
+const IDENTIFY_TERM: u32 = 101;
+const IDENTIFY_TTYNAME: u32 = 102;
+const IDENTIFY_DONE: u32 = 106;
+const IDENTIFY_CLIENTPID: u32 = 107;
+const IDENTIFY_CWD: u32 = 108;
+const COMMAND: u32 = 200;
+const EXIT: u32 = 203;
+const WRITE_OPEN: u32 = 303;
+const WRITE: u32 = 304;
+const WRITE_READY: u32 = 305;
+
+/// The name of the session that the environment's `TMUX` and `TMUX_PANE` are about; `None` outside of tmux, or where its
+/// server does not say.
+#[must_use]
+pub fn session_name() -> Option<String> {
+    let server = std::env::var_os("TMUX")?;
+    let pane = std::env::var("TMUX_PANE").ok()?;
+    ask(&server, &pane).ok().flatten()
+}
+
+/// Asks the server that `tmux` names, as `/tmp/tmux-1000/default,4567,0`, for the session of `pane`, as `%3`.
+fn ask(tmux: &OsStr, pane: &str) -> io::Result<Option<String>> {
+    // A malformed message ends the server, and everything in it: nothing goes into one that is not plain.
+    let digits = pane.strip_prefix('%').unwrap_or_default();
+    let is_pane = (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let socket = tmux.to_str().and_then(|text| text.rsplitn(3, ',').nth(2));
+    let (Some(socket), true) = (socket, is_pane) else { return Ok(None) };
+    let mut stream = UnixStream::connect(Path::new(socket))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(&question(pane))?;
+    let (mut received, mut said) = (Vec::new(), Vec::new());
+    let mut part = [0; 4096];
+    while received.len() + said.len() < MOST {
+        while let Some((kind, data)) = message(&mut received) {
+            match kind {
+                WRITE_OPEN => {
+                    let stream_number = data.get(..4).unwrap_or_default();
+                    stream.write_all(&framed(WRITE_READY, &[stream_number, &[0; 4]].concat()))?;
+                }
+                WRITE => said.extend_from_slice(data.get(4..).unwrap_or_default()),
+                EXIT => return Ok(named(&said)),
+                _ => {}
+            }
+        }
+        match stream.read(&mut part)? {
+            0 => return Ok(None),
+            read => received.extend_from_slice(&part[..read]),
+        }
+    }
+    Ok(None)
+}
+
+/// Who we are, a client without a terminal, and what we want printed.
+fn question(pane: &str) -> Vec<u8> {
+    let words = ["display-message", "-p", "-t", pane, "#{session_name}"];
+    let mut command = u32::try_from(words.len()).unwrap_or_default().to_ne_bytes().to_vec();
+    for word in words {
+        command.extend_from_slice(word.as_bytes());
+        command.push(0);
+    }
+    [
+        framed(IDENTIFY_FLAGS, &[0; 4]),
+        framed(IDENTIFY_TERM, b"dumb\0"),
+        framed(IDENTIFY_TTYNAME, b"\0"),
+        framed(IDENTIFY_CWD, b"/\0"),
+        framed(IDENTIFY_CLIENTPID, &std::process::id().to_ne_bytes()),
+        framed(IDENTIFY_DONE, b""),
+        framed(COMMAND, &command),
+    ]
+    .concat()
+}
+
+fn framed(kind: u32, data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(HEADER + data.len()).unwrap_or_default();
+    let mut message = kind.to_ne_bytes().to_vec();
+    message.extend_from_slice(&length.to_ne_bytes());
+    message.extend_from_slice(&[0; 2]);
+    message.extend_from_slice(&VERSION.to_ne_bytes());
+    message.extend_from_slice(&u32::MAX.to_ne_bytes());
+    message.extend_from_slice(data);
+    message
+}
+
+/// Takes the first whole message out of `received`.
+fn message(received: &mut Vec<u8>) -> Option<(u32, Vec<u8>)> {
+    let kind = u32::from_ne_bytes(received.get(..4)?.try_into().ok()?);
+    let length = usize::from(u16::from_ne_bytes(received.get(4..6)?.try_into().ok()?));
+    let data = received.get(HEADER..length.max(HEADER))?.to_vec();
+    received.drain(..length.max(HEADER));
+    Some((kind, data))
+}
+
+fn named(said: &[u8]) -> Option<String> {
+    let name = str::from_utf8(said).ok()?.trim_end_matches('\n');
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    /// What a server answers whose answer is `answer`, after which it hangs up.
+    fn asked(answer: Vec<u8>, pane: &str) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a,b");
+        let listener = UnixListener::bind(&path).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut question = vec![0; question("%3").len()];
+            client.read_exact(&mut question).unwrap();
+            client.write_all(&answer).unwrap();
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            client.read_to_end(&mut Vec::new()).unwrap();
+            question
+        });
+        let name = ask(format!("{},12,0", path.display()).as_ref(), pane).ok().flatten();
+        let question = server.join().unwrap();
+        assert!(question.ends_with(b"display-message\0-p\0-t\0%3\0#{session_name}\0"));
+        name
+    }
+
+    #[test]
+    fn the_servers_answer_is_the_name() {
+        let open = framed(WRITE_OPEN, &[1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        let write = |text: &str| framed(WRITE, &[&[1, 0, 0, 0], text.as_bytes()].concat());
+        let exit = framed(EXIT, &[0; 4]);
+        let of = |parts: &[&[u8]]| asked(parts.concat(), "%3");
+        assert_eq!(of(&[&open, &write("site 1"), &write("\n"), &exit]).as_deref(), Some("site 1"));
+        // A pane that is gone has no session; a server that goes, or talks of something else, says nothing.
+        assert_eq!(of(&[&open, &write("\n"), &exit]), None);
+        assert_eq!(of(&[&open, &write("site")]), None);
+        assert_eq!(of(&[&[0; 400]]), None);
+        assert_eq!(of(&[&[255; 400]]), None);
+        assert_eq!(of(&[&exit[..10]]), None);
+    }
+
+    #[test]
+    fn nothing_that_is_no_pane_is_sent_to_a_server() {
+        for pane in ["", "3", "%", "%x", "%3 ; kill-server", "%-1", "%+1"] {
+            assert_eq!(ask("/nowhere/tmux,1,0".as_ref(), pane).unwrap(), None, "{pane:?}");
+        }
+        assert!(ask("/nowhere/tmux,1,0".as_ref(), "%3").is_err());
+        assert!(ask("tmux".as_ref(), "%3").unwrap().is_none());
+    }
+}
