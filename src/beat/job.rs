@@ -12,7 +12,7 @@ use crate::config::settings::Settings;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
-use crate::journal::entry::Entry;
+use crate::journal::entry::{Entry, LineKind};
 use crate::journal::unfinished::Begun;
 use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
@@ -129,6 +129,7 @@ impl Job {
             summary: None,
             error: Some("murmur was killed while this beat ran; what came of it is not known".to_owned()),
             turns: None,
+            kind: LineKind::Beat,
             beat: self.beat.clone(),
             heartbeat: self.name.clone(),
             agent: self.agent.clone(),
