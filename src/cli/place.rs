@@ -47,6 +47,12 @@ impl Place {
         std::env::var_os("HOME").filter(|home| !home.is_empty()).map_or_else(|| "/".into(), PathBuf::from)
     }
 
+    /// Claude Code's own folder, where the environment says which it is.
+    pub(super) fn claude_folder(&self) -> Option<PathBuf> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set("CLAUDE_CONFIG_DIR").or_else(|| set("HOME").map(|home| home.join(".claude")))
+    }
+
     /// The keys of providers of models, where the environment has some.
     pub(super) fn keys(&self) -> BTreeMap<Provider, Secret> {
         let key = |provider: Provider| {
