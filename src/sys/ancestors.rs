@@ -1,6 +1,9 @@
-//! Who this process comes from: whether one of its ancestors has a variable in its environment.
+//! Who this process comes from: whether one of its ancestors has a variable in its environment, and which of them gave
+//! it one.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 /// The most ancestors that are looked at.
 const MOST: usize = 100;
@@ -15,6 +18,35 @@ pub fn have(name: &str) -> bool {
     let first = Some(std::os::unix::process::parent_id());
     let ancestors = std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1);
     ancestors.take(MOST).any(|pid| is_set(pid, name))
+}
+
+/// The process that handed its environment on with the variable `name` set to what it is here, and does not have it
+/// itself: of a hook, its agent (Linux). Where the variable is unset, or nobody's environment can be read, the nearest
+/// ancestor that is no shell; 0 where that is not known.
+#[must_use]
+pub fn giver(name: &str) -> u32 {
+    let first = std::os::unix::process::parent_id();
+    let ancestors = || std::iter::successors(Some(first), |pid| parent(*pid)).take(MOST);
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(value) = value {
+        let mut mark = OsString::from(name);
+        mark.push("=");
+        mark.push(value);
+        for pid in ancestors().take_while(|pid| *pid > 0) {
+            match fs::read(format!("/proc/{pid}/environ")) {
+                Ok(environment)
+                    if environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()) => {}
+                Ok(_) => return pid,
+                Err(_) => break,
+            }
+        }
+    }
+    ancestors().find(|pid| !is_shell(*pid)).unwrap_or(first)
+}
+
+fn is_shell(pid: u32) -> bool {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    matches!(name.trim_end(), "sh" | "ash" | "bash" | "busybox" | "dash" | "fish" | "ksh" | "zsh")
 }
 
 fn is_set(pid: u32, name: &str) -> bool {
