@@ -32,10 +32,11 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
         let path = path.to_path_buf();
         move |source| WriteError { path, source }
     };
+    let zone = clock::local_zone();
     let activity = dir.agent(&pulse.agent_id).join("activity.jsonl");
     let opened = Activity::open(dir, &pulse.agent_id);
     // Only now: what has the lock next is later.
-    pulse.timestamp = clock::local(clock::now());
+    pulse.timestamp = clock::local(clock::now(), &zone);
     let path = dir.pulse(&pulse.agent_id);
     let mut line = serde_json::to_vec(&pulse).map_err(io::Error::from).map_err(failed(&path))?;
     line.push(b'\n');

@@ -26,22 +26,28 @@ pub fn have(name: &str) -> bool {
 #[must_use]
 pub fn giver(name: &str) -> u32 {
     let first = std::os::unix::process::parent_id();
-    let ancestors = || std::iter::successors(Some(first), |pid| parent(*pid)).take(MOST);
     let value = std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(value) = value {
+    let found = value.and_then(|value| {
         let mut mark = OsString::from(name);
         mark.push("=");
         mark.push(value);
-        for pid in ancestors().take_while(|pid| *pid > 0) {
-            match fs::read(format!("/proc/{pid}/environ")) {
-                Ok(environment)
-                    if environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()) => {}
-                Ok(_) => return pid,
-                Err(_) => break,
-            }
+        nearest(first, |pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
+        })
+    });
+    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)))).unwrap_or(first)
+}
+
+/// The first of `pid` and those that it comes from that is the one; `None` as soon as that cannot be told of one.
+fn nearest(mut pid: u32, is_it: impl Fn(u32) -> Option<bool>) -> Option<u32> {
+    for _ in 0..MOST {
+        if pid == 0 || is_it(pid)? {
+            return Some(pid).filter(|pid| *pid > 0);
         }
+        pid = parent(pid)?;
     }
-    ancestors().find(|pid| !is_shell(*pid)).unwrap_or(first)
+    None
 }
 
 fn is_shell(pid: u32) -> bool {

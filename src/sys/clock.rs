@@ -1,7 +1,8 @@
 //! The time. Nothing else in murmur asks the system for it: everything else takes it as an argument.
 
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
+use std::ffi::OsStr;
 
 /// The wall clock, cut to whole milliseconds, which is what murmur writes down.
 #[must_use]
@@ -17,28 +18,32 @@ pub fn rfc3339(at: Timestamp) -> String {
     if at.subsec_nanosecond() == 0 { format!("{at:.0}") } else { format!("{at:.3}") }
 }
 
-/// RFC 3339 with milliseconds and the offset that the local time zone has then: `2026-01-21T10:30:45.123-08:00`.
+/// RFC 3339 with milliseconds and the offset that `zone` has then: `2026-01-21T10:30:45.123-08:00`.
 #[must_use]
-pub fn local(at: Timestamp) -> String {
-    let zone = std::env::var_os("TZ");
-    let offset = offset(at, zone.as_deref().and_then(std::ffi::OsStr::to_str));
-    format!("{:.3}", at.display_with_offset(offset))
+pub fn local(at: Timestamp, zone: &TimeZone) -> String {
+    format!("{:.3}", at.display_with_offset(zone.to_offset(at)))
 }
 
-/// The offset at `at` in `zone`, which is what `TZ` says. The usual zones are read from their own files: looking a zone up
-/// by its name first reads the names of all there are, which takes longer than everything else that a hook does.
-fn offset(at: Timestamp, zone: Option<&str>) -> Offset {
-    let file = match zone {
-        Some("" | "UTC") => return Offset::UTC,
-        None => Some("/etc/localtime".to_owned()),
-        Some(name) => {
-            let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphabetic() || "/_-".contains(c));
-            is_name(name).then(|| format!("/usr/share/zoneinfo/{name}"))
-        }
+/// The time zone that the system has, or `TZ` in our environment; UTC where there is none.
+#[must_use]
+pub fn local_zone() -> TimeZone {
+    zone(std::env::var_os("TZ").as_deref().and_then(OsStr::to_str))
+}
+
+/// The time zone that `TZ` says. The usual ones are read from their own files: looking one up by its name first reads
+/// the names of all there are, which takes longer than everything else that a hook does.
+fn zone(named: Option<&str>) -> TimeZone {
+    let read = |path: &str| TimeZone::tzif("local", &std::fs::read(path).ok()?).ok();
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphabetic() || "/_-".contains(c));
+    let found = match named {
+        None => read("/etc/localtime"),
+        Some("" | "UTC") => None,
+        Some(name) => is_plain(name)
+            .then(|| read(&format!("/usr/share/zoneinfo/{name}")))
+            .flatten()
+            .or_else(|| TimeZone::try_system().ok()),
     };
-    let read = file.and_then(|file| std::fs::read(file).ok());
-    let read = read.and_then(|bytes| TimeZone::tzif("local", &bytes).ok());
-    read.or_else(|| TimeZone::try_system().ok()).map_or(Offset::UTC, |zone| zone.to_offset(at))
+    found.unwrap_or(TimeZone::UTC)
 }
 
 #[cfg(test)]
@@ -55,10 +60,12 @@ mod tests {
     #[test]
     fn local_times_have_the_offset_of_their_zone_and_milliseconds() {
         let at: Timestamp = "2026-01-21T18:30:45.120Z".parse().unwrap();
-        let in_zone = |zone| format!("{:.3}", at.display_with_offset(offset(at, zone)));
+        let in_zone = |named| local(at, &zone(named));
         assert_eq!(in_zone(Some("UTC")), "2026-01-21T18:30:45.120+00:00");
         assert_eq!(in_zone(Some("")), "2026-01-21T18:30:45.120+00:00");
-        assert_eq!(local(at).parse::<Timestamp>().unwrap(), at);
         assert_eq!(in_zone(None).parse::<Timestamp>().unwrap(), at);
+        assert_eq!(local(at, &local_zone()).parse::<Timestamp>().unwrap(), at);
+        let there = TimeZone::get("America/Los_Angeles").unwrap();
+        assert_eq!(local(at, &there), "2026-01-21T10:30:45.120-08:00");
     }
 }

@@ -88,7 +88,7 @@ fn set(timer: libc::itimerval) -> libc::itimerval {
 /// What the system says; [`io::ErrorKind::TimedOut`] if it does not end in time.
 pub fn read_within(from: impl AsFd, limit: Duration, most: usize) -> io::Result<Vec<u8>> {
     let begun = Instant::now();
-    let (mut bytes, mut room) = (Vec::new(), vec![0; 64 << 10]);
+    let (mut bytes, mut room) = (Vec::new(), [0; 16 << 10]);
     while bytes.len() < most {
         let left = limit.checked_sub(begun.elapsed()).ok_or(io::ErrorKind::TimedOut)?;
         let left = Timespec::try_from(left).ok();
