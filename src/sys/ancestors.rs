@@ -2,7 +2,8 @@
 //! it one.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 /// The most ancestors that are looked at.
@@ -32,7 +33,8 @@ pub fn giver(name: &str) -> u32 {
         mark.push("=");
         mark.push(value);
         nearest(first, |pid| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            let mut environment = Vec::with_capacity(16 << 10);
+            File::open(format!("/proc/{pid}/environ")).ok()?.read_to_end(&mut environment).ok()?;
             Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
         })
     });
@@ -65,7 +67,10 @@ fn is_set(pid: u32, name: &str) -> bool {
 }
 
 fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Files of this kind do not say how long they are.
+    let mut stat = Vec::with_capacity(1 << 10);
+    File::open(format!("/proc/{pid}/stat")).ok()?.read_to_end(&mut stat).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     // The name in parentheses may have anything in it: `pid (name) state ppid`.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

@@ -34,6 +34,11 @@ pub fn exit_after(limit: Duration) {
         action.sa_sigaction = ring as *const () as usize;
         libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        // Whoever started this process may have blocked the signal.
+        let mut rings: libc::sigset_t = MaybeUninit::zeroed().assume_init();
+        libc::sigemptyset(&raw mut rings);
+        libc::sigaddset(&raw mut rings, libc::SIGALRM);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const rings, std::ptr::null_mut());
     }
     set(timer(limit, Duration::ZERO));
 }
@@ -66,7 +71,7 @@ pub fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
 fn timer(first: Duration, then: Duration) -> libc::itimerval {
     let value = |length: Duration| libc::timeval {
         tv_sec: libc::time_t::try_from(length.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_usec: length.subsec_micros().try_into().unwrap_or_default(),
+        tv_usec: length.subsec_micros() as libc::suseconds_t,
     };
     libc::itimerval { it_value: value(first), it_interval: value(then) }
 }
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_ends_in_time_is_read_and_what_does_not_is_not_waited_for() {
-        let (reader, mut writer) = std::io::pipe().unwrap();
+        let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(&[b'x'; 3000]).unwrap();
         let late = read_within(&reader, Duration::from_millis(1), 5000).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::TimedOut);

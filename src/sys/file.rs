@@ -63,7 +63,8 @@ pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
     }
-    let mut bytes = Vec::new();
+    // Room enough for most files, so that they are read at once.
+    let mut bytes = Vec::with_capacity(512);
     file.take(most).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
