@@ -15,6 +15,8 @@ pub mod clock;
 #[cfg(windows)]
 #[path = "sys/windows/control.rs"]
 pub mod control;
+#[cfg(unix)]
+pub mod deadline;
 #[cfg(target_os = "linux")]
 mod descriptor;
 #[cfg(windows)]

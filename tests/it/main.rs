@@ -35,6 +35,8 @@ mod permission;
 #[cfg(test)]
 mod permit;
 #[cfg(test)]
+mod pulse;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod replay;
