@@ -49,6 +49,18 @@ fn a_pulse_that_arrives_is_told_and_taken_away() {
 }
 
 #[test]
+fn the_hook_that_setup_installs_writes_a_pulse() {
+    let env = Env::new();
+    setup(&env, &[]);
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.data().join("heartbeats")), "");
+    assert_eq!(env.names(&env.data().join("agents")), "");
+}
+
+#[test]
 fn what_keeps_a_pulse_from_arriving_is_said() {
     let env = Env::new();
     assert_snapshot!(setup(&env, &["--check"]), @"
