@@ -35,6 +35,10 @@ mod schema;
 #[cfg(unix)]
 mod screen;
 mod sessions;
+#[cfg(unix)]
+mod setup;
+#[cfg(unix)]
+mod setup_args;
 mod show;
 mod span;
 #[cfg(unix)]
@@ -141,6 +145,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Permission(args) => permission::run(&args, &place),
         Command::Question(args) => permission::question(&args, &place),
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
+        Command::Setup(args) => setup::run(&args, &place),
         Command::Host(args) => host::run(&args, &place),
         Command::Attach(args) => host::attach(&args, &place),
     }

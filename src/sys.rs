@@ -55,6 +55,8 @@ pub mod signals;
 pub mod socket;
 #[cfg_attr(windows, path = "sys/windows/spawn.rs")]
 pub mod spawn;
+#[cfg(unix)]
+pub mod swap;
 #[cfg_attr(windows, path = "sys/windows/terminal.rs")]
 pub mod terminal;
 #[cfg(unix)]

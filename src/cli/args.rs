@@ -6,6 +6,7 @@ pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
 };
+pub(super) use super::setup_args::{Setup, SetupCommand};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -61,6 +62,7 @@ pub(super) enum Command {
         /// The event
         event: Option<std::ffi::OsString>,
     },
+    Setup(Setup),
     Host(Host),
     Attach(HostAttach),
 }

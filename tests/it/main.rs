@@ -47,6 +47,8 @@ mod scenarios;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod setup;
+#[cfg(test)]
 mod soak;
 #[cfg(test)]
 mod status;
