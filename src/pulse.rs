@@ -4,7 +4,7 @@
 //! Hooks write it at every call of a tool, and at the begin and end of turns and sessions; whoever shows agents reads
 //! it. Spec 2 calls it a heartbeat; that word is taken here.
 //!
-//! - [`write`]: a pulse into its file; [`activity`]: and into the agent's last actions
+//! - [`mod@write`]: a pulse into its file; [`activity`]: and into the agent's last actions
 //! - [`action`]: a call of a tool → what it does, in words; [`brief`]: any text → a short line; [`shallow`]: JSON of others
 //! - [`branch`]: a folder → the branch of its repository
 //! - [`folder`]: reading pulses, one or all
