@@ -55,6 +55,8 @@ pub mod socket;
 pub mod spawn;
 #[cfg_attr(windows, path = "sys/windows/terminal.rs")]
 pub mod terminal;
+#[cfg(unix)]
+pub mod tmux;
 pub mod watch;
 #[cfg(windows)]
 #[path = "sys/windows/words.rs"]
