@@ -1,6 +1,12 @@
 //! The command line: one small file a command. Arguments are parsed here and known nowhere below.
 
 #[cfg(unix)]
+mod agent;
+#[cfg(unix)]
+mod agents;
+#[cfg(unix)]
+mod agents_args;
+#[cfg(unix)]
 mod args;
 #[cfg(unix)]
 mod beat;
@@ -143,6 +149,8 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
         Command::Host(args) => host::run(&args, &place),
         Command::Attach(args) => host::attach(&args, &place),
+        Command::Agents(args) => agents::run(&args, &place),
+        Command::Agent(args) => agent::run(&args, &place),
     }
 }
 
