@@ -1,6 +1,12 @@
 //! The command line: one small file a command. Arguments are parsed here and known nowhere below.
 
 #[cfg(unix)]
+mod agent;
+#[cfg(unix)]
+mod agents;
+#[cfg(unix)]
+mod agents_args;
+#[cfg(unix)]
 mod args;
 #[cfg(unix)]
 mod beat;
@@ -148,6 +154,8 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Setup(args) => setup::run(&args, &place),
         Command::Host(args) => host::run(&args, &place),
         Command::Attach(args) => host::attach(&args, &place),
+        Command::Agents(args) => agents::run(&args, &place),
+        Command::Agent(args) => agent::run(&args, &place),
     }
 }
 

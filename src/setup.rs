@@ -32,7 +32,6 @@ mod tests;
 
 use crate::agent::settings::NotText;
 use crate::config::problem::Problem;
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -50,10 +49,8 @@ pub enum Scope {
 /// What the environment says of where settings are.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// `$CLAUDE_CONFIG_DIR`; empty counts as unset.
-    pub claude: Option<&'a OsStr>,
-    /// `$HOME`; empty counts as unset.
-    pub home: Option<&'a OsStr>,
+    /// Claude Code's own folder, `$CLAUDE_CONFIG_DIR` or `~/.claude`, where it is known.
+    pub claude: Option<&'a Path>,
     /// The current folder, absolute.
     pub here: &'a Path,
 }
@@ -64,12 +61,8 @@ impl Scope {
     /// # Errors
     /// [`SetupError::Homeless`].
     pub fn file(self, around: &Surroundings<'_>) -> Result<PathBuf, SetupError> {
-        let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
         Ok(match self {
-            Self::User => {
-                let folder = set(around.claude).or_else(|| set(around.home).map(|home| home.join(".claude")));
-                around.here.join(folder.ok_or(SetupError::Homeless)?).join("settings.json")
-            }
+            Self::User => around.here.join(around.claude.ok_or(SetupError::Homeless)?).join("settings.json"),
             Self::Project => around.here.join(".claude/settings.json"),
             Self::Local => around.here.join(".claude/settings.local.json"),
         })

@@ -146,6 +146,12 @@ impl Job {
         }
     }
 
+    /// What its agent works on, in words: the heartbeat's name, else the workspace's.
+    pub(super) fn task(&self) -> String {
+        let folder = || self.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.name.clone().unwrap_or_else(folder)
+    }
+
     pub(super) fn card(&self, started: Timestamp) -> Result<Card, IdError> {
         Ok(Card {
             agent_id: AgentId::parse(&self.agent)?,

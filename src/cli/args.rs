@@ -1,5 +1,6 @@
 //! What can be typed.
 
+pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
 pub(super) use super::permission_args::{
@@ -25,7 +26,8 @@ Examples:
   murmur beat                      run it now
   murmur start                     run all that is due, from now on
   murmur status                    what runs, what came of it, what comes next
-  murmur log --follow              what came of every beat, as it comes"
+  murmur log --follow              what came of every beat, as it comes
+  murmur agents --watch            what every agent is doing now"
 )]
 pub(super) struct Args {
     /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
@@ -65,6 +67,8 @@ pub(super) enum Command {
     Setup(Setup),
     Host(Host),
     Attach(HostAttach),
+    Agents(Agents),
+    Agent(Agent),
 }
 
 /// Write a HEARTBEAT.md and register the workspace; overwrites nothing

@@ -19,8 +19,8 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
     let here =
         std::env::current_dir().context("the current folder cannot be told; go to one that is there")?;
-    let [claude, home] = ["CLAUDE_CONFIG_DIR", "HOME"].map(std::env::var_os);
-    let around = Surroundings { claude: claude.as_deref(), home: home.as_deref(), here: &here };
+    let claude = place.claude_folder();
+    let around = Surroundings { claude: claude.as_deref(), here: &here };
     let path = crate::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
         return try_out(&path, &here, place);

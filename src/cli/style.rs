@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 use crate::outcome::Kind;
+#[cfg(unix)]
+use crate::pulse::health::Health;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
@@ -28,6 +30,24 @@ impl Style {
             Kind::Error => "31",
         };
         self.paint(code, format_args!("{kind:<9}"))
+    }
+
+    /// How an agent is, in its colour.
+    #[cfg(unix)]
+    pub(super) fn health(self, health: Health) -> String {
+        let code = match health {
+            Health::Stuck | Health::Dead => "31",
+            Health::Warning | Health::Stale => "33",
+            Health::Active => "32",
+            Health::Idle | Health::Exited => "2",
+        };
+        self.paint(code, health.word())
+    }
+
+    /// For what is no terminal.
+    #[cfg(all(test, unix))]
+    pub(super) fn none() -> Self {
+        Self { colour: false }
     }
 
     #[cfg(unix)]

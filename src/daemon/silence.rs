@@ -117,6 +117,7 @@ mod tests {
             pid: 0,
             session_id: Some("s".to_owned()),
             error: None,
+            alive: Some(true),
             at: now() - quiet,
             health,
         }

@@ -3,6 +3,8 @@
 //! `cfg(test)` on each module is how clippy knows that its helpers are tests as well.
 
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod beat;
 #[cfg(test)]
 mod captures;
