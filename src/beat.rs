@@ -138,6 +138,8 @@ pub async fn run(
         }
         Err(problem) => entry.set_outcome(Outcome::Error(problem)),
     }
+    // Its room may be what the line in the journal needs.
+    task::forget(dir, &job.agent);
     entry.duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.turns = conversation.map(Conversation::into_turns);
     if job.verbose {

@@ -44,6 +44,14 @@ pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes what was said of `agent`, and its folder if nothing else is in it: it has ended, and what it worked on stands in
+/// its last pulse.
+pub fn forget(dir: &DataDir, agent: &str) {
+    let folder = dir.agent(agent);
+    let _was_none = std::fs::remove_file(folder.join("current-task.json"));
+    let _not_empty = std::fs::remove_dir(folder);
+}
+
 /// Has whoever watches pulses look at this one again: that it was read just now is a change of the file, and none of what
 /// is in it.
 fn tell(pulse: &Path) {
@@ -93,13 +101,15 @@ mod tests {
         set(&dir, "../a", "").unwrap();
         set(&dir, "../a", "").unwrap();
         assert_eq!(said(&dir, "../a").as_deref(), Some(""));
+        forget(&dir, "../a");
+        assert!(!dir.agent("../a").exists());
         set(&dir, "b", "").unwrap();
         assert_eq!(said(&dir, "b"), None);
         assert!(!dir.agent("b").exists());
         let secret = ["sk", "-ant-api03-", &"x".repeat(80)].concat();
         set(&dir, "b", &format!("Use {secret} today")).unwrap();
         assert!(!get(&dir, "b").contains("xxxxxxxx"), "{}", get(&dir, "b"));
-        std::fs::write(dir.agent("../a").join("current-task.json"), "{").unwrap();
-        assert_eq!(get(&dir, "../a"), "");
+        std::fs::write(dir.agent("b").join("current-task.json"), "{").unwrap();
+        assert_eq!(get(&dir, "b"), "");
     }
 }
