@@ -73,8 +73,8 @@ impl Moment {
             }
             Self::UserPromptSubmit => words("prompt"),
             Self::Stop | Self::StopFailure => words("last_assistant_message"),
-            Self::SessionStart => words("source"),
-            Self::SessionEnd => words("reason"),
+            Self::SessionStart => with_word("session began", &words("source")),
+            Self::SessionEnd => with_word("session ended", &words("reason")),
         };
         let pulse = Pulse {
             tool_name,
@@ -109,6 +109,11 @@ impl Moment {
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         Some(brief::line(first, ERROR)).filter(|error| !error.is_empty())
     }
+}
+
+/// `what`, and in parentheses Claude Code's own word for how, where there is one.
+fn with_word(what: &str, word: &str) -> String {
+    if word.is_empty() { what.to_owned() } else { brief::line(&format!("{what} ({word})"), ACTION) }
 }
 
 /// What a tool's response says of its failure, if it is one.
@@ -168,9 +173,9 @@ mod tests {
     fn each_event_has_its_state_and_its_words() {
         use State::{Exited, Idle, Running, Starting};
         for (event, text, state, words) in [
-            ("SessionStart", r#"{"source":"startup"}"#, Starting, "startup"),
-            ("SessionStart", r#"{"source":"compact"}"#, Running, "compact"),
-            ("SessionStart", r#"{"source":7}"#, Starting, ""),
+            ("SessionStart", r#"{"source":"startup"}"#, Starting, "session began (startup)"),
+            ("SessionStart", r#"{"source":"compact"}"#, Running, "session began (compact)"),
+            ("SessionStart", r#"{"source":7}"#, Starting, "session began"),
             ("UserPromptSubmit", r#"{"prompt":"Mend\nit"}"#, Running, "Mend it"),
             ("PostToolUse", r#"{"tool_name":"Bash","tool_input":{"command":"ls"}}"#, Running, "ls"),
             ("PostToolUseFailure", r#"{"tool_name":"Bash","tool_input":{"command":"ls"}}"#, Running, "ls"),
@@ -178,8 +183,13 @@ mod tests {
             ("PostToolUse", r#"{"tool_name":"Bash","tool_input":null}"#, Running, ""),
             ("Stop", r#"{"last_assistant_message":"Done."}"#, Idle, "Done."),
             ("StopFailure", r#"{"last_assistant_message":"API Error"}"#, Idle, "API Error"),
-            ("SessionEnd", r#"{"reason":"other"}"#, Exited, "other"),
-            ("SessionEnd", r#"{"tool_name":"Bash","tool_use_id":"t","duration_ms":1}"#, Exited, ""),
+            ("SessionEnd", r#"{"reason":"other"}"#, Exited, "session ended (other)"),
+            (
+                "SessionEnd",
+                r#"{"tool_name":"Bash","tool_use_id":"t","duration_ms":1}"#,
+                Exited,
+                "session ended",
+            ),
         ] {
             let Told { pulse, .. } = read(event, text);
             assert_eq!((pulse.state, pulse.last_action.as_str()), (state, words), "{event} {text}");

@@ -1,10 +1,8 @@
 //! The calls of tools that an agent has begun and not ended: what it is doing now.
 
 use crate::agent::event::Event;
-use crate::pulse::ACTION;
-use crate::secrets::mask;
+use crate::pulse::action;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The most calls that are known at once; the oldest is forgotten first.
 const MOST: usize = 64;
@@ -14,7 +12,7 @@ const MOST: usize = 64;
 pub struct Call {
     /// The tool.
     pub tool_name: String,
-    /// What it is called to do, up to [`ACTION`] characters, without what looks like a secret.
+    /// What it is called to do, up to [`ACTION`](crate::pulse::ACTION) characters, without what looks like a secret.
     pub last_action: String,
 }
 
@@ -29,11 +27,13 @@ impl Calls {
     pub fn see(&mut self, event: &Event<'_>) {
         match event {
             Event::ToolUse { id, name, input, .. } => {
-                let input = serde_json::from_str(input.0.get()).unwrap_or_default();
                 if self.open.len() == MOST {
                     self.open.remove(0);
                 }
-                let call = Call { tool_name: name.clone().into_owned(), last_action: action(&input) };
+                let call = Call {
+                    tool_name: name.clone().into_owned(),
+                    last_action: action::of(name, input.0.get()),
+                };
                 self.open.push((id.clone().into_owned(), call));
             }
             Event::ToolResult { id, .. } => self.open.retain(|(open, _)| open != id),
@@ -50,33 +50,11 @@ impl Calls {
     }
 }
 
-/// The fields of a tool's input that say best what it does, the better ones first.
-const TELLING: [&str; 9] =
-    ["command", "file_path", "notebook_path", "pattern", "url", "query", "description", "prompt", "skill"];
-
-/// What a call with `input` does, for people.
-fn action(input: &Value) -> String {
-    let text = |key: &&str| input.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let told = TELLING.iter().find_map(text).map(str::to_owned);
-    let told = told.or_else(|| {
-        let fields = input.as_object().filter(|fields| !fields.is_empty())?;
-        let fields = fields.iter().map(|(key, value)| match value {
-            Value::String(text) => format!("{key}: {text}"),
-            other => format!("{key}: {other}"),
-        });
-        Some(fields.collect::<Vec<_>>().join(", "))
-    });
-    // Some more than is kept, so that a secret is seen that would be cut.
-    let told: String = told.unwrap_or_default().chars().take(8 * ACTION).collect();
-    let words = told.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    mask(&words.collect::<Vec<_>>().join(" ")).chars().take(ACTION).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::agent::event::{Json, RunResult};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn begin(calls: &mut Calls, id: &str, name: &str, input: &Value) {
         let raw = serde_json::value::to_raw_value(input).unwrap();
@@ -108,15 +86,5 @@ mod tests {
             begin(&mut calls, &number.to_string(), "Read", &json!({ "file_path": number.to_string() }));
         }
         assert_eq!((calls.open.len(), newest(&calls)), (MOST, format!("Read: {}", MOST + 9)));
-    }
-
-    #[test]
-    fn an_action_is_short_and_holds_no_secret() {
-        assert_eq!(action(&json!({ "n": 7, "to": "me" })), "n: 7, to: me");
-        assert_eq!(action(&json!([1])), "");
-        assert_eq!(action(&json!({ "command": "ü".repeat(1000) })), "ü".repeat(ACTION));
-        let secret = ["sk", "-ant-api03-", &"x".repeat(80)].concat();
-        let shown = action(&json!({ "command": format!("{} {secret}", "y".repeat(80)) }));
-        assert!(!shown.contains("xxxxxxxx"), "{shown}");
     }
 }

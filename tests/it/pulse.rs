@@ -116,14 +116,14 @@ fn a_session_is_told_from_its_begin_to_its_end() {
     };
     let lines: Vec<String> = env.activity("claude-s1").iter().map(line).collect();
     assert_snapshot!(lines.join("\n"), @r#"
-    "starting" "" "startup" null null null
+    "starting" "" "session began (startup)" null null null
     "running" "" "Mend the build" null null null
     "running" "Read" "/w/a.rs" "t1" 12 null
     "running" "Bash" "false" "t2" 3 "Exit code 1"
-    "running" "" "compact" null null null
+    "running" "" "session began (compact)" null null null
     "idle" "" "Done." null null null
     "idle" "" "API Error: 429" null null "rate_limit"
-    "exited" "" "other" null null null
+    "exited" "" "session ended (other)" null null null
     "#);
     assert_eq!(env.pulse("claude-s1")["state"], "exited");
 }

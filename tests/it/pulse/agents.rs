@@ -46,10 +46,10 @@ fn a_beat_leaves_a_pulse_at_every_step() {
             "running | Bash | echo hi | -",
             "running | Bash | exit 3 | Exit code 3",
             "idle |  | HEARTBEAT_OK | -",
-            "exited |  | other | -"
+            "exited |  | session ended (other) | -"
         ]
     );
-    assert_eq!(steps[0], "starting |  | startup | -");
+    assert_eq!(steps[0], "starting |  | session began (startup) | -");
     assert!(
         steps[1].starts_with("running |  | ") && steps[1].contains("You are a heartbeat agent."),
         "{steps:?}"
@@ -82,12 +82,12 @@ fn a_hosted_agent_leaves_a_pulse_at_every_step() {
     assert_eq!(
         steps(&env, "site-1"),
         [
-            "starting |  | startup | -",
+            "starting |  | session began (startup) | -",
             "running |  | Go. | -",
             "running | Bash | echo hi | -",
             "running | Bash | exit 3 | Exit code 3",
             "idle |  | HEARTBEAT_OK | -",
-            "exited |  | other | -"
+            "exited |  | session ended (other) | -"
         ]
     );
     is_about(&env, "site-1", &idle["session_id"], &site.0);
