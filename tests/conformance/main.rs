@@ -9,6 +9,7 @@ mod clients;
 mod compare;
 mod conversation;
 mod live;
+mod payloads;
 mod permits;
 mod place;
 mod real;
@@ -25,8 +26,8 @@ use murmur::replay::Fixture;
 use compare::compare;
 use scenario::Scenario;
 
-/// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent and under murmur's
-/// hook.
+/// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
+/// hook, and with its pulses.
 const OTHERS: [&str; 6] = ["mcp-inspector", "mcp-claude", "host-live", "permits", "defers", "fails-closed"];
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
@@ -36,6 +37,15 @@ fn main() -> ExitCode {
     let record = names.first().is_some_and(|word| word == "record");
     if record || names.first().is_some_and(|word| word == "check") {
         names.remove(0);
+    }
+    if record && names.first().is_some_and(|word| word == payloads::NAME) {
+        return match payloads::record(&names[1..], say) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&format!("error: {error:#}"));
+                ExitCode::FAILURE
+            }
+        };
     }
     match conform(record, &names) {
         Ok(true) => ExitCode::SUCCESS,
