@@ -12,6 +12,7 @@ mod live;
 mod payloads;
 mod permits;
 mod place;
+mod pulses;
 mod real;
 mod run;
 mod scenario;
@@ -28,7 +29,16 @@ use scenario::Scenario;
 
 /// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
 /// hook, and with its pulses.
-const OTHERS: [&str; 6] = ["mcp-inspector", "mcp-claude", "host-live", "permits", "defers", "fails-closed"];
+const OTHERS: [&str; 8] = [
+    "mcp-inspector",
+    "mcp-claude",
+    "host-live",
+    "permits",
+    "defers",
+    "fails-closed",
+    "pulses",
+    "pulses-started",
+];
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -76,12 +86,14 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
             return Ok(agree);
         }
     };
-    let with_claude: [fn(&Path) -> Result<()>; 5] = [
+    let with_claude: [fn(&Path) -> Result<()>; 7] = [
         clients::claude,
         live::across_a_killed_daemon,
         permits::a_person_decides,
         permits::a_beat_waits_for_its_answer,
         permits::the_hook_fails_closed,
+        pulses::of_a_session,
+        pulses::of_what_murmur_starts,
     ];
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));
