@@ -94,7 +94,12 @@ impl Actor<'_> {
 
     /// The hooks of the session's end.
     pub(super) fn finish(&mut self) -> Result<(), Halt> {
-        self.run_hooks("SessionEnd", Some("other"), &json!({"reason": "other"}))?;
+        let ran = self.run_hooks("SessionEnd", Some("other"), &json!({"reason": "other"}))?;
+        if let Outcome::Ran(ran) = ran {
+            for (hook, Ran { stderr, .. }) in ran.iter().filter(|(_, ran)| ran.how != How::Exited(0)) {
+                crate::complain(&format!("SessionEnd hook [{}] failed: {stderr}", hook.command));
+            }
+        }
         Ok(())
     }
 

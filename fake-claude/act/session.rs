@@ -115,7 +115,7 @@ impl Session {
         if event != "SessionStart" && !resumed {
             input["prompt_id"] = self.prompt_id.clone().into();
         }
-        if !matches!(event, "SessionStart" | "SessionEnd") {
+        if !matches!(event, "SessionStart" | "SessionEnd" | "StopFailure") {
             input["permission_mode"] = self.mode().into();
         }
         if !matches!(event, "SessionStart" | "SessionEnd" | "UserPromptSubmit") {

@@ -59,12 +59,20 @@ impl Settings {
         self.entries.clear();
     }
 
-    /// The hooks of `event`; `of` is what their matchers are held against, for events that have them.
+    /// The hooks of `event`; `of` is what their matchers are held against, for events that have them. A command that
+    /// stands there more than once, in one file or in several, is run once: with what the last one has.
     pub(crate) fn hooks(&self, event: &str, of: Option<&str>) -> Vec<Hook> {
         let wanted = |(name, matcher, _): &&(String, String, Hook)| {
             !self.off && name == event && of.is_none_or(|of| matches(matcher, of))
         };
-        self.entries.iter().filter(wanted).map(|(_, _, hook)| hook.clone()).collect()
+        let mut hooks: Vec<Hook> = Vec::new();
+        for (_, _, hook) in self.entries.iter().filter(wanted) {
+            match hooks.iter_mut().find(|known| known.command == hook.command) {
+                Some(known) => *known = hook.clone(),
+                None => hooks.push(hook.clone()),
+            }
+        }
+        hooks
     }
 
     fn add(&mut self, source: &Map<String, Value>) {

@@ -230,13 +230,20 @@ impl Actor<'_> {
 
     /// The API has refused.
     fn fail(&mut self, status: u16, error: &Value, turn: &Turn) -> Result<bool, Halt> {
-        let text = format!("API Error: {status} {}", error["message"].as_str().unwrap_or_default());
+        let message = error["message"].as_str().unwrap_or_default();
+        let (text, kind) = match status {
+            403 => (format!("Failed to authenticate. API Error: 403 {message}"), "authentication_failed"),
+            429 => (format!("API Error: Request rejected (429) · {message}"), "rate_limit"),
+            _ => (format!("API Error: {status} {message}"), "unknown"),
+        };
         let block = json!({"type": "text", "text": text});
         let message = lines::message(self.done, &block, Some("stop_sequence"));
         let mut line = lines::assistant(&self.session, &message);
         line["message"]["model"] = "<synthetic>".into();
         line["is_api_error_message"] = true.into();
         self.print(&line)?;
+        // Whatever these say, the turn is over.
+        self.run_hooks("StopFailure", Some(kind), &json!({"error": kind, "last_assistant_message": text}))?;
         self.end(
             turn,
             &json!({"is_error": true, "stop_reason": "stop_sequence", "terminal_reason": "api_error",

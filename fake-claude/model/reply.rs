@@ -49,6 +49,7 @@ fn said(block: &Value) -> Value {
     if let (true, Some(fields)) = (block["type"] == "tool_use", block.as_object_mut()) {
         fields.remove("result");
         fields.remove("is_error");
+        fields.remove("input_json");
     }
     block
 }
@@ -57,7 +58,9 @@ fn block_events(index: usize, block: &Value) -> [Value; 3] {
     let (start, delta) = if block["type"] == "tool_use" {
         let mut start = said(block);
         start["input"] = json!({});
-        (start, json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}))
+        // Half of a surrogate pair cannot stand in a script's own JSON.
+        let input = block["input_json"].as_str().map_or_else(|| block["input"].to_string(), str::to_owned);
+        (start, json!({"type": "input_json_delta", "partial_json": input}))
     } else {
         (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": block["text"]}))
     };

@@ -4,7 +4,7 @@
 //! fake-claude with the same script. Out go the differences.
 
 mod essence;
-mod stage;
+pub(crate) mod stage;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/acted");
 /// A file of cases that have much in common.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(crate) struct File {
     #[serde(rename = "about")]
     _about: String,
     /// What a case is where it says nothing else.
@@ -30,14 +30,30 @@ struct File {
     cases: BTreeMap<String, Value>,
 }
 
+impl File {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("reading {}", path.display()))
+    }
+
+    /// The cases by their names, each with what all have.
+    pub(crate) fn cases(&self) -> impl Iterator<Item = Result<(&str, Case)>> {
+        self.cases.iter().map(|(name, own)| {
+            let mut whole = self.base.clone();
+            merge(&mut whole, own);
+            Ok((name.as_str(), Case::read(whole).with_context(|| name.clone())?))
+        })
+    }
+}
+
 /// One case.
 #[derive(Debug)]
-struct Case {
+pub(crate) struct Case {
     /// fake-model's script.
-    model: Value,
-    first: Run,
+    pub(crate) model: Value,
+    pub(crate) first: Run,
     /// A second run, that resumes the session of the first.
-    second: Option<Run>,
+    pub(crate) second: Option<Run>,
 }
 
 impl Case {
@@ -52,10 +68,10 @@ impl Case {
 /// One run of the agent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Run {
+pub(crate) struct Run {
     prompt: Option<String>,
     /// The value of `--settings`: an object, or the text itself.
-    settings: Option<Value>,
+    pub(crate) settings: Option<Value>,
     /// In place of `settings`: the command of one `PreToolUse` hook for all tools.
     hook: Option<String>,
     /// In place of `hook`: what it prints as its `hookSpecificOutput`.
@@ -64,9 +80,11 @@ struct Run {
     #[serde(default)]
     entry: BTreeMap<String, Value>,
     #[serde(default)]
-    argv: Vec<String>,
+    pub(crate) argv: Vec<String>,
     #[serde(default)]
     files: BTreeMap<PathBuf, String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
     /// Without `--dangerously-skip-permissions`.
     #[serde(default)]
     careful: bool,
@@ -114,16 +132,12 @@ pub(crate) fn names() -> Result<Vec<String>> {
 
 /// Runs all cases of a file; the differences, each a line.
 pub(crate) fn differences(claude: &Path, name: &str) -> Result<Vec<String>> {
-    let path = Path::new(FOLDER).join(format!("{name}.json"));
-    let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-    let file: File = serde_json::from_slice(&text).with_context(|| format!("reading {}", path.display()))?;
+    let file = File::read(&Path::new(FOLDER).join(format!("{name}.json")))?;
     let version = ask_version(claude);
     let mut differences = Vec::new();
-    for (case, own) in &file.cases {
+    for read in file.cases() {
+        let (case, read) = read.with_context(|| name.to_owned())?;
         let case_name = format!("{name}/{case}");
-        let mut whole = file.base.clone();
-        merge(&mut whole, own);
-        let read: Case = Case::read(whole).with_context(|| case_name.clone())?;
         let of = |agent: Agent<'_>| run(&read, agent).with_context(|| case_name.clone());
         let (real, fake) = (of(Agent::Real(claude))?, of(Agent::Fake(&version))?);
         if real.is_empty() {

@@ -17,7 +17,7 @@ fn status(place: &Place) -> Result<Value> {
 }
 
 /// `murmur attach --from 0`, whose events have to come one after the other.
-struct Events {
+pub(crate) struct Events {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     next: u64,
@@ -25,14 +25,14 @@ struct Events {
 }
 
 impl Events {
-    fn follow(place: &Place) -> Result<Self> {
+    pub(crate) fn follow(place: &Place) -> Result<Self> {
         let mut child =
             place.murmur(&["attach", AGENT, "--from", "0", "--json"]).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().context("no stdout")?;
         Ok(Self { child, lines: BufReader::new(stdout).lines(), next: 0, said: Vec::new() })
     }
 
-    fn until_state(&mut self, state: &str) -> Result<Value> {
+    pub(crate) fn until_state(&mut self, state: &str) -> Result<Value> {
         for line in self.lines.by_ref() {
             let event: Value = serde_json::from_str(&line?)?;
             ensure!(event["offset"] == self.next, "event {} is missing: {event}", self.next);

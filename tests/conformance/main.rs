@@ -9,8 +9,10 @@ mod clients;
 mod compare;
 mod conversation;
 mod live;
+mod payloads;
 mod permits;
 mod place;
+mod pulses;
 mod real;
 mod run;
 mod scenario;
@@ -25,9 +27,18 @@ use murmur::replay::Fixture;
 use compare::compare;
 use scenario::Scenario;
 
-/// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent and under murmur's
-/// hook.
-const OTHERS: [&str; 6] = ["mcp-inspector", "mcp-claude", "host-live", "permits", "defers", "fails-closed"];
+/// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
+/// hook, and with its pulses.
+const OTHERS: [&str; 8] = [
+    "mcp-inspector",
+    "mcp-claude",
+    "host-live",
+    "permits",
+    "defers",
+    "fails-closed",
+    "pulses",
+    "pulses-started",
+];
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -36,6 +47,15 @@ fn main() -> ExitCode {
     let record = names.first().is_some_and(|word| word == "record");
     if record || names.first().is_some_and(|word| word == "check") {
         names.remove(0);
+    }
+    if record && names.first().is_some_and(|word| word == payloads::NAME) {
+        return match payloads::record(&names[1..], say) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&format!("error: {error:#}"));
+                ExitCode::FAILURE
+            }
+        };
     }
     match conform(record, &names) {
         Ok(true) => ExitCode::SUCCESS,
@@ -66,12 +86,14 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
             return Ok(agree);
         }
     };
-    let with_claude: [fn(&Path) -> Result<()>; 5] = [
+    let with_claude: [fn(&Path) -> Result<()>; 7] = [
         clients::claude,
         live::across_a_killed_daemon,
         permits::a_person_decides,
         permits::a_beat_waits_for_its_answer,
         permits::the_hook_fails_closed,
+        pulses::of_a_session,
+        pulses::of_what_murmur_starts,
     ];
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));

@@ -46,7 +46,7 @@ fn call(id: &str, command: &str) -> Value {
     json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}])
 }
 
-fn configure(place: &Place, more: &Value) -> Result<()> {
+pub(crate) fn configure(place: &Place, more: &Value) -> Result<()> {
     let at = |name: &str| place.folder.path().join(name);
     std::fs::write(at("site/HEARTBEAT.md"), "Look after it.\n")?;
     let mut entry = json!({ "path": at("site"), "cron": "0 0 1 1 *", "maxTurns": 9 });

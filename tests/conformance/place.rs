@@ -39,8 +39,17 @@ impl Place {
     }
 
     pub(crate) fn murmur(&self, args: &[&str]) -> Command {
+        self.program("bin/murmur", args)
+    }
+
+    /// The real CLI, as somebody starts it themselves.
+    pub(crate) fn claude(&self, args: &[&str]) -> Command {
+        self.program("home/bin/claude", args)
+    }
+
+    fn program(&self, program: &str, args: &[&str]) -> Command {
         let at = |name: &str| self.folder.path().join(name);
-        let mut command = Command::new(at("bin/murmur"));
+        let mut command = Command::new(at(program));
         command.args(args).current_dir(at("site")).env_clear();
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", at("home/bin").display()));
         command.env("HOME", at("home")).env("MURMUR_DIR", at("data"));

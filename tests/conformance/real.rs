@@ -10,6 +10,17 @@ const VERSION: &str = "2.1.329";
 const PACKAGE: &str = "@anthropic-ai/claude-code";
 const BINARY: &str = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
 
+/// An older one that people still have, in which hooks and settings are not quite the same.
+const OLDER: &str = "2.1.197";
+
+/// Every version that is looked at and can be had: the one that was named, else both.
+pub(crate) fn every() -> Vec<PathBuf> {
+    if std::env::var_os("MURMUR_REAL_CLAUDE").is_some() {
+        return find().into_iter().collect();
+    }
+    [VERSION, OLDER].into_iter().filter_map(|version| fetched(version).ok()).collect()
+}
+
 pub(crate) fn find() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("MURMUR_REAL_CLAUDE").map(PathBuf::from) {
         return if path.is_file() {
@@ -18,10 +29,14 @@ pub(crate) fn find() -> Result<PathBuf, String> {
             Err(format!("no file at MURMUR_REAL_CLAUDE: {}", path.display()))
         };
     }
+    fetched(VERSION)
+}
+
+fn fetched(version: &str) -> Result<PathBuf, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the real CLI is only fetched for linux-x64; set MURMUR_REAL_CLAUDE".into());
     }
-    let binary = package(PACKAGE, VERSION)?.join(BINARY);
+    let binary = package(PACKAGE, version)?.join(BINARY);
     if binary.is_file() { Ok(binary) } else { Err(format!("npm installed no {}", binary.display())) }
 }
 

@@ -2,6 +2,7 @@
 
 mod acted;
 mod acted_deferred;
+mod acted_events;
 mod acted_hooks;
 mod acted_live;
 mod burst;

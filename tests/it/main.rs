@@ -39,6 +39,8 @@ mod permit;
 #[cfg(test)]
 mod pulse;
 #[cfg(test)]
+mod pulse_payloads;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod replay;

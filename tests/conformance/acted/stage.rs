@@ -12,29 +12,32 @@ use super::Run;
 use super::essence::Essence;
 use crate::run::{FAKE, Model, QUIET};
 
+/// What stands for the workspace in scripts and settings.
+const WORKSPACE: &str = "/workspace";
+
 /// Which of the two.
-pub(super) enum Agent<'a> {
+pub(crate) enum Agent<'a> {
     Real(&'a Path),
     /// fake-claude, as this version.
     Fake(&'a str),
 }
 
 /// An agent and what surrounds it, for all runs of a case.
-pub(super) struct Stage<'a> {
+pub(crate) struct Stage<'a> {
     agent: Agent<'a>,
-    root: TempDir,
+    pub(crate) root: TempDir,
     script: PathBuf,
     model: Option<Model>,
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn set(agent: Agent<'a>, script: &Value) -> Result<Self> {
+    pub(crate) fn set(agent: Agent<'a>, script: &Value) -> Result<Self> {
         let root = tempfile::tempdir()?;
         for name in ["home", "workspace"] {
             std::fs::create_dir(root.path().join(name))?;
         }
         let path = root.path().join("script.json");
-        std::fs::write(&path, script.to_string())?;
+        std::fs::write(&path, placed(&root, &script.to_string()))?;
         let model = if let Agent::Real(_) = agent { Some(Model::start(&path)?) } else { None };
         Ok(Self { agent, root, script: path, model })
     }
@@ -51,11 +54,13 @@ impl<'a> Stage<'a> {
         ] {
             command.args(flag.iter().filter(|_| wanted));
         }
-        command.args(run.settings().into_iter().flat_map(|settings| ["--settings".to_owned(), settings]));
+        let settings = run.settings().map(|settings| placed(&self.root, &settings));
+        command.args(settings.into_iter().flat_map(|settings| ["--settings".to_owned(), settings]));
         command.args(session.into_iter().flat_map(|id| ["--resume", id]));
         command.args(&run.argv).current_dir(at("workspace")).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", at("home")).env("TERM", "dumb");
         command.env("CLAUDE_CODE_TMPDIR", self.root.path()).envs(QUIET.map(|name| (name, "1")));
+        command.envs(&run.env);
         match (&self.agent, &self.model) {
             (Agent::Fake(version), _) => {
                 let number = version.split(' ').next().unwrap_or_default();
@@ -72,6 +77,12 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn run(&self, run: &Run, session: Option<&str>) -> Result<Essence> {
+        let Ran { lines, stderr, code, told } = self.perform(run, session)?;
+        let home = self.root.path().canonicalize()?;
+        Ok(Essence::of(&lines, &stderr, code, &told, &home))
+    }
+
+    pub(crate) fn perform(&self, run: &Run, session: Option<&str>) -> Result<Ran> {
         let workspace = self.root.path().join("workspace");
         for (name, text) in &run.files {
             let path = workspace.join(name);
@@ -83,7 +94,8 @@ impl<'a> Stage<'a> {
         host.begin(run);
         let mut lines = Vec::new();
         for line in BufReader::new(child.stdout.take().context("no stdout")?).lines() {
-            let line: Value = serde_json::from_str(&line?)?;
+            // Half of a surrogate pair is in no text.
+            let line = serde_json::from_str(&line?).unwrap_or_else(|_| json!({"type": "unreadable"}));
             host.hear(&line);
             lines.push(line);
         }
@@ -93,9 +105,22 @@ impl<'a> Stage<'a> {
         // What hooks were told, where they keep it.
         let told = std::fs::read_to_string(workspace.join("told")).unwrap_or_default();
         drop(std::fs::remove_file(workspace.join("told")));
-        let home = self.root.path().canonicalize()?;
-        Ok(Essence::of(&lines, &stderr, code, &told, &home))
+        Ok(Ran { lines, stderr, code, told })
     }
+}
+
+/// What a run left.
+pub(crate) struct Ran {
+    pub(crate) lines: Vec<Value>,
+    stderr: String,
+    code: Option<i32>,
+    /// What its hooks appended to the file `told`.
+    pub(crate) told: String,
+}
+
+/// A text with the real workspace where `/workspace` stands.
+fn placed(root: &TempDir, text: &str) -> String {
+    text.replace(WORKSPACE, &root.path().join("workspace").to_string_lossy())
 }
 
 /// Whoever answers.

@@ -162,7 +162,10 @@ fn too_many_turns_and_a_refusing_api_are_errors() {
     let acted = run(&refused, &json!({}), &[]);
     let result = acted.result();
     assert_eq!((&result["subtype"], &result["api_error_status"]), (&json!("success"), &json!(429)));
-    assert_eq!((&result["result"], acted.code), (&json!("API Error: 429 slow down"), Some(1)));
+    assert_eq!(
+        (&result["result"], acted.code),
+        (&json!("API Error: Request rejected (429) · slow down"), Some(1))
+    );
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! The pulses of the real Claude Code, in every version that can be had: of a session that somebody starts, whose own
+//! settings have hooks of others and rules, and of a beat and a hosted agent, for which nothing is set up.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::live::Events;
+use crate::permits::configure;
+use crate::place::Place;
+use crate::real;
+
+/// What an agent did, as its activity has it: the states, the tools and what was done with them.
+const DID: [&str; 6] = [
+    "starting  session began (startup)",
+    "running  Go.",
+    "running Bash echo one",
+    "running Bash exit 3",
+    "idle  HEARTBEAT_OK",
+    "exited  session ended (other)",
+];
+
+/// A user's settings: a rule, and a hook of others.
+const FOREIGN: &str = r#"{
+  "permissions": { "deny": ["Bash(touch forbidden)"] },
+  "hooks": {
+    "PostToolUse": [
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "cat >> \"$HOME/foreign\"" }] }
+    ]
+  }
+}
+"#;
+
+/// A call that goes well, one that fails, and one that a rule of the user's forbids.
+fn script() -> Value {
+    let call = |id: &str, command: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]);
+    json!([
+        call("toolu_1", "echo one"),
+        call("toolu_2", "exit 3"),
+        call("toolu_3", "touch forbidden"),
+        [{"type": "text", "text": "HEARTBEAT_OK"}],
+    ])
+}
+
+/// A home whose settings have a rule and a hook of others.
+fn foreign(place: &Place) -> Result<()> {
+    let folder = place.folder.path().join("home/.claude");
+    std::fs::create_dir_all(&folder)?;
+    Ok(std::fs::write(folder.join("settings.json"), FOREIGN)?)
+}
+
+/// The same home with the hooks that write pulses beside what is there.
+fn set_up(place: &Place) -> Result<()> {
+    foreign(place)?;
+    place.run(&["setup", "hooks"])?;
+    // It has written a pulse of its own, and taken it away.
+    place.run(&["setup", "hooks", "--check"])?;
+    Ok(())
+}
+
+fn json_lines(path: &Path) -> Result<Vec<Value>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// An agent's pulse, and all that it did.
+fn pulse(place: &Place, agent: &str) -> Result<(Value, Vec<Value>)> {
+    let data = place.folder.path().join("data");
+    let path = data.join(format!("heartbeats/{agent}.json"));
+    let pulse = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+    let activity = json_lines(&data.join("agents").join(agent).join("activity.jsonl"))?;
+    let pulse: Value = serde_json::from_slice(&pulse)?;
+    ensure!(activity.last() == Some(&pulse), "the last of {activity:?} is not {pulse}");
+    Ok((pulse, activity))
+}
+
+/// What stands in `DID`, of an activity.
+fn did(activity: &[Value]) -> Vec<String> {
+    let text = |pulse: &Value, key: &str| pulse[key].as_str().unwrap_or("?").to_owned();
+    let line = |pulse: &Value| {
+        format!("{} {} {}", text(pulse, "state"), text(pulse, "tool_name"), text(pulse, "last_action"))
+    };
+    activity.iter().map(line).collect()
+}
+
+/// The only agent that has a pulse.
+fn only_agent(place: &Place) -> Result<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(place.folder.path().join("data/heartbeats"))? {
+        names.push(entry?.path().file_stem().context("no name")?.to_string_lossy().into_owned());
+    }
+    ensure!(names.len() == 1, "pulses of {names:?}");
+    Ok(names.remove(0))
+}
+
+/// The calls came through, and the failed one says why; what is forbidden was not done.
+fn calls_are_told(place: &Place, activity: &[Value]) -> Result<()> {
+    let failed = activity.iter().find(|pulse| pulse["tool_use_id"] == "toolu_2").context("no failed call")?;
+    ensure!(failed["error"] == "Exit code 3" && failed["duration_ms"].is_u64(), "{failed}");
+    ensure!(activity.iter().all(|pulse| pulse["tool_use_id"] != "toolu_3"), "{activity:?}");
+    ensure!(!place.folder.path().join("site/forbidden").exists(), "the rule was not obeyed");
+    Ok(())
+}
+
+fn in_every_version(claude: &Path, check: fn(&Path) -> Result<()>) -> Result<()> {
+    check(claude)?;
+    for other in real::every().iter().filter(|other| other.as_path() != claude) {
+        check(other).with_context(|| other.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// A session that somebody starts, with hooks set up beside those of others.
+pub(crate) fn of_a_session(claude: &Path) -> Result<()> {
+    in_every_version(claude, session)
+}
+
+fn session(claude: &Path) -> Result<()> {
+    let place = Place::new(claude, &script())?;
+    set_up(&place)?;
+    let mut child = place
+        .claude(&["--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"])
+        .arg("--dangerously-skip-permissions")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().context("no stdin")?;
+    let message = json!({"type": "user", "message": {"role": "user", "content": "Go."}});
+    stdin.write_all(format!("{message}\n").as_bytes())?;
+    let mut session = None;
+    let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+    for line in lines.by_ref() {
+        let line: Value = serde_json::from_str(&line?)?;
+        session = session.or_else(|| line["session_id"].as_str().map(str::to_owned));
+        if line["type"] == "result" {
+            break;
+        }
+    }
+    let session = session.context("no session")?;
+    let agent = format!("claude-{session}");
+    let (idle, _) = pulse(&place, &agent)?;
+    ensure!(idle["state"] == "idle" && idle["pid"] == child.id(), "its PID is {}: {idle}", child.id());
+    ensure!(idle["workspace"] == place.folder.path().join("site").to_string_lossy().as_ref(), "{idle}");
+    drop(stdin);
+    for line in lines {
+        line?;
+    }
+    ensure!(child.wait()?.success());
+
+    let (_, activity) = pulse(&place, &agent)?;
+    ensure!(did(&activity) == DID, "it did {:#?}", did(&activity));
+    ensure!(activity.iter().all(|pulse| pulse["session_id"] == session.as_str()), "{activity:?}");
+    calls_are_told(&place, &activity)?;
+    let foreign = json_lines(&place.folder.path().join("home/foreign"))?;
+    ensure!(foreign.len() == 1 && foreign[0]["tool_use_id"] == "toolu_1", "the other hook read {foreign:?}");
+    place.run(&["setup", "hooks", "--remove"])?;
+    let settings = std::fs::read_to_string(place.folder.path().join("home/.claude/settings.json"))?;
+    ensure!(settings == FOREIGN, "what is left is {settings}");
+    Ok(())
+}
+
+/// What murmur starts: with nothing set up, and where the user has set up hooks as well.
+pub(crate) fn of_what_murmur_starts(claude: &Path) -> Result<()> {
+    in_every_version(claude, |claude| {
+        for (name, prepare) in [("nothing set up", foreign as fn(&Place) -> Result<()>), ("set up", set_up)] {
+            beat(claude, prepare).with_context(|| format!("a beat, {name}"))?;
+            host(claude, prepare).with_context(|| format!("a host, {name}"))?;
+        }
+        Ok(())
+    })
+}
+
+fn beat(claude: &Path, prepare: fn(&Place) -> Result<()>) -> Result<()> {
+    let place = Place::new(claude, &script())?;
+    prepare(&place)?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({}))?;
+    let said = place.murmur(&["beat", "--json"]).output()?;
+    let entry: Value = serde_json::from_slice(&said.stdout)?;
+    ensure!(entry["denials"] == json!(["Bash"]), "{entry}");
+    let (_, activity) = pulse(&place, &only_agent(&place)?)?;
+    let mut did = did(&activity);
+    ensure!(did.len() == DID.len() && did[1].starts_with("running  "), "it did {did:#?}");
+    did[1] = DID[1].to_owned();
+    ensure!(did == DID, "it did {did:#?}");
+    calls_are_told(&place, &activity)
+}
+
+fn host(claude: &Path, prepare: fn(&Place) -> Result<()>) -> Result<()> {
+    let place = Place::new(claude, &script())?;
+    prepare(&place)?;
+    place.run(&["start"])?;
+    // A hosted agent's calls are for people to allow, if nobody says otherwise.
+    configure(&place, &json!({ "permissionsChecker": "off" }))?;
+    place.run(&["host", "spawn", "Go.", "--agent-id", "conformed"])?;
+    let mut events = Events::follow(&place)?;
+    events.until_state("idle")?;
+    let status: Value =
+        serde_json::from_slice(&place.run(&["host", "status", "conformed", "--json"])?.stdout)?;
+    let (idle, _) = pulse(&place, "conformed")?;
+    ensure!(idle["agent_id"] == "conformed" && idle["pid"] == status["agent_pid"], "{idle} and {status}");
+    place.run(&["host", "stop", "conformed"])?;
+    events.until_state("exited")?;
+    let (_, activity) = pulse(&place, "conformed")?;
+    ensure!(did(&activity) == DID, "it did {:#?}", did(&activity));
+    calls_are_told(&place, &activity)
+}
