@@ -71,7 +71,10 @@ impl Moment {
             Self::PostToolUse | Self::PostToolUseFailure => {
                 payload.get("tool_input").map(|input| action::of(&tool_name, input.get())).unwrap_or_default()
             }
-            Self::UserPromptSubmit => words("prompt"),
+            Self::UserPromptSubmit => {
+                let prompt = payload.text("prompt").unwrap_or_default();
+                brief::line(notified(&prompt).unwrap_or(&prompt), ACTION)
+            }
             Self::Stop | Self::StopFailure => words("last_assistant_message"),
             Self::SessionStart => with_word("session began", &words("source")),
             Self::SessionEnd => with_word("session ended", &words("reason")),
@@ -109,6 +112,13 @@ impl Moment {
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         Some(brief::line(first, ERROR)).filter(|error| !error.is_empty())
     }
+}
+
+/// What a background task that has ended has to say, where `prompt` is by Claude Code itself and tells of that.
+fn notified(prompt: &str) -> Option<&str> {
+    let rest = prompt.trim_start().strip_prefix("<task-notification>")?;
+    let summary = &rest[rest.find("<summary>")? + "<summary>".len()..];
+    summary.find("</summary>").map(|end| &summary[..end])
 }
 
 /// `what`, and in parentheses Claude Code's own word for how, where there is one.
@@ -177,6 +187,12 @@ mod tests {
             ("SessionStart", r#"{"source":"compact"}"#, Running, "session began (compact)"),
             ("SessionStart", r#"{"source":7}"#, Starting, "session began"),
             ("UserPromptSubmit", r#"{"prompt":"Mend\nit"}"#, Running, "Mend it"),
+            (
+                "UserPromptSubmit",
+                r#"{"prompt":"<task-notification>\n<task-id>b1</task-id>\n<summary>It ended</summary>\n</task-notification>"}"#,
+                Running,
+                "It ended",
+            ),
             ("PostToolUse", r#"{"tool_name":"Bash","tool_input":{"command":"ls"}}"#, Running, "ls"),
             ("PostToolUseFailure", r#"{"tool_name":"Bash","tool_input":{"command":"ls"}}"#, Running, "ls"),
             ("PostToolUse", "{}", Running, ""),

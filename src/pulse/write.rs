@@ -3,8 +3,9 @@
 //! Two files are written: the pulse's own, by a rename, so that it is never seen half written, and the agent's last
 //! actions. Neither is waited for until it is on the disk: after a crash of the machine no agent does what they say.
 
-use super::Pulse;
 use super::activity::{self, Activity};
+use super::folder::{self, Found};
+use super::{Pulse, State};
 use crate::sys::atomic;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
@@ -45,8 +46,19 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
         Ok(activities) => activities.append(&line).map_err(failed(&activity)),
         Err(_) => Ok(()),
     };
-    let written = replace(&path, &line).map_err(failed(&path));
+    let written = match is_overtaken(&pulse, &path) {
+        true => Ok(()),
+        false => replace(&path, &line).map_err(failed(&path)),
+    };
     written.and(appended).and(opened.map(drop))
+}
+
+/// Whether the session that `pulse` says is idle is over already. Claude Code does not wait for the hooks of a turn that
+/// failed: they may come after those of the session's end.
+fn is_overtaken(pulse: &Pulse, path: &Path) -> bool {
+    let is_over =
+        |found: Found| found.pulse.state == State::Exited && found.pulse.session_id == pulse.session_id;
+    pulse.state == State::Idle && folder::read(path).is_some_and(is_over)
 }
 
 fn replace(path: &Path, line: &[u8]) -> io::Result<()> {
@@ -62,8 +74,25 @@ fn replace(path: &Path, line: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pulse::folder;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn the_end_of_a_turn_that_is_told_late_does_not_bring_a_session_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let state = |session: &str, state: State| {
+            let session_id = Some(session.to_owned());
+            put(&dir, Pulse { agent_id: "a".to_owned(), session_id, state, ..Pulse::default() }).unwrap();
+            folder::read(&dir.pulse("a")).unwrap().pulse.state
+        };
+        assert_eq!(state("1", State::Idle), State::Idle);
+        assert_eq!(state("1", State::Exited), State::Exited);
+        assert_eq!(state("1", State::Idle), State::Exited);
+        assert_eq!(state("2", State::Idle), State::Idle);
+        assert_eq!(state("2", State::Exited), State::Exited);
+        assert_eq!(state("2", State::Starting), State::Starting);
+        assert_eq!(state("2", State::Idle), State::Idle);
+    }
 
     #[test]
     fn a_pulse_is_a_file_of_its_own_and_a_line() {
