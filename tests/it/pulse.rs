@@ -3,6 +3,7 @@
 mod agents;
 mod crowd;
 mod place;
+mod tmux;
 mod trouble;
 
 use std::io::{Seek, Write};

@@ -6,7 +6,7 @@
 mod exit;
 mod jobs;
 mod modes;
-mod needed;
+pub(crate) mod needed;
 mod nested;
 mod programs;
 mod signals;

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 /// The programs that some test cannot do without.
-const NEEDED: [&str; 4] = ["vim", "less", "htop", "fish"];
+const NEEDED: [&str; 5] = ["vim", "less", "htop", "fish", "tmux"];
 
 /// Whether `program` can be driven here. A test of one that cannot says so and is decided to pass: what it would
-/// show of murmur, `a_scripted_full_screen_program` shows everywhere.
-pub(super) fn has(program: &str) -> bool {
+/// show of murmur, others show everywhere: `a_scripted_full_screen_program` for `murmur run`, `sys::tmux` for a session's name.
+pub(crate) fn has(program: &str) -> bool {
     assert!(NEEDED.contains(&program), "{program} is to be named in NEEDED and in .ci/run");
     let is_there = ["/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
     if !is_there {
-        eprintln!("{program} is not installed: murmur run was not tested with it");
+        eprintln!("{program} is not installed: murmur was not tested with it");
     }
     is_there
 }

@@ -1,0 +1,45 @@
+//! An agent in a tmux session that murmur did not start is called as the session is.
+
+use serde_json::json;
+
+use super::{called, is_quiet};
+use crate::env::Env;
+use crate::run::needed;
+
+/// What a tmux server of the Env's own says to these words.
+fn tmux(env: &Env, words: &[&str]) -> String {
+    let socket = env.root().join("tmux");
+    let words = [&["-S", socket.to_str().unwrap(), "-f", "/dev/null"], words].concat();
+    let said = env.program("tmux", words).set("TERM", "xterm").set("LC_ALL", "C.UTF-8").output();
+    assert!(said.status.success(), "{said:?}");
+    String::from_utf8(said.stdout).unwrap().trim_end().to_owned()
+}
+
+#[test]
+fn the_session_of_the_pane_is_the_agents_name_also_when_it_is_renamed() {
+    if !needed::has("tmux") {
+        return;
+    }
+    let env = Env::new();
+    tmux(&env, &["new-session", "-d", "-s", "feature/pan 30", "cat"]);
+    let [server, pane] =
+        ["#{socket_path},#{pid},0", "#{pane_id}"].map(|what| tmux(&env, &["display-message", "-p", what]));
+    let hook = || {
+        let told = called("Bash", &json!({ "command": "ls" })).to_string();
+        env.pulse_hook("PostToolUse", told).set("TMUX", &server).set("TMUX_PANE", &pane)
+    };
+    is_quiet(hook());
+    let file = env.names(&env.data().join("heartbeats"));
+    let stem = file.strip_suffix(".json").unwrap();
+    assert!(stem.starts_with("feature-pan-30-"), "{stem}");
+    assert_eq!(env.pulse(stem)["agent_id"], "feature/pan 30");
+    tmux(&env, &["rename-session", "pan"]);
+    is_quiet(hook());
+    assert_eq!(env.pulse("pan")["agent_id"], "pan");
+    // What murmur itself calls an agent comes first.
+    is_quiet(hook().set("MURMUR_AGENT_ID", "site-1"));
+    assert_eq!(env.pulse("site-1")["agent_id"], "site-1");
+    tmux(&env, &["kill-server"]);
+    is_quiet(hook());
+    assert_eq!(env.pulse("claude-s1")["agent_id"], "claude-s1");
+}
