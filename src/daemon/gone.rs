@@ -173,9 +173,11 @@ fn hosted(dir: &DataDir) -> HashSet<PathBuf> {
     live.iter().map(|agent| dir.agent(agent.as_str())).collect()
 }
 
+/// Whether it is a file that murmur makes to put it in another's place.
 fn is_new_file(entry: &DirEntry) -> bool {
-    entry.file_name().as_encoded_bytes().starts_with(b".")
-        && entry.file_type().is_ok_and(|found| found.is_file())
+    let name = entry.file_name();
+    let is_ours = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
+    [".new-", ".murmur-"].iter().any(is_ours) && entry.file_type().is_ok_and(|found| found.is_file())
 }
 
 fn changed(found: io::Result<Metadata>) -> Option<Timestamp> {

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The most characters of a line's summary.
 const SUMMARY: usize = 200;
+/// The most characters of a path: what a pulse says need not be one.
+const PATH: usize = 4096;
 /// The least time between two looks, so that a thousand agents that fell silent one after the other are not looked at a
 /// thousand times.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
@@ -42,7 +44,7 @@ fn line(agent: &Agent, now: Timestamp) -> Entry {
     let quiet = Duration::try_from(now.duration_since(agent.at)).unwrap_or_default();
     Entry {
         ts: rfc3339(agent.at),
-        workspace: agent.workspace.display().to_string(),
+        workspace: first_characters(&agent.workspace.to_string_lossy(), PATH),
         outcome: Kind::Attention,
         duration_ms: u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX),
         summary: Some(summary(agent, quiet)),

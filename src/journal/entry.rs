@@ -3,10 +3,11 @@
 use crate::agent::conversation::Turn;
 use crate::outcome::{Kind, Outcome};
 use crate::sys::process::Exit;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// What a line is about. Lines that do not say are about beats: that is all there was, and what other programs write.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
     /// A beat.
@@ -15,8 +16,19 @@ pub enum LineKind {
     /// An agent that has been quiet for so long that it will hardly go on by itself.
     Stuck,
     /// Something that a newer murmur knows of.
-    #[serde(other)]
     Other,
+}
+
+/// Whatever it is, the line counts.
+impl<'de> Deserialize<'de> for LineKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(deserializer)? {
+            Value::Null => Self::Beat,
+            Value::String(word) if word == "beat" => Self::Beat,
+            Value::String(word) if word == "stuck" => Self::Stuck,
+            _ => Self::Other,
+        })
+    }
 }
 
 impl LineKind {
@@ -154,6 +166,11 @@ mod tests {
             assert_eq!(entry.line().unwrap(), format!("{line}\n"));
         }
         assert_eq!(read(&STUCK.replace("stuck", "dreaming")).kind, LineKind::Other);
+        for (kind, expected) in
+            [("null", LineKind::Beat), ("7", LineKind::Other), (r#"{"a":[1]}"#, LineKind::Other)]
+        {
+            assert_eq!(read(&STUCK.replace(r#""stuck""#, kind)).kind, expected, "{kind}");
+        }
     }
 
     #[test]

@@ -106,6 +106,8 @@ fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
     }
     std::fs::write(place.dir.pulses().join("notes.txt"), "mine").unwrap();
     std::fs::write(place.dir.agents().join("notes.txt"), "mine").unwrap();
+    let notes = place.dir.agent("lives").join(".notes");
+    std::fs::write(&notes, "mine").unwrap();
     let aged = place.now - SignedDuration::from_secs(10);
     File::options().write(true).open(&new[0]).unwrap().set_modified(aged.into()).unwrap();
     let first = place.clean(place.now);
@@ -114,6 +116,8 @@ fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
     assert_eq!(new.each_ref().map(|path| path.exists()), [false, true]);
     let second = place.clean(first.next + SignedDuration::from_mins(1));
     assert!(!new[1].exists());
+    // What begins with a dot and is nobody's of ours stays.
+    assert!(notes.exists());
     // The task was set a moment ago and is not looked at for most of a day.
     assert!(second.next > place.now + SignedDuration::from_hours(23), "{second:?}");
     assert!(place.dir.agent("never-came").exists());
@@ -125,14 +129,14 @@ fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
 fn links_are_followed_nowhere() {
     let place = Place::new();
     let elsewhere = tempfile::tempdir().unwrap();
-    let mine = elsewhere.path().join(".mine");
+    let mine = elsewhere.path().join(".new-mine");
     std::fs::write(&mine, "mine").unwrap();
     let old = format!(r#"{{"timestamp":"{}","agent_id":"x"}}"#, place.now - DAY - DAY);
     std::fs::write(elsewhere.path().join("pulse.json"), old).unwrap();
     let link = |to: &Path, at: PathBuf| std::os::unix::fs::symlink(to, at).unwrap();
     link(elsewhere.path(), place.dir.agents().join("linked"));
     link(&elsewhere.path().join("pulse.json"), place.dir.pulse("linked"));
-    link(&mine, place.dir.pulses().join(".link"));
+    link(&mine, place.dir.pulses().join(".new-link"));
     let before = place.names();
     let later = place.now + DAY * 30;
     place.clean(later);
