@@ -1,15 +1,34 @@
 //! What in a settings file keeps hooks from running, murmur's among them.
 //!
-//! Measured: Claude Code 2.1.197 drops a file with an entry that it does not know, without a word; 2.1.329 skips the entry
-//! and says so.
+//! Measured: Claude Code 2.1.197 drops a file with an entry that it cannot read, without a word; 2.1.329 skips the entry and
+//! says so, but drops the file as well where the entry stands under an event that decides.
 
 use super::tree::{Event, Group, Settings, kind, place};
 use crate::config::json::{self, Object};
 use crate::config::problem::{Place, Problem};
 use std::path::Path;
 
-/// The types of hooks that Claude Code has known since 2.1.197.
-const TYPES: [&str; 5] = ["command", "prompt", "agent", "http", "mcp_tool"];
+/// The types of hooks that Claude Code has known since 2.1.197, and what each must have.
+const TYPES: [(&str, &[&str]); 5] = [
+    ("command", &["command"]),
+    ("prompt", &["prompt"]),
+    ("agent", &["prompt"]),
+    ("http", &["url"]),
+    ("mcp_tool", &["server", "tool"]),
+];
+
+/// What else a hook may have, and of which kind that must be.
+const OPTIONS: [(&str, &str); 6] = [
+    ("async", "true or false"),
+    ("if", "a string"),
+    ("once", "true or false"),
+    ("shell", "\"bash\" or \"powershell\""),
+    ("statusMessage", "a string"),
+    ("timeout", "a number above 0"),
+];
+
+/// The events of which not even the newest Claude Code takes a file with an entry that it cannot read.
+const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
 /// The events that 2.1.197 knows. What stands under another name does no harm there, whatever it is; nor in 2.1.329.
 const EVENTS: [&str; 30] = [
@@ -92,18 +111,17 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
         });
     }
     let deny = if denies { ", so that your permissions.deny is off" } else { "" };
-    let mut push = |part: &str, entry: String, is_flat: bool, what: &str, to_do: &str| {
-        flaws.push(Flaw {
-            place: place(source, part),
-            entry,
-            is_flat,
-            what: format!(
-                "{what}: Claude Code 2.1.197 drops the whole file for it without a word{deny}, 2.1.329 skips the entry"
-            ),
-            to_do: to_do.to_owned(),
-        });
-    };
     for event in looked_at(&settings) {
+        let dropped = match DECIDING.contains(&event.name.as_ref()) {
+            true => format!("Claude Code drops the whole file for it, 2.1.197 without a word{deny}"),
+            false => format!(
+                "Claude Code 2.1.197 drops the whole file for it without a word{deny}, 2.1.329 skips the entry"
+            ),
+        };
+        let mut push = |part: &str, entry: String, is_flat: bool, what: &str, to_do: &str| {
+            let (place, what) = (place(source, part), format!("{what}: {dropped}"));
+            flaws.push(Flaw { place, entry, is_flat, what, to_do: to_do.to_owned() });
+        };
         for (index, group) in event.groups.iter().enumerate() {
             let entry = format!("hooks.{}[{index}]", event.name);
             let Some(hooks) = &group.hooks else {
@@ -111,10 +129,15 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
                 push(group.text, entry, is_flat, &what, to_do);
                 continue;
             };
+            if let Some(matcher) =
+                group.object.get("matcher").filter(|member| json::string(member.value).is_none())
+            {
+                let what = format!("has a matcher that is {}, not a string", kind(matcher.value));
+                push(matcher.key, entry.clone(), false, &what, "make it \"*\", or what it is to match");
+            }
             for (number, hook) in hooks.iter().enumerate() {
-                if let Some(what) = about_type(hook.text) {
-                    let to_do = "give it \"type\": \"command\" and a command, or take it out";
-                    push(hook.text, format!("{entry}.hooks[{number}]"), false, &what, to_do);
+                if let Some((what, to_do)) = about_hook(hook.text) {
+                    push(hook.text, format!("{entry}.hooks[{number}]"), false, &what, &to_do);
                 }
             }
         }
@@ -135,17 +158,118 @@ fn about(group: &Group<'_>) -> (bool, String, &'static str) {
     (false, "has no array \"hooks\"".to_owned(), to_do)
 }
 
-/// What is wrong with the type of a hook.
-fn about_type(hook: &str) -> Option<String> {
+/// What is wrong with a hook, and what to do.
+fn about_hook(hook: &str) -> Option<(String, String)> {
+    let typed = "give it \"type\": \"command\" and a command, or take it out".to_owned();
     if !hook.starts_with('{') {
-        return Some(format!("is {}, not an object", kind(hook)));
+        return Some((format!("is {}, not an object", kind(hook)), typed));
     }
-    let Some(member) = Object::parse(hook).ok()?.get("type") else {
-        return Some("has no \"type\"".to_owned());
+    let object = Object::parse(hook).ok()?;
+    let Some(member) = object.get("type") else {
+        return Some(("has no \"type\"".to_owned(), typed));
     };
-    match json::string(member.value) {
-        Some(name) if TYPES.contains(&&*name) => None,
-        Some(name) => Some(format!("is of the type {name:?}, which is not known")),
-        None => Some(format!("has a type that is {}", kind(member.value))),
+    let Some(name) = json::string(member.value) else {
+        return Some((format!("has a type that is {}", kind(member.value)), typed));
+    };
+    let Some((_, needed)) = TYPES.iter().find(|(known, _)| *known == name) else {
+        return Some((format!("is of the type {name:?}, which is not known"), typed));
+    };
+    let text = |key: &str| object.get(key).and_then(|member| json::string(member.value));
+    if let Some(missing) = needed.iter().find(|key| text(key).is_none()) {
+        return Some((
+            format!("has no {missing:?} that is a string"),
+            "give it one, or take it out".to_owned(),
+        ));
+    }
+    if name == "http" && text("url").is_some_and(|url| !url.contains("://")) {
+        return Some((
+            "has a \"url\" that is none".to_owned(),
+            "give it a whole one, as http://127.0.0.1:8080/".to_owned(),
+        ));
+    }
+    OPTIONS.into_iter().find_map(|(key, wanted)| {
+        let value = object.get(key)?.value;
+        let is_right = match key {
+            "async" | "once" => matches!(value, "true" | "false"),
+            "shell" => matches!(json::string(value).as_deref(), Some("bash" | "powershell")),
+            "timeout" => serde_json::from_str::<f64>(value).is_ok_and(|seconds| seconds > 0.0),
+            _ => json::string(value).is_some(),
+        };
+        (!is_right).then(|| {
+            (format!("has a {key:?} that is not {wanted}"), format!("make it {wanted}, or take it out"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of one hook under PostToolUse, without the consequence.
+    fn said(hook: &str) -> String {
+        let source = format!(r#"{{"hooks":{{"PostToolUse":[{{"hooks":[{hook}]}}]}}}}"#);
+        let flaws = flaws(&source);
+        flaws
+            .iter()
+            .map(|flaw| flaw.what.split(": Claude").next().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    /// Each was tried on the real Claude Code 2.1.197, which dropped the file or not.
+    #[test]
+    fn what_claude_code_cannot_read_is_told_and_what_it_can_is_not() {
+        for fine in [
+            r#"{"type":"command","command":"x","timeout":1.5,"onFailure":"x","unknown":[]}"#,
+            r#"{"type":"command","command":"","async":true,"once":false,"shell":"bash","if":"Bash(ls *)"}"#,
+            r#"{"type":"prompt","prompt":"x"}"#,
+            r#"{"type":"http","url":"http://127.0.0.1/"}"#,
+        ] {
+            assert_eq!(said(fine), "", "{fine}");
+        }
+        for (wrong, expected) in [
+            (r#""x""#, "is a string, not an object"),
+            ("{}", "has no \"type\""),
+            (r#"{"type":5}"#, "has a type that is a number"),
+            (r#"{"type":"weird"}"#, "is of the type \"weird\", which is not known"),
+            (r#"{"type":"command"}"#, "has no \"command\" that is a string"),
+            (r#"{"type":"command","command":5}"#, "has no \"command\" that is a string"),
+            (r#"{"type":"agent"}"#, "has no \"prompt\" that is a string"),
+            (r#"{"type":"http","url":"x"}"#, "has a \"url\" that is none"),
+            (r#"{"type":"mcp_tool","server":"x"}"#, "has no \"tool\" that is a string"),
+            (
+                r#"{"type":"command","command":"x","timeout":"5"}"#,
+                "has a \"timeout\" that is not a number above 0",
+            ),
+            (
+                r#"{"type":"command","command":"x","timeout":0}"#,
+                "has a \"timeout\" that is not a number above 0",
+            ),
+            (
+                r#"{"type":"command","command":"x","timeout":null}"#,
+                "has a \"timeout\" that is not a number above 0",
+            ),
+            (r#"{"type":"command","command":"x","once":"x"}"#, "has a \"once\" that is not true or false"),
+            (r#"{"type":"command","command":"x","if":5}"#, "has a \"if\" that is not a string"),
+        ] {
+            assert_eq!(said(wrong), expected, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn under_an_event_that_decides_no_version_takes_the_file() {
+        let source = |event: &str| {
+            format!(
+                r#"{{"permissions":{{"deny":["Read"]}},"hooks":{{"{event}":[{{"matcher":5,"hooks":[]}}]}}}}"#
+            )
+        };
+        let at = |event: &str| flaws(&source(event))[0].at(Path::new("/s"));
+        assert!(at("PreToolUse").contains(
+            "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code drops the whole file for it, \
+             2.1.197 without a word, so that your permissions.deny is off; make it"
+        ));
+        assert!(
+            at("Stop").contains("so that your permissions.deny is off, 2.1.329 skips the entry; make it")
+        );
     }
 }

@@ -26,6 +26,8 @@ const IDENTIFY_TTYNAME: u32 = 102;
 const IDENTIFY_DONE: u32 = 106;
 const IDENTIFY_CLIENTPID: u32 = 107;
 const IDENTIFY_CWD: u32 = 108;
+/// That the client takes UTF-8: else the server replaces what is not ASCII.
+const UTF8: u32 = 0x10000;
 const COMMAND: u32 = 200;
 const EXIT: u32 = 203;
 const WRITE_OPEN: u32 = 303;
@@ -83,7 +85,7 @@ fn question(pane: &str) -> Vec<u8> {
         command.push(0);
     }
     [
-        framed(IDENTIFY_FLAGS, &[0; 4]),
+        framed(IDENTIFY_FLAGS, &UTF8.to_ne_bytes()),
         framed(IDENTIFY_TERM, b"dumb\0"),
         framed(IDENTIFY_TTYNAME, b"\0"),
         framed(IDENTIFY_CWD, b"/\0"),

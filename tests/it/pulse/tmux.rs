@@ -33,6 +33,11 @@ fn the_session_of_the_pane_is_the_agents_name_also_when_it_is_renamed() {
     let stem = file.strip_suffix(".json").unwrap();
     assert!(stem.starts_with("feature-pan-30-"), "{stem}");
     assert_eq!(env.pulse(stem)["agent_id"], "feature/pan 30");
+    tmux(&env, &["rename-session", "日本 ☃"]);
+    is_quiet(hook());
+    let text = env.names(&env.data().join("heartbeats"));
+    let stems = text.lines().filter_map(|file| file.strip_suffix(".json")).filter(|other| *other != stem);
+    assert_eq!(stems.map(|stem| env.pulse(stem)["agent_id"].clone()).collect::<Vec<_>>(), ["日本 ☃"]);
     tmux(&env, &["rename-session", "pan"]);
     is_quiet(hook());
     assert_eq!(env.pulse("pan")["agent_id"], "pan");
