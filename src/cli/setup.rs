@@ -40,6 +40,10 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     if changed.plan.backup == Backup::Made && changed.before.is_some() {
         writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
     }
+    if let Some(why) = changed.left_behind {
+        let backup = shown(&file::backup_of(&changed.real));
+        writeln!(io::stderr(), "note: {backup} is needed no longer and could not be removed: {why}")?;
+    }
     if !args.remove {
         warn(&changed)?;
     }
