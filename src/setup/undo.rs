@@ -74,7 +74,10 @@ mod tests {
         let text = set_up("", &wanted(), Path::new(PATH)).unwrap().0;
         for (written, edited) in [
             ("'/b/murmur-hook' Stop", "/b/murmur-hook Stop"),
-            ("'/b/murmur-hook' Stop\",", "'/b/murmur-hook' Stop\",\n            \"statusMessage\": \"mine\","),
+            (
+                "'/b/murmur-hook' Stop\",",
+                "'/b/murmur-hook' Stop\",\n            \"statusMessage\": \"mine\",",
+            ),
         ] {
             let edited = text.replace(written, edited);
             assert_ne!(edited, text);
