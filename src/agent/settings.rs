@@ -35,7 +35,7 @@ pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
 const BETWEEN: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
 /// The events that decide: whatever goes wrong in their hooks blocks the call.
-const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+pub const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
 /// The events at which an agent's pulse is written (spec 2; of a failed call and a failed turn Claude Code tells by events
 /// of their own, measured on 2.1.197 and 2.1.329), and whether they are about a tool.

@@ -2,6 +2,7 @@
 
 use super::args::{Setup, SetupCommand};
 use super::place::Place;
+use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
 use crate::agent::settings::HookProgram;
 use crate::setup::change::Outcome;
@@ -10,6 +11,7 @@ use crate::setup::flaw::flaws;
 use crate::setup::plan::{self, Said};
 use crate::setup::wanted::Wanted;
 use crate::setup::{Surroundings, check, diff};
+use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,7 +25,7 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let around = Surroundings { claude: claude.as_deref(), here: &here };
     let path = crate::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
-        return try_out(&path, &here, place);
+        return try_out(&path, args.scope, &here, place);
     }
     let wanted = if args.remove { None } else { Some(wanted()?) };
     let decide = |found: Found<'_>| match &wanted {
@@ -39,6 +41,10 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     tell(&mut out, &changed)?;
     if changed.plan.backup == Backup::Made && changed.before.is_some() {
         writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
+    }
+    if let Some(why) = changed.left_behind {
+        let backup = shown(&file::backup_of(&changed.real));
+        writeln!(io::stderr(), "note: {backup} is needed no longer and could not be removed: {why}")?;
     }
     if !args.remove {
         warn(&changed)?;
@@ -106,7 +112,7 @@ fn show(changed: &Changed<Said>) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs what is installed, and says what is wrong.
-fn try_out(path: &Path, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
+fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
     let wanted = wanted()?;
     let mut text = String::new();
     let found = file::look(path, |found: Found<'_>| {
@@ -129,10 +135,19 @@ fn try_out(path: &Path, here: &Path, place: &Place) -> anyhow::Result<ExitCode> 
         let events = missing.join(", ");
         bail!("{} has no hook of murmur's for {events}; run `murmur setup hooks`", shown(real));
     }
-    let dir = place.prepared_data_dir()?;
     let command =
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
-    let took = super::runtime()?.block_on(check::check(&command.unwrap_or_default(), &dir, here))?;
+    let command = command.unwrap_or_default();
+    // A folder's settings may have come with what is in it, and nobody has looked at them.
+    if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
+        let command = check::shown(&command);
+        bail!(
+            "{command} in {} is not as setup writes it and was not run; look at it, then run `murmur setup hooks`",
+            shown(real)
+        );
+    }
+    let dir = pulses_dir(place)?;
+    let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
     writeln!(io::stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.said.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
@@ -145,6 +160,20 @@ fn try_out(path: &Path, here: &Path, place: &Place) -> anyhow::Result<ExitCode> 
         return Ok(ExitCode::SUCCESS);
     }
     bail!("Claude Code may run none of the hooks in {}; correct what the warnings name", shown(real));
+}
+
+/// The folder that sessions write pulses to, who know nothing of `--data-dir`; made where it does not exist.
+fn pulses_dir(place: &Place) -> anyhow::Result<DataDir> {
+    let (named, theirs) = (place.data_dir()?, Place::new(None).data_dir()?);
+    let real = |dir: &DataDir| dir.root().canonicalize().unwrap_or_else(|_| dir.root().to_owned());
+    if real(&named) != real(&theirs) {
+        bail!(
+            "sessions write their pulses to {}, not to {}; leave --data-dir out, or set MURMUR_DIR where they start",
+            shown(theirs.root()),
+            shown(named.root())
+        );
+    }
+    Ok(place.prepared_data_dir()?)
 }
 
 fn shown(path: &Path) -> String {

@@ -1,6 +1,6 @@
 //! The installed hook, run once as Claude Code runs it: does a pulse arrive? Nothing of it is left behind.
 
-use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::agent::invocation::AGENT_VARIABLE;
 use crate::agent::settings::PULSE_TIMEOUT;
 use crate::pulse::folder;
 use crate::sys::paths::DataDir;
@@ -21,7 +21,7 @@ pub enum CheckError {
     #[error("the hook could not be started with `sh -c`; see that there is a shell")]
     NotStarted(#[source] io::Error),
     /// The shell did not find it.
-    #[error("no pulse arrived: the program of {command} is gone or cannot be run{}; `murmur setup hooks` writes where it is now", said(.stderr))]
+    #[error("no pulse arrived: the program of {} is gone or cannot be run{}; `murmur setup hooks` writes where it is now", shown(.command), said(.stderr))]
     Gone {
         /// The command.
         command: String,
@@ -29,13 +29,13 @@ pub enum CheckError {
         stderr: String,
     },
     /// It did not end.
-    #[error("no pulse arrived: {command} did not end within {PULSE_TIMEOUT} s; see what it waits for")]
+    #[error("no pulse arrived: {} did not end within {PULSE_TIMEOUT} s; see what it waits for", shown(.command))]
     Late {
         /// The command.
         command: String,
     },
     /// It ended and wrote none.
-    #[error("no pulse arrived in {}: {command} ended with {status}{}; see murmur.log there", dir.display(), said(.stderr))]
+    #[error("no pulse arrived in {}: {} ended with {status}{}; see murmur.log there", dir.display(), shown(.command), said(.stderr))]
     Silent {
         /// The command.
         command: String,
@@ -53,19 +53,37 @@ fn said(stderr: &str) -> String {
     if words.is_empty() {
         String::new()
     } else {
-        format!(" ({})", words.chars().take(200).collect::<String>())
+        format!(" ({})", shown(&words.chars().take(200).collect::<String>()))
     }
 }
 
+/// `command` as it can stand in a message, which ends at `; `: what a terminal would obey is escaped, too.
+#[must_use]
+pub fn shown(command: &str) -> String {
+    let is_obeyed = |letter: char| {
+        letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(command.len());
+    for letter in command.chars() {
+        if is_obeyed(letter) || (letter == ' ' && shown.ends_with(';')) {
+            shown.extend(letter.escape_unicode());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
 /// Runs `command`, the hook of PostToolUse, for a call that never was, by an agent that never was, in the folder `here`.
-/// How long it took until it had ended.
+/// How long it took until it had ended. `dir` is where the environment leads to: as a session, the hook has no other word
+/// of it.
 ///
 /// # Errors
 /// [`CheckError`].
 pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration, CheckError> {
     let number = random::bytes::<4>().map_err(CheckError::NotStarted)?;
     let agent = format!("setup-check-{:08x}", u32::from_be_bytes(number));
-    let ran = run(command, dir, here, &agent).await;
+    let ran = run(command, here, &agent).await;
     let pulse = dir.pulse(&agent);
     let arrived = folder::read(&pulse).is_some_and(|found| found.pulse.agent_id == agent);
     // What is not there need not go.
@@ -80,12 +98,7 @@ pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration
     }
 }
 
-async fn run(
-    command: &str,
-    dir: &DataDir,
-    here: &Path,
-    agent: &str,
-) -> Result<(ExitStatus, String, Duration), CheckError> {
+async fn run(command: &str, here: &Path, agent: &str) -> Result<(ExitStatus, String, Duration), CheckError> {
     let payload = json!({
         "session_id": agent, "transcript_path": "", "cwd": here.to_string_lossy(), "permission_mode": "default",
         "hook_event_name": "PostToolUse", "tool_name": "Bash",
@@ -96,8 +109,11 @@ async fn run(
     let began = Instant::now();
     let mut child = Command::new("sh");
     child.args(["-c", command]).current_dir(here).process_group(0).kill_on_drop(true);
-    child.env(AGENT_VARIABLE, agent).env(DIR_VARIABLE, dir.root());
-    child.env("CLAUDECODE", "1").env("CLAUDE_PROJECT_DIR", here).env("CLAUDE_CODE_SESSION_ID", agent);
+    child
+        .env(AGENT_VARIABLE, agent)
+        .env("CLAUDECODE", "1")
+        .env("CLAUDE_PROJECT_DIR", here)
+        .env("CLAUDE_CODE_SESSION_ID", agent);
     child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = child.spawn().map_err(CheckError::NotStarted)?;
     let group = child.id();

@@ -52,6 +52,8 @@ pub struct Changed<T> {
     pub before: Option<Vec<u8>>,
     /// What was decided.
     pub plan: Plan<T>,
+    /// Why the backup, which is needed no longer, is still there.
+    pub left_behind: Option<io::ErrorKind>,
 }
 
 /// The moments of a change at which another process could act. Only tests do anything then.
@@ -81,9 +83,8 @@ pub fn look<T>(
 ) -> Result<Changed<T>, SetupError> {
     let real = resolve(path)?;
     let before = read(&real)?;
-    let backup = read(&backup_of(&real)).unwrap_or_default();
-    let plan = decide(Found { file: before.as_deref(), backup: backup.as_deref() })?;
-    Ok(Changed { real, before, plan })
+    let plan = decide_on(&real, before.as_deref(), decide)?;
+    Ok(Changed { real, before, plan, left_behind: None })
 }
 
 /// Does what `decide` says to the file at `path`, under the lock at `lock_path`. It is asked again whenever the file has
@@ -116,10 +117,9 @@ pub fn change_watched<T>(
     let cannot = |source| SetupError::Write { path: real.clone(), source };
     let mut before = read(&real)?;
     for _ in 0..TRIES {
-        let backup = read(&beside).unwrap_or_default();
-        let plan = decide(Found { file: before.as_deref(), backup: backup.as_deref() })?;
+        let plan = decide_on(&real, before.as_deref(), &mut decide)?;
         if plan.next == before {
-            return Ok(Changed { real, before, plan });
+            return Ok(Changed { real, before, plan, left_behind: None });
         }
         ours_to_write(&real)?;
         if plan.backup == Backup::Made
@@ -132,16 +132,30 @@ pub fn change_watched<T>(
         let mut replacing = || moments(Moment::Replacing, &real);
         match swap(&real, before.as_deref(), plan.next.as_deref(), &mut replacing).map_err(cannot)? {
             Swap::Done => {
-                if plan.backup == Backup::Goes {
-                    std::fs::remove_file(&beside)
-                        .map_err(|source| SetupError::Write { path: beside, source })?;
-                }
-                return Ok(Changed { real, before, plan });
+                let gone = if plan.backup == Backup::Goes { std::fs::remove_file(&beside) } else { Ok(()) };
+                let left_behind =
+                    gone.err().map(|error| error.kind()).filter(|kind| *kind != io::ErrorKind::NotFound);
+                return Ok(Changed { real, before, plan, left_behind });
             }
             Swap::Changed(now) => before = now,
         }
     }
     Err(SetupError::Restless { path: real, times: TRIES })
+}
+
+/// What `decide` says of the file at `real`, which is `before`, and its backup. Without knowing that, nothing changes.
+fn decide_on<T>(
+    real: &Path,
+    before: Option<&[u8]>,
+    decide: impl FnOnce(Found<'_>) -> Result<Plan<T>, SetupError>,
+) -> Result<Plan<T>, SetupError> {
+    let backup = read(&backup_of(real));
+    let known = backup.as_ref().ok().and_then(Option::as_deref);
+    let plan = decide(Found { file: before, backup: known })?;
+    if plan.next.as_deref() != before {
+        backup?;
+    }
+    Ok(plan)
 }
 
 fn read(real: &Path) -> Result<Option<Vec<u8>>, SetupError> {
@@ -194,4 +208,30 @@ fn ours_to_write(real: &Path) -> Result<(), SetupError> {
     }
     atomic::create_private_folder(folder)
         .map_err(|source| SetupError::Write { path: real.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_that_cannot_be_removed_makes_no_failure_of_what_was_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        std::fs::write(&path, "a").unwrap();
+        let beside = backup_of(&path.canonicalize().unwrap());
+        std::fs::write(&beside, "b").unwrap();
+        let decide = |found: Found<'_>| {
+            Ok(Plan { next: found.backup.map(<[u8]>::to_vec), backup: Backup::Goes, said: () })
+        };
+        let mut moments = |moment, _: &Path| {
+            if moment == Moment::Replacing {
+                std::fs::remove_file(&beside).unwrap();
+                std::fs::create_dir(&beside).unwrap();
+            }
+        };
+        let changed = change_watched(&path, &folder.path().join("lock"), decide, &mut moments).unwrap();
+        assert!(changed.left_behind.is_some());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "b");
+    }
 }

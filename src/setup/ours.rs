@@ -3,22 +3,34 @@
 //! A command that guards (`murmur-hook PreToolUse || exit 2`) is the user's own doing, and taking it out would open a
 //! door; so it is never taken for one of setup's.
 
+use crate::agent::settings::DECIDING;
 use std::path::Path;
 
-/// The events whose hooks decide what an agent may do.
-const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
-
-/// Whether `command`, which Claude Code gives to `sh -c`, is one that setup wrote, of whatever version and path: the
-/// program `murmur-hook`, or `murmur` with the word `hook`, and then an event's name.
+/// Whether `command`, which Claude Code gives to `sh -c`, calls murmur's hook and does nothing else, of whatever version
+/// and path: the program `murmur-hook`, or `murmur` with the word `hook`, then an event's name, and then its end.
 pub(super) fn is_ours(command: &str) -> bool {
+    as_written(command).is_some()
+}
+
+/// Whether `command` is one of ours to the letter as setup writes it, with its program by the whole path.
+pub(super) fn is_written_by_setup(command: &str) -> bool {
+    command.starts_with("'/") && as_written(command).is_some_and(|written| written == command)
+}
+
+/// How setup would write `command`, if it is one of ours.
+fn as_written(command: &str) -> Option<String> {
     let mut words = Words(command);
-    let Some(program) = words.next() else { return false };
-    let event = match Path::new(&program).file_name().and_then(|name| name.to_str()) {
-        Some("murmur-hook") => words.next(),
-        Some("murmur") if words.next().as_deref() == Some("hook") => words.next(),
-        _ => None,
+    let program = words.next()?;
+    let word = match Path::new(&program).file_name()?.to_str()? {
+        "murmur-hook" => "",
+        "murmur" if words.next()? == "hook" => "hook ",
+        _ => return None,
     };
-    event.is_some_and(|event| is_event(&event) && !DECIDING.contains(&event.as_str()))
+    let event = words.next()?;
+    // What follows is the user's own doing.
+    let is_all = words.0.trim_matches([' ', '\t', '\n']).is_empty();
+    (is_all && is_event(&event) && !DECIDING.contains(&event.as_str()))
+        .then(|| format!("'{}' {word}{event}", program.replace('\'', "'\\''")))
 }
 
 /// Events are named in words that begin with capitals; which there are differs from version to version.
@@ -27,7 +39,8 @@ fn is_event(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_ascii_alphabetic())
 }
 
-/// The words of a simple command, unquoted. It ends at what is no word, as `;` or a quote that is not closed.
+/// The words of a simple command, unquoted. It ends at what is no word, as `;`, a quote that is not closed or another
+/// command in its place.
 struct Words<'a>(&'a str);
 
 impl Iterator for Words<'_> {
@@ -49,8 +62,11 @@ impl Iterator for Words<'_> {
                     word.get_or_insert_default().push_str(quoted);
                     rest = left.chars();
                 }
+                Some('`') => return None,
                 Some('"') => loop {
                     match rest.next()? {
+                        '`' => return None,
+                        '$' if rest.as_str().starts_with('(') => return None,
                         '"' => {
                             word.get_or_insert_default();
                             break;
@@ -78,10 +94,10 @@ mod tests {
             "'/opt/it'\\''s/murmur-hook' PostToolUse",
             "murmur-hook Stop",
             "\"/a b/murmur-hook\" 'Stop'",
-            "/a\\ b/murmur-hook  SessionEnd 2>/dev/null",
+            "/a\\ b/murmur-hook  SessionEnd ",
+            "\"$HOME/bin/murmur-hook\" Stop\n",
             "'/usr/bin/murmur' hook PostToolUse",
             "~/.cargo/bin/murmur hook SomethingNew",
-            "murmur-hook Stop;",
         ] {
             assert!(is_ours(ours), "{ours}");
         }
@@ -99,8 +115,40 @@ mod tests {
             "'murmur-hook Stop",
             "murmur-hook; Stop",
             "murmur-hook stop",
+            "murmur-hook Stop;",
+            "'/a/murmur-hook' Stop; notify.sh done",
+            "'/a/murmur-hook' Stop && notify.sh",
+            "'/a/murmur-hook' Stop | tee log",
+            "'/a/murmur-hook' Stop\nnotify.sh",
+            "'/a/murmur-hook' Stop 2>/dev/null",
+            "'/a/murmur-hook' Stop more",
+            "'/a/murmur-hook' Stop # mine",
+            "\"$(notify.sh)/murmur-hook\" Stop",
+            "\"`notify.sh`/murmur-hook\" Stop",
+            "`notify.sh`/murmur-hook Stop",
         ] {
             assert!(!is_ours(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn what_setup_wrote_is_known_to_the_letter() {
+        for written in
+            ["'/a/murmur-hook' Stop", "'/opt/it'\\''s/murmur-hook' PostToolUse", "'/a b/murmur' hook Stop"]
+        {
+            assert!(is_written_by_setup(written), "{written}");
+        }
+        for other in [
+            "/a/murmur-hook Stop",
+            "'./murmur-hook' Stop",
+            "'murmur-hook' Stop",
+            "'/a/murmur-hook'  Stop",
+            "'/a/murmur-hook' Stop ",
+            "'/a/murmur-hook' 'Stop'",
+            "'/a/'\"$HOME\"'/murmur-hook' Stop",
+            "'/a/murmur-hook' Stop; notify.sh",
+        ] {
+            assert!(!is_written_by_setup(other), "{other}");
         }
     }
 }

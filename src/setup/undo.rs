@@ -44,3 +44,44 @@ pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone,
         Undone::TakenOut(text)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::settings::HookProgram;
+    use serde_json::json;
+
+    const PATH: &str = "/h/settings.json";
+
+    fn wanted() -> Wanted {
+        Wanted::of(&HookProgram::at("/b/murmur-hook".into())).unwrap()
+    }
+
+    #[test]
+    fn a_command_that_does_more_than_call_the_hook_stays_whole() {
+        for more in ["; /home/me/notify.sh done", " && notify.sh", " 2>/dev/null"] {
+            let hook = json!({ "type": "command", "command": format!("'/b/murmur-hook' Stop{more}") });
+            let source = json!({ "hooks": { "Stop": [{ "hooks": [hook] }] } }).to_string();
+            let text = set_up(&source, &wanted(), Path::new(PATH)).unwrap().0;
+            assert!(text.contains(more), "{text}");
+            assert_eq!(take_out(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
+            assert_eq!(undo(&source, None, Path::new(PATH)).unwrap(), Undone::NotConfigured);
+        }
+    }
+
+    #[test]
+    fn a_file_with_entries_that_setup_never_wrote_so_is_not_taken_for_its_own() {
+        let text = set_up("", &wanted(), Path::new(PATH)).unwrap().0;
+        for (written, edited) in [
+            ("'/b/murmur-hook' Stop", "/b/murmur-hook Stop"),
+            (
+                "'/b/murmur-hook' Stop\",",
+                "'/b/murmur-hook' Stop\",\n            \"statusMessage\": \"mine\",",
+            ),
+        ] {
+            let edited = text.replace(written, edited);
+            assert_ne!(edited, text);
+            assert_eq!(undo(&edited, None, Path::new(PATH)).unwrap(), Undone::TakenOut("{}\n".to_owned()));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The entries that are to be there: an event and its group each.
 
 use super::SetupError;
-use super::ours::is_ours;
+use super::ours::{is_ours, is_written_by_setup};
 use super::tree::{Event, Settings};
 use crate::agent::settings::{HookProgram, PULSE_EVENTS};
 use serde_json::Value;
@@ -34,8 +34,8 @@ impl Wanted {
         let group = |event: &Event<'_>| {
             let mut groups = event.groups.iter().filter(|group| group.has_ours());
             let (group, None) = (groups.next()?, groups.next()) else { return None };
-            let [_] = group.hooks.as_deref()? else { return None };
-            Some((event.name.clone().into_owned(), serde_json::from_str(group.text).ok()?))
+            let value: Value = serde_json::from_str(group.text).ok()?;
+            is_as_written(&value).then(|| (event.name.clone().into_owned(), value))
         };
         ours.map(group).collect::<Option<Vec<_>>>().map(Self)
     }
@@ -44,6 +44,12 @@ impl Wanted {
     #[must_use]
     pub fn events(&self) -> Vec<&str> {
         self.0.iter().map(|(event, _)| event.as_str()).collect()
+    }
+
+    /// Whether `command` is one of murmur's to the letter as setup writes it, with its program by the whole path.
+    #[must_use]
+    pub fn is_written_by_setup(command: &str) -> bool {
+        is_written_by_setup(command)
     }
 
     /// The command that is run for `event` by the settings in `source`, which is murmur's.
@@ -59,4 +65,19 @@ impl Wanted {
         let value = hooks.find(|hook| hook.is_ours)?.value()?;
         Some(value.get("command")?.as_str()?.to_owned())
     }
+}
+
+/// Whether `group` has nothing in it but what setup writes; how long a hook is waited for may differ.
+fn is_as_written(group: &Value) -> bool {
+    let keys = |value: &Value, known: &[&str]| {
+        value.as_object().is_some_and(|members| members.keys().all(|key| known.contains(&key.as_str())))
+    };
+    let [hook] = group.pointer("/hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice) else {
+        return false;
+    };
+    keys(group, &["matcher", "hooks"])
+        && group.get("matcher").is_none_or(|matcher| matcher == "*")
+        && keys(hook, &["type", "command", "timeout"])
+        && hook.get("type").is_some_and(|kind| kind == "command")
+        && hook.get("command").and_then(Value::as_str).is_some_and(is_written_by_setup)
 }

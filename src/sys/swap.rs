@@ -4,7 +4,6 @@
 //! back if it is something else. Where a system or a file system cannot do that, the file is read right before it is replaced.
 
 use super::file::read_regular;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -27,7 +26,8 @@ pub enum Swap {
 /// A file that exists keeps its mode and its group; a new one gets 0600. What is written is on the disk before it counts.
 ///
 /// # Errors
-/// What the system says. The file is then as it was, and no other is left behind.
+/// What the system says. The file is then as it was, and no other is left behind; only what somebody put there in the
+/// last moment, and what cannot go back there, is left beside it.
 pub fn swap(
     path: &Path,
     expected: Option<&[u8]>,
@@ -94,12 +94,23 @@ fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn change_places(one: &Path, other: &Path) -> Result<(), Errno> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
+}
+
+/// Other systems have nothing for it.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn change_places(_: &Path, _: &Path) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
 /// How often two writers may overtake each other.
 const ROUNDS: u32 = 100;
 
 fn exchange(staged: NamedTempFile, path: &Path, expected: &[u8], next: &[u8]) -> io::Result<Swap> {
-    let change_places = || renameat_with(CWD, staged.path(), CWD, path, RenameFlags::EXCHANGE);
-    match change_places() {
+    match change_places(staged.path(), path) {
         Ok(()) => {}
         Err(Errno::NOENT) => return Ok(Swap::Changed(read_regular(path)?)),
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -115,7 +126,7 @@ fn exchange(staged: NamedTempFile, path: &Path, expected: &[u8], next: &[u8]) ->
     // What somebody put there goes back, until nothing newer comes out by that. It is on the disk all the time.
     let mut placed = Some(next.to_vec());
     for _ in 0..ROUNDS {
-        change_places()?;
+        change_places(staged.path(), path)?;
         let now = read_regular(staged.path());
         if matches!(&now, Ok(now) if *now == placed) {
             return out.map(Swap::Changed);
@@ -133,12 +144,22 @@ fn remove(staged: NamedTempFile, path: &Path, expected: &[u8]) -> io::Result<Swa
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swap::Changed(None)),
         Err(error) => return Err(error),
     }
-    if read_regular(staged.path())?.as_deref() == Some(expected) {
+    let out = read_regular(staged.path());
+    if matches!(&out, Ok(Some(out)) if out == expected) {
         return Ok(Swap::Done);
     }
+    // It is somebody's, whether it can be read or not.
     match staged.persist_noclobber(path) {
-        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => Err(failed.error),
-        _ => Ok(Swap::Changed(read_regular(path)?)),
+        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => {
+            // Better under a strange name than nowhere.
+            let (_, left) = failed.file.keep().map_err(|failed| failed.error)?;
+            let what = format!("{} ({} is what somebody had put there)", failed.error, left.display());
+            Err(io::Error::new(failed.error.kind(), what))
+        }
+        _ => {
+            out?;
+            Ok(Swap::Changed(read_regular(path)?))
+        }
     }
 }
 
@@ -192,6 +213,21 @@ mod tests {
             swapped(Some("a"), None, Some("c")),
             (Swap::Changed(Some(b"c".to_vec())), Some("c".into()))
         );
+    }
+
+    #[test]
+    fn what_comes_in_the_last_moment_and_cannot_be_read_stays() {
+        for next in [None, Some(&b"b"[..])] {
+            let (folder, path) = place(Some("a"));
+            let mut moment = || {
+                std::fs::remove_file(&path).unwrap();
+                std::os::unix::fs::symlink("nowhere", &path).unwrap();
+            };
+            let failed = swap(&path, Some(b"a"), next, &mut moment).unwrap_err();
+            assert_eq!(failed.kind(), io::ErrorKind::NotFound);
+            assert_eq!(path.read_link().unwrap(), Path::new("nowhere"));
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
     }
 
     #[test]

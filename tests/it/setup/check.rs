@@ -129,3 +129,78 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     [exit 2]
     ");
 }
+
+#[test]
+fn a_folder_that_sessions_do_not_write_to_is_not_looked_at() {
+    let env = Env::new();
+    setup(&env, &[]);
+    let other = env.root().join("other");
+    let check = |dir: &Path| env.run(["--data-dir", dir.to_str().unwrap(), "setup", "hooks", "--check"]);
+    assert_snapshot!(check(&other), @"
+    | error: sessions write their pulses to [ENV]/data, not to [ENV]/other
+    | hint: leave --data-dir out, or set MURMUR_DIR where they start
+    [exit 1]
+    ");
+    assert!(!other.exists());
+    assert_snapshot!(check(&env.data()), @"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    [exit 0]
+    ");
+    // Where nothing names a folder, it is the one in the home folder.
+    assert_snapshot!(env.murmur(["setup", "hooks", "--check"]).unset("MURMUR_DIR").run(), @"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.home().join(".murmur/heartbeats")), "");
+}
+
+#[test]
+fn nothing_in_a_command_or_in_what_it_says_steers_the_terminal_or_ends_the_message() {
+    let env = Env::new();
+    setup(&env, &[]);
+    stand_in(&env, r"printf '\033[31m; red\n' >&2; exit 3");
+    let bin = env.root().join("bin");
+    std::fs::rename(&bin, env.root().join("\u{1b}[31m; bin")).unwrap();
+    let bin = bin.to_str().unwrap();
+    write(&settings(&env), read(&settings(&env)).replace(bin, &bin.replace("/bin", "/\\u001b[31m; bin")));
+    let said = setup(&env, &["--check"]);
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+    // The name of the hook's program is filtered out of snapshots.
+    assert!(said.contains(r"/\u{1b}[31m;\u{20}bin/murmur-hook' PostToolUse ended with"), "{said}");
+    assert_snapshot!(said, @r"
+    | error: no pulse arrived in [ENV]/data: '[HOOK]' PostToolUse ended with exit status: 3 (\u{1b}[31m, red)
+    | hint: see murmur.log there
+    [exit 1]
+    ");
+}
+
+#[test]
+fn of_a_folders_settings_nothing_is_run_but_what_setup_writes() {
+    let env = Env::new();
+    setup(&env, &["--scope", "project"]);
+    let file = env.root().join(".claude/settings.json");
+    let own = Path::new(crate::env::MURMUR).with_file_name("murmur-hook");
+    assert_snapshot!(setup(&env, &["--scope", "project", "--check"]), @"
+    A pulse arrived: the hook in [ENV]/.claude/settings.json took [MS] ms
+    [exit 0]
+    ");
+    let hook = env.root().join("bin/murmur-hook");
+    write(&hook, "#!/bin/sh\n> ran\n");
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o700)).unwrap();
+    let whole = read(&file);
+    for command in ["bin/murmur-hook PostToolUse", "'bin/murmur-hook' PostToolUse"] {
+        write(&file, whole.replace(&format!("'{}' PostToolUse\"", own.display()), &format!("{command}\"")));
+        let said = setup(&env, &["--scope", "project", "--check"]);
+        let expected = format!(
+            "| error: {command} in {} is not as setup writes it and was not run\n\
+             | hint: look at it, then run `murmur setup hooks`\n[exit 1]",
+            file.display()
+        );
+        assert_eq!(said, expected);
+        assert!(!env.root().join("ran").exists());
+    }
+    // The user's own settings are the user's own doing.
+    write(&settings(&env), read(&file));
+    setup(&env, &["--check"]);
+    assert!(env.root().join("ran").exists());
+}

@@ -197,3 +197,28 @@ fn a_huge_file_takes_no_while() {
     assert!(took.as_secs() < 20, "{took:?}");
     println!("10 MB: {took:?}");
 }
+
+#[test]
+fn a_backup_that_cannot_be_read_is_not_replaced() {
+    let env = Env::new();
+    write(&settings(&env), MINE);
+    setup(&env, &[]);
+    let backup = env.home().join(".claude/settings.json.murmur-backup");
+    std::fs::remove_file(&backup).unwrap();
+    symlink("nowhere", &backup).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    Already configured in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    let old = read(&settings(&env)).replace("/murmur-hook' Stop\"", "/old/murmur-hook' Stop\"");
+    write(&settings(&env), &old);
+    let said = [&[][..], &["--dry-run"], &["--remove"]].map(|args| setup(&env, args));
+    assert_eq!((&said[1], &said[2]), (&said[0], &said[0]));
+    assert_snapshot!(said[0], @"
+    | error: [ENV]/home/.claude/settings.json.murmur-[RANDOM] cannot be read: No such file or directory (os error 2)
+    | hint: check its owner and mode
+    [exit 1]
+    ");
+    assert_eq!(read(&settings(&env)), old);
+    assert!(backup.is_symlink());
+}
