@@ -9,6 +9,7 @@
 //! - [`branch`]: a folder → the branch of its repository
 //! - [`folder`]: reading pulses, one or all
 //! - [`health`]: pulse, now → active, stale, warning, stuck, or what else there is to say
+//! - [`owner`]: environment, conversation → the agent's id
 //! - [`task`]: what an agent works on, in words: `agents/<agent>/current-task.json`
 
 pub mod action;
@@ -17,6 +18,7 @@ pub mod branch;
 pub mod brief;
 pub mod folder;
 pub mod health;
+pub mod owner;
 pub mod shallow;
 pub mod task;
 pub mod write;

@@ -17,6 +17,7 @@ pub mod session;
 
 use crate::config::quiet::Quiet;
 use crate::pulse::health::Health;
+use crate::pulse::owner;
 use crate::sys::paths::DataDir;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -98,7 +99,7 @@ impl Agent {
 /// The id of the agent that holds the conversation `session_id` and has no other.
 #[must_use]
 pub fn session_agent(session_id: &str) -> String {
-    format!("claude-{session_id}")
+    owner::of_session(session_id)
 }
 
 /// Every agent, by id.

@@ -1,10 +1,8 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
-use crate::agent::invocation::AGENT_VARIABLE;
 use crate::config::settings::{Provider, Secret};
-use crate::roster::session_agent;
+use crate::pulse::owner;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
-use crate::sys::tmux;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -58,10 +56,7 @@ impl Place {
 
     /// The agent that runs this, by the id that its pulses have.
     pub(super) fn agent(&self) -> Option<String> {
-        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        set(AGENT_VARIABLE)
-            .or_else(tmux::session_name)
-            .or_else(|| set("CLAUDE_CODE_SESSION_ID").map(|session| session_agent(&session)))
+        owner::own(None)
     }
 
     /// The keys of providers of models, where the environment has some.

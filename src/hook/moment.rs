@@ -4,14 +4,14 @@
 //! should be, is left out: the pulse says what is known.
 
 use crate::pulse::shallow::{self, Object};
-use crate::pulse::{ACTION, Pulse, State, action, brief};
+use crate::pulse::{ACTION, Pulse, State, action, brief, owner};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
 /// The most characters of an error.
 const ERROR: usize = 200;
 
-/// The most characters of an id or a name.
+/// The most characters of a name.
 const NAME: usize = 200;
 
 /// An event that murmur looks at and does not decide on.
@@ -82,14 +82,16 @@ impl Moment {
         let pulse = Pulse {
             tool_name,
             last_action,
-            session_id: payload.text("session_id").and_then(|id| name(&id)),
+            session_id: payload.text("session_id").and_then(|id| owner::plain(&id)),
             state: self.state(&payload),
-            tool_use_id: payload.text("tool_use_id").filter(|_| is_tool).and_then(|id| name(&id)),
+            tool_use_id: payload.text("tool_use_id").filter(|_| is_tool).and_then(|id| owner::plain(&id)),
             duration_ms: payload.get("duration_ms").filter(|_| is_tool).and_then(milliseconds),
             error: self.error(&payload),
             ..Pulse::default()
         };
-        Ok(Told { pulse, cwd: payload.text("cwd").map(PathBuf::from) })
+        // No system has a path that is longer, and a part of one is another.
+        let cwd = payload.text("cwd").filter(|cwd| cwd.len() <= owner::LONGEST);
+        Ok(Told { pulse, cwd: cwd.map(PathBuf::from) })
     }
 
     fn state(self, payload: &Object<'_>) -> State {
@@ -148,12 +150,6 @@ fn said(error: &RawValue) -> String {
         .or_else(|| of_object(error))
         .or_else(|| shallow::elements(error).into_iter().find_map(of_object))
         .unwrap_or_else(|| error.get().to_owned())
-}
-
-/// An id as it is, unless nobody would have made it.
-fn name(id: &str) -> Option<String> {
-    let id: String = id.chars().filter(|character| !character.is_control()).take(NAME).collect();
-    Some(id).filter(|id| !id.is_empty())
 }
 
 /// Whole milliseconds.

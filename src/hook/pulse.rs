@@ -6,12 +6,12 @@
 use super::event::{EventError, MOST};
 use super::moment::{Moment, Told};
 use super::trouble;
-use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::agent::invocation::DIR_VARIABLE;
 use crate::agent::settings::{HOME_VARIABLE, WORKSPACE_VARIABLE};
 use crate::pulse::write::WriteError;
-use crate::pulse::{branch, task, write};
+use crate::pulse::{branch, owner, task, write};
 use crate::sys::paths::DataDir;
-use crate::sys::{ancestors, deadline, tmux};
+use crate::sys::{ancestors, deadline};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -22,9 +22,6 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 /// How long stdin may take, which leaves time to write down that it took too long.
 const STDIN_LIMIT: Duration = Duration::from_millis(1500);
-
-/// The variable by which Claude Code names its conversation to what it starts.
-const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// Where Claude Code says that its project is.
 const CLAUDE_PROJECT: &str = "CLAUDE_PROJECT_DIR";
@@ -70,19 +67,14 @@ fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
     let text = read()?;
     let Told { mut pulse, cwd } =
         moment.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
-    let session = || pulse.session_id.clone().or_else(|| readable(SESSION));
-    let agent = readable(AGENT_VARIABLE).or_else(tmux::session_name);
-    pulse.agent_id = agent.unwrap_or_else(|| match session() {
-        Some(session) => format!("claude-{session}"),
-        None => branch::UNKNOWN.to_owned(),
-    });
-    let project = readable(CLAUDE_PROJECT).map(PathBuf::from);
-    let workspace = readable(WORKSPACE_VARIABLE).map(PathBuf::from).or(project);
+    let agent = owner::own(pulse.session_id.as_deref());
+    pulse.agent_id = agent.unwrap_or_else(|| branch::UNKNOWN.to_owned());
+    let workspace = path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT));
     pulse.git_branch =
         cwd.as_ref().or(workspace.as_ref()).map_or_else(|| branch::UNKNOWN.to_owned(), |cwd| branch::of(cwd));
     pulse.workspace = workspace.or(cwd).unwrap_or_default();
     pulse.current_task = task::get(dir, &pulse.agent_id);
-    pulse.pid = ancestors::giver(SESSION);
+    pulse.pid = ancestors::giver(owner::SESSION_VARIABLE);
     Ok(write::put(dir, pulse)?)
 }
 
@@ -103,7 +95,8 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// A variable as JSON can have it.
-fn readable(name: &str) -> Option<String> {
-    variable(name).map(|value| value.to_string_lossy().into_owned())
+/// The path in a variable, as JSON can have it, unless it is longer than any.
+fn path(name: &str) -> Option<PathBuf> {
+    let path = variable(name).and_then(owner::readable)?;
+    (path.len() <= owner::LONGEST).then(|| PathBuf::from(path))
 }

@@ -22,6 +22,9 @@ pub const MOST: usize = 2 * KEPT;
 /// How much is written between one look at the number of lines and the next, in bytes.
 const STEP: u64 = 8 << 10;
 
+/// The most that is read of the file to cut it, from its end, in bytes: [`MOST`] lines of long pulses have room in it.
+const LOOKED_AT: u64 = 2 << 20;
+
 /// The least bytes of a line: all fields of a pulse with nothing in them.
 const SHORTEST: u64 = 200;
 
@@ -37,6 +40,8 @@ pub struct Activity {
     path: PathBuf,
     file: File,
     is_locked: bool,
+    /// How long it is, where that is long enough to look whether it should be cut.
+    is_long: Option<u64>,
 }
 
 impl Activity {
@@ -54,14 +59,14 @@ impl Activity {
             let is_locked = lock_within(&file, PATIENCE.saturating_sub(begun.elapsed()))?;
             // Whoever had the lock may have put another file in its place.
             if !is_locked || is_at(&file, &path) {
-                return Ok(Self { path, file, is_locked });
+                return Ok(Self { path, file, is_locked, is_long: None });
             }
         }
         let file = open(&folder, &path)?;
-        Ok(Self { path, file, is_locked: false })
+        Ok(Self { path, file, is_locked: false, is_long: None })
     }
 
-    /// Appends `line`, which ends in a newline, and cuts the file if it has become long.
+    /// Appends `line`, which ends in a newline.
     ///
     /// # Errors
     /// What the system says, as that the disk is full.
@@ -86,24 +91,32 @@ impl Activity {
         }
         let after = before + text.len() as u64;
         if self.is_locked && before / STEP != after / STEP && after > SHORTEST * KEPT as u64 {
-            self.cut(after)?;
+            self.is_long = Some(after);
         }
         Ok(())
     }
 
-    /// Replaces the file by its last [`KEPT`] lines if it might have more than [`MOST`] before the next look.
-    fn cut(&self, size: u64) -> io::Result<()> {
-        let mut text = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
-        self.file.read_exact_at(&mut text, 0)?;
+    /// Replaces the file by its last [`KEPT`] lines if it might have more than [`MOST`] before the next look, or is longer
+    /// than any of ours; then by those whose begin can be seen.
+    ///
+    /// # Errors
+    /// What the system says; then the file is what it was.
+    pub fn cut_if_long(&mut self) -> io::Result<()> {
+        let Some(size) = self.is_long.take() else { return Ok(()) };
+        let looked_at = size.min(LOOKED_AT);
+        let mut text = vec![0; usize::try_from(looked_at).unwrap_or_default()];
+        self.file.read_exact_at(&mut text, size - looked_at)?;
         let mut ends = memchr::memrchr_iter(b'\n', &text);
         // The last one ends the last line.
-        let Some(end) = ends.nth(KEPT) else { return Ok(()) };
+        let end = ends.nth(KEPT);
         let more = ends.count();
         let to_come = usize::try_from(STEP / SHORTEST).unwrap_or(usize::MAX);
-        if more + KEPT + to_come < MOST {
-            return Ok(());
-        }
-        replace(&self.path, &text[end + 1..])
+        let first = match end {
+            _ if size > looked_at => end.or_else(|| memchr::memchr(b'\n', &text)),
+            Some(_) if more + KEPT + to_come < MOST => None,
+            end => end,
+        };
+        first.map_or(Ok(()), |end| replace(&self.path, &text[end + 1..]))
     }
 }
 
@@ -162,13 +175,15 @@ mod tests {
 
     #[test]
     fn of_all_that_an_agent_did_there_are_100_to_200_lines() {
-        for length in [200, 900, 20_000] {
+        for length in [200, 900, 10_000] {
             let folder = tempfile::tempdir().unwrap();
             let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
             let path = dir.agent("a").join("activity.jsonl");
             let (mut cuts, mut inode) = (0, 0);
             for number in 1..=600 {
-                Activity::open(&dir, "a").unwrap().append(&line(number, length)).unwrap();
+                let mut activity = Activity::open(&dir, "a").unwrap();
+                activity.append(&line(number, length)).unwrap();
+                activity.cut_if_long().unwrap();
                 let found = path.metadata().unwrap();
                 assert_eq!(found.permissions().mode() & 0o777, 0o600);
                 cuts += usize::from(std::mem::replace(&mut inode, found.ino()) != found.ino());
@@ -179,6 +194,22 @@ mod tests {
             assert!((2..=10).contains(&cuts), "{length}: {cuts}");
             assert_eq!(std::fs::read_dir(dir.agent("a")).unwrap().count(), 1);
         }
+    }
+
+    #[test]
+    fn of_a_file_that_is_longer_than_any_of_ours_only_the_end_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let path = dir.agent("a").join("activity.jsonl");
+        std::fs::create_dir_all(dir.agent("a")).unwrap();
+        // Nothing of it is on the disk, and no memory has room for it.
+        File::create(&path).unwrap().set_len(10 << 40).unwrap();
+        for number in 1..=50 {
+            let mut activity = Activity::open(&dir, "a").unwrap();
+            activity.append(&line(number, 900)).unwrap();
+            activity.cut_if_long().unwrap();
+        }
+        assert!(numbers(&path).into_iter().eq(1..=50));
     }
 
     #[test]
@@ -222,13 +253,15 @@ mod tests {
         for number in 1..=MOST + 10 {
             let file = open(&dir.agent("a"), &holder.path).unwrap();
             assert!(!lock_within(&file, Duration::ZERO).unwrap());
-            let mut other = Activity { path: holder.path.clone(), file, is_locked: false };
+            let mut other = Activity { path: holder.path.clone(), file, is_locked: false, is_long: None };
             other.append(&line(number, 300)).unwrap();
+            other.cut_if_long().unwrap();
         }
         assert_eq!(numbers(&holder.path).len(), MOST + 10);
         // Whoever has it next cuts.
         for number in MOST + 11..MOST + 60 {
             holder.append(&line(number, 300)).unwrap();
+            holder.cut_if_long().unwrap();
             if !is_at(&holder.file, &holder.path) {
                 break;
             }

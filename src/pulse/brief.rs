@@ -4,8 +4,8 @@
 use crate::secrets::mask;
 use unicode_width::UnicodeWidthChar;
 
-/// How many characters are looked at for secrets before the text is cut: a secret that reaches over the cut is only seen
-/// to be one where more of it is seen.
+/// How many characters are looked at for secrets at least before the text is cut: a secret that reaches over the cut is
+/// only seen to be one where more of it is seen. Of a longer line, twice as many as are kept.
 const LOOKED_AT: usize = 400;
 
 /// No word is looked at further than this, in bytes.
@@ -17,16 +17,16 @@ const JOINER: char = '\u{200d}';
 /// `text` in one line of at most `most` characters, with one space for whatever is no visible text.
 #[must_use]
 pub fn line(text: &str, most: usize) -> String {
-    cut(&mask(&folded(text)), most).to_owned()
+    cut(&mask(&folded(text, LOOKED_AT.max(2 * most))), most).to_owned()
 }
 
-/// The beginning of `text`, to the end of a word, with single spaces.
-fn folded(text: &str) -> String {
+/// The beginning of `text`, to the end of the word that the character `looked_at` is in, with single spaces.
+fn folded(text: &str, looked_at: usize) -> String {
     let mut folded = String::new();
     let (mut length, mut is_apart) = (0, false);
     for character in text.chars() {
         if character.is_whitespace() || character.is_control() {
-            if length >= LOOKED_AT {
+            if length >= looked_at {
                 break;
             }
             is_apart = !folded.is_empty();
@@ -95,6 +95,12 @@ mod tests {
     fn whitespace_and_control_characters_are_one_space() {
         let text = "\n a\t\tb\r\nc\0\u{1b}[31md \u{2028} e\u{a0}f \n";
         assert_eq!(line(text, 100), "a b c [31md e f");
+    }
+
+    #[test]
+    fn a_long_line_is_as_long_as_it_may_be() {
+        assert_eq!(line(&"abc ".repeat(400), 500).len(), 499);
+        assert_eq!(line(&"abc ".repeat(400), 99).len(), 99);
     }
 
     #[test]

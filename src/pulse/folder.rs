@@ -1,11 +1,19 @@
 //! The folder of pulses, read. What is no pulse in it is passed over.
 
 use super::Pulse;
-use crate::sys::file;
 use crate::sys::paths::DataDir;
+use crate::sys::{clock, file};
+use jiff::Timestamp;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The most bytes of a pulse's file; a longer one is none of ours.
+const MOST: u64 = 64 << 10;
+
+/// How far the clock of whoever wrote a pulse may be ahead of the file system's.
+const AHEAD: Duration = Duration::from_secs(60);
 
 /// A pulse and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,16 +24,21 @@ pub struct Found {
     pub pulse: Pulse,
 }
 
-/// The pulse in the file at `path`; `None` where there is none.
+/// The pulse in the file at `path`; `None` where there is none. One that says that it was after its file was written was
+/// when that was written: it would be the newest for ever.
 #[must_use]
 pub fn read(path: &Path) -> Option<Found> {
     let stem = path.file_stem()?;
     if path.extension() != Some(OsStr::new("json")) || stem.as_encoded_bytes().starts_with(b".") {
         return None;
     }
-    let mut pulse = Pulse::parse(&file::read_regular(path).ok()??)?;
+    let mut pulse = Pulse::parse(&file::read_short(path, MOST).ok()??)?;
     if pulse.agent_id.is_empty() {
         pulse.agent_id = stem.to_string_lossy().into_owned();
+    }
+    let written: Timestamp = path.metadata().ok()?.modified().ok()?.try_into().ok()?;
+    if pulse.at()? > written.checked_add(AHEAD).ok()? {
+        pulse.timestamp = clock::rfc3339(written);
     }
     Some(Found { path: path.to_path_buf(), pulse })
 }
@@ -70,8 +83,28 @@ mod tests {
             std::fs::write(dir.pulses().join(name), text).unwrap();
         }
         std::fs::create_dir(dir.pulses().join("folder.json")).unwrap();
+        crate::sys::fifo::make(&dir.pulses().join("pipe.json")).unwrap();
+        let long = format!("{pulse}\"long\"}}{}", " ".repeat(64 << 10));
+        std::fs::write(dir.pulses().join("long.json"), long).unwrap();
         let found = all(&dir).unwrap();
         let ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
         assert_eq!(ids, ["../a", "b", "nameless"]);
+    }
+
+    #[test]
+    fn no_pulse_was_after_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        for (said, at) in [
+            ("2026-01-21T10:30:45+01:00", "2026-01-21T09:30:45Z"),
+            ("2026-01-21T10:00:59Z", "2026-01-21T10:00:59Z"),
+            ("2026-01-21T10:01:01Z", "2026-01-21T10:00:00Z"),
+            ("2999-01-01T00:00:00Z", "2026-01-21T10:00:00Z"),
+        ] {
+            std::fs::write(&path, format!("{{\"timestamp\":\"{said}\"}}")).unwrap();
+            let written: Timestamp = "2026-01-21T10:00:00Z".parse().unwrap();
+            std::fs::File::open(&path).unwrap().set_modified(written.into()).unwrap();
+            assert_eq!(read(&path).unwrap().pulse.at(), Some(at.parse().unwrap()), "{said}");
+        }
     }
 }

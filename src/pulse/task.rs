@@ -1,6 +1,7 @@
 //! What an agent works on, in words: `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A hook reads it at
 //! every call, so it is a small file and no question to anybody.
 
+use super::activity::replace;
 use crate::secrets::mask;
 use crate::sys::atomic;
 use crate::sys::clock;
@@ -9,10 +10,14 @@ use crate::sys::paths::DataDir;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The most characters of a title.
 pub const TITLE: usize = 200;
+
+/// The most bytes of the file; a longer one is none of ours.
+const MOST: u64 = 64 << 10;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
@@ -23,7 +28,8 @@ struct Task {
 }
 
 /// Says that `agent` works on `title`, the first line of which is kept, what looks like a secret masked, up to [`TITLE`]
-/// characters; an empty one takes back what was said. Whoever watches pulses is told.
+/// characters; an empty one takes back what was said. What somebody put in the file's place is replaced and not followed.
+/// Whoever watches pulses is told.
 ///
 /// # Errors
 /// What the system says.
@@ -32,14 +38,14 @@ pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     let path = folder.join("current-task.json");
     // Some more than is kept, so that a secret is seen that would be cut.
     let title = line(&mask(&line(title, 4 * TITLE)), TITLE);
-    if title.is_empty() && !path.exists() {
+    if title.is_empty() && path.symlink_metadata().is_err() {
         return Ok(());
     }
     atomic::create_private_folder(&folder)?;
     let task = Task { title, since: clock::rfc3339(clock::now()) };
     let mut text = serde_json::to_vec(&task)?;
     text.push(b'\n');
-    atomic::write(&path, &text)?;
+    replace(&path, &text)?;
     tell(&dir.pulse(agent));
     Ok(())
 }
@@ -56,7 +62,12 @@ pub fn forget(dir: &DataDir, agent: &str) {
 /// is in it.
 fn tell(pulse: &Path) {
     let touch = || {
-        let pulse = File::open(pulse)?;
+        // Whatever lies there, it is not waited for.
+        let pulse =
+            File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(pulse)?;
+        if !pulse.metadata()?.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         // Linux tells of both times only, and of one alone as if somebody had read or written.
         let times = FileTimes::new().set_accessed(clock::now().into());
         pulse.set_times(times.set_modified(pulse.metadata()?.modified()?))
@@ -74,7 +85,7 @@ pub fn get(dir: &DataDir, agent: &str) -> String {
 /// read.
 #[must_use]
 pub fn said(dir: &DataDir, agent: &str) -> Option<String> {
-    let bytes = file::read_regular(&dir.agent(agent).join("current-task.json")).ok().flatten()?;
+    let bytes = file::read_short(&dir.agent(agent).join("current-task.json"), MOST).ok().flatten()?;
     let task: Task = serde_json::from_slice(&bytes).ok()?;
     Some(line(&task.title, TITLE))
 }
@@ -111,5 +122,28 @@ mod tests {
         assert!(!get(&dir, "b").contains("xxxxxxxx"), "{}", get(&dir, "b"));
         std::fs::write(dir.agent("b").join("current-task.json"), "{").unwrap();
         assert_eq!(get(&dir, "b"), "");
+        let long = format!("{{\"title\":\"x\"}}{}", " ".repeat(64 << 10));
+        std::fs::write(dir.agent("b").join("current-task.json"), long).unwrap();
+        assert_eq!(get(&dir, "b"), "");
+    }
+
+    #[test]
+    fn whatever_lies_where_the_files_should_be_is_not_waited_for_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
+        let (path, other) = (dir.agent("a").join("current-task.json"), folder.path().join("other"));
+        for made in [dir.pulses(), dir.agent("a")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        std::fs::write(&other, "other").unwrap();
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        crate::sys::fifo::make(&dir.pulse("a")).unwrap();
+        set(&dir, "a", "Mend it").unwrap();
+        assert!(!path.is_symlink());
+        assert_eq!(get(&dir, "a"), "Mend it");
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
+        std::fs::remove_file(&path).unwrap();
+        crate::sys::fifo::make(&path).unwrap();
+        assert_eq!(said(&dir, "a"), None);
     }
 }

@@ -50,7 +50,9 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
         true => Ok(()),
         false => replace(&path, &line).map_err(failed(&path)),
     };
-    written.and(appended).and(opened.map(drop))
+    // What could take long comes last.
+    let cut = opened.and_then(|mut activities| activities.cut_if_long().map_err(failed(&activity)));
+    written.and(appended).and(cut)
 }
 
 /// Whether the session that `pulse` says is idle is over already. Claude Code does not wait for the hooks of a turn that

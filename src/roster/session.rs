@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The longest name of a folder that Claude Code keeps conversations in; what is longer is cut and gets a hash.
 const LONGEST: usize = 200;
 
+/// The most bytes of a session file; a longer one is not Claude Code's.
+const MOST: u64 = 64 << 10;
+
 /// A session whose process lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
@@ -39,7 +42,7 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     if path.extension()? != "json" {
         return None;
     }
-    let found: Value = serde_json::from_slice(&file::read_regular(path).ok()??).ok()?;
+    let found: Value = serde_json::from_slice(&file::read_short(path, MOST).ok()??).ok()?;
     let session_id = found.get("sessionId")?.as_str().filter(|id| !id.is_empty())?.to_owned();
     let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
@@ -125,6 +128,8 @@ mod tests {
         whole["startedAt"] = json!(1000);
         write("another-process.json", whole.to_string());
         write("torn.json", "{".to_owned());
+        whole["startedAt"] = json!(now);
+        write("long.json", format!("{whole}{}", " ".repeat(64 << 10)));
         write("no.json", json!({ "pid": -1, "sessionId": "s-1" }).to_string());
         write("other.txt", whole.to_string());
         let mut found = all(claude).unwrap();

@@ -23,7 +23,7 @@ pub fn have(name: &str) -> bool {
 
 /// The process that handed its environment on with the variable `name` set to what it is here, and does not have it
 /// itself: of a hook, its agent (Linux). Where the variable is unset, or nobody's environment can be read, the nearest
-/// ancestor that is no shell; 0 where that is not known.
+/// ancestor that is no shell; 0 where that is not known, as without /proc.
 #[must_use]
 pub fn giver(name: &str) -> u32 {
     let first = std::os::unix::process::parent_id();
@@ -38,7 +38,7 @@ pub fn giver(name: &str) -> u32 {
             Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
         })
     });
-    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)))).unwrap_or(first)
+    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)?))).unwrap_or(0)
 }
 
 /// The first of `pid` and those that it comes from that is the one; `None` as soon as that cannot be told of one.
@@ -52,9 +52,11 @@ fn nearest(mut pid: u32, is_it: impl Fn(u32) -> Option<bool>) -> Option<u32> {
     None
 }
 
-fn is_shell(pid: u32) -> bool {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    matches!(name.trim_end(), "sh" | "ash" | "bash" | "busybox" | "dash" | "fish" | "ksh" | "zsh")
+/// `None` where nobody can tell: a shell would soon be gone, and its agent taken for dead.
+fn is_shell(pid: u32) -> Option<bool> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    let shells = [&b"sh"[..], b"ash", b"bash", b"busybox", b"dash", b"fish", b"ksh", b"zsh"];
+    Some(shells.contains(&name.trim_ascii_end()))
 }
 
 fn is_set(pid: u32, name: &str) -> bool {
@@ -86,5 +88,12 @@ mod tests {
         assert!(!have("MURMUR_TEST_NOBODY_HAS_THIS"));
         assert!(is_set(own, "PATH") && have("PATH"));
         assert!(!is_set(own, "PAT"));
+    }
+
+    #[test]
+    fn of_a_process_that_cannot_be_seen_nobody_says_that_it_is_no_shell() {
+        assert_eq!(is_shell(std::process::id()), Some(false));
+        assert_eq!(is_shell(u32::MAX), None);
+        assert_eq!(nearest(u32::MAX, |pid| Some(!is_shell(pid)?)), None);
     }
 }

@@ -47,6 +47,19 @@ pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// What is in the file at `path`, if that is at most `most` bytes; none where nothing is there. Opening it waits for nobody,
+/// whatever it is.
+///
+/// # Errors
+/// What the system says, or that it is no file, or longer.
+#[cfg(unix)]
+pub fn read_short(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    match read_first(path, most.saturating_add(1))? {
+        Some(bytes) if bytes.len() as u64 > most => Err(io::ErrorKind::FileTooLarge.into()),
+        found => Ok(found),
+    }
+}
+
 /// The first `most` bytes of the file at `path`; none where nothing is there. Opening it waits for nobody, whatever it is.
 ///
 /// # Errors
@@ -67,4 +80,25 @@ pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(512);
     file.take(most).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_file_is_read_whole_and_a_longer_one_or_a_pipe_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let read = || read_short(&path, 4).map_err(|error| error.kind());
+        assert_eq!(read(), Ok(None));
+        std::fs::write(&path, "four").unwrap();
+        assert_eq!(read(), Ok(Some(b"four".to_vec())));
+        // As long as a file may be, and nothing on the disk.
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(read(), Err(io::ErrorKind::FileTooLarge));
+        std::fs::remove_file(&path).unwrap();
+        crate::sys::fifo::make(&path).unwrap();
+        assert_eq!(read(), Err(io::ErrorKind::InvalidInput));
+    }
 }

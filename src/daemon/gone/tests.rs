@@ -22,6 +22,7 @@ impl Place {
     fn agent(&self, id: &str, at: Timestamp, pid: u32, state: &str) {
         let text = format!(r#"{{"timestamp":"{at}","agent_id":"{id}","pid":{pid},"state":"{state}"}}"#);
         std::fs::write(self.dir.pulse(id), &text).unwrap();
+        File::options().write(true).open(self.dir.pulse(id)).unwrap().set_modified(at.into()).unwrap();
         task::set(&self.dir, id, "Mend it").unwrap();
         std::fs::write(self.dir.agent(id).join("activity.jsonl"), text + "\n").unwrap();
     }

@@ -1,5 +1,7 @@
 //! Who the agent is and where it works: ids, branches, workspaces, tasks, processes.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -28,7 +30,8 @@ fn whatever_an_agent_calls_itself_its_files_stay_where_they_belong() {
     let pulses = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
     let found = murmur::pulse::folder::all(&pulses).unwrap();
     let mut ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
-    let mut expected = names.to_vec();
+    // No id is longer than 4 KiB.
+    let mut expected = [&names[..6], &[&long[..4096]]].concat();
     ids.sort_unstable();
     expected.sort_unstable();
     assert_eq!(ids, expected);
@@ -38,6 +41,43 @@ fn whatever_an_agent_calls_itself_its_files_stay_where_they_belong() {
     is_quiet(env.pulse_hook("Stop", json!({ "session_id": "../../x" }).to_string()));
     assert_eq!(env.names(&env.data()), "agents\nheartbeats");
     assert!(!env.names(env.root()).contains('x'), "{}", env.names(env.root()));
+}
+
+#[test]
+fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have_however_odd_it_is() {
+    let env = Env::new();
+    let long = "ü".repeat(3000);
+    for (name, value) in [
+        ("MURMUR_AGENT_ID", OsStr::from_bytes(b"a\xff")),
+        ("MURMUR_AGENT_ID", OsStr::new(&long)),
+        ("CLAUDE_CODE_SESSION_ID", OsStr::from_bytes(b"s\xff")),
+        ("CLAUDE_CODE_SESSION_ID", OsStr::new(&long)),
+    ] {
+        let said = env.murmur(["agent", "task", "Mend it"]).set(name, value).output();
+        assert!(said.status.success(), "{said:?}");
+        is_quiet(env.pulse_hook("Stop", "{}").set(name, value));
+        let file = env.names(&env.data().join("heartbeats"));
+        assert_eq!(env.pulse(file.strip_suffix(".json").unwrap())["current_task"], "Mend it", "{value:?}");
+        std::fs::remove_dir_all(env.data().join("heartbeats")).unwrap();
+    }
+}
+
+#[test]
+fn no_pulse_is_longer_than_one_that_is_read() {
+    let env = Env::new();
+    let mut told = called("Bash", &json!({ "command": "ls" }));
+    // In JSON each of these is six letters.
+    told["cwd"] = "\u{1}".repeat(4096).into();
+    let agent = "\u{1}".repeat(10_000);
+    is_quiet(env.pulse_hook("PostToolUse", told.to_string()).set("MURMUR_AGENT_ID", &agent));
+    let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    assert_eq!(murmur::pulse::folder::all(&dir).unwrap().len(), 1);
+    for cwd in ["/".repeat(4097), "/x".repeat(10 << 20)] {
+        assert_eq!(at(&env, Path::new(&cwd))["workspace"], "");
+    }
+    let hook = env.pulse_hook("PostToolUse", called("Bash", &json!({})).to_string());
+    is_quiet(hook.set("MURMUR_WORKSPACE", "/".repeat(5000)));
+    assert_eq!(env.pulse("claude-s1")["workspace"], "/");
 }
 
 #[test]

@@ -92,6 +92,31 @@ fn without_a_home_there_is_no_pulse_and_no_trouble() {
 }
 
 #[test]
+fn where_no_process_can_be_seen_the_agents_is_not_known() {
+    let env = Env::new();
+    if !may_mount(&env) {
+        return;
+    }
+    is_quiet(where_mounted(&env, "mount -t tmpfs none /proc", env.root()));
+    assert_eq!(env.pulse("claude-s1")["pid"], 0);
+}
+
+#[test]
+fn what_somebody_made_huge_costs_no_pulse() {
+    let env = Env::new();
+    let folder = env.made_data().join("agents/claude-s1");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["activity.jsonl", "current-task.json"] {
+        // A byte less than a step, so that the first line is followed by a look at the number of lines.
+        std::fs::File::create(folder.join(name)).unwrap().set_len((10 << 40) - 1).unwrap();
+    }
+    is_quiet(env.pulse_hook("PostToolUse", told()));
+    assert_eq!(env.pulse("claude-s1")["last_action"], "ls");
+    assert_eq!(env.activity("claude-s1"), [env.pulse("claude-s1")]);
+    assert_eq!(env.noted(), [] as [&str; 0]);
+}
+
+#[test]
 fn a_full_disk_keeps_the_pulse_that_was_and_is_noted_once() {
     let env = Env::new();
     if !may_mount(&env) {
