@@ -2,6 +2,9 @@
 //!
 //! Both are done in a thread of their own, whose result is an event of the loop: hosts that do not answer and folders
 //! with a thousand pulses keep nobody waiting. What is decided on is in [`super::silence`] and [`super::gone`].
+//!
+//! The folder of pulses is watched all the same: a pulse that is old when it comes, as one that is brought from elsewhere, is
+//! a reason to look sooner.
 
 use super::follow::with_cause;
 use super::gone::{self, Cleaned};
@@ -10,9 +13,11 @@ use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
 use crate::journal::entry::Entry;
 use crate::journal::read::{Backward, Entries};
+use crate::pulse::folder;
 use crate::roster::{self, Agent, Sources};
-use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::sys::watch::{Changes, Place, Watch};
+use crate::sys::{atomic, clock};
 use jiff::{SignedDuration, Timestamp};
 use std::io;
 use std::path::PathBuf;
@@ -41,6 +46,12 @@ pub struct Lookout {
     look_at: Timestamp,
     clean_at: Timestamp,
     looking: Option<oneshot::Receiver<Seen>>,
+    /// Tells of pulses that are written; `None` where the system cannot.
+    pulses: Option<Watch>,
+    /// How long one that is stuck has been quiet, as of the last look.
+    stuck: SignedDuration,
+    /// When one whose pulse came since the last look began may be stuck.
+    sooner: Timestamp,
     /// The clock was set while somebody looked.
     is_stale: bool,
     /// What was wrong at the last look.
@@ -49,9 +60,19 @@ pub struct Lookout {
     uncleaned: Option<String>,
 }
 
+/// What happens to it.
+#[derive(Debug)]
+pub enum Happened {
+    /// Somebody looked; `None` if it cannot be told what they saw.
+    Seen(Option<Seen>),
+    /// Pulses were written.
+    Pulses(io::Result<Changes>),
+}
+
 /// What a look came to.
 #[derive(Debug)]
 pub struct Seen {
+    stuck: SignedDuration,
     lines: Vec<Entry>,
     silences: Silences,
     next: Timestamp,
@@ -73,8 +94,15 @@ impl Lookout {
     #[must_use]
     pub fn new(watched: Watched) -> Self {
         let (told, due) = (Silences::new(), Timestamp::UNIX_EPOCH);
+        let folder = watched.dir.pulses();
+        // Only what is there can be watched.
+        let is_there = atomic::create_private_folder(&folder).is_ok();
+        let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
         Self {
             watched,
+            pulses,
+            stuck: Quiet::default().stuck.signed(),
+            sooner: Timestamp::MAX,
             told,
             look_at: due,
             clean_at: due,
@@ -116,25 +144,64 @@ impl Lookout {
         };
         let started = std::thread::Builder::new().name("look".to_owned()).spawn(look);
         self.looking = started.is_ok().then_some(told);
+        self.sooner = Timestamp::MAX;
         // Until it is known better.
         self.look_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);
         self.clean_at = self.clean_at.max(self.look_at);
     }
 
-    /// Waits for what somebody saw; for ever, if nobody looks. `None` if it cannot be told.
-    pub async fn seen(&mut self) -> Option<Seen> {
-        match &mut self.looking {
-            Some(looking) => looking.await.ok(),
-            None => std::future::pending().await,
+    /// Waits until something happens.
+    pub async fn happened(&mut self) -> Happened {
+        let seen = async {
+            match &mut self.looking {
+                Some(looking) => looking.await.ok(),
+                None => std::future::pending().await,
+            }
+        };
+        let changes = async {
+            match &mut self.pulses {
+                Some(pulses) => pulses.changes().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            seen = seen => Happened::Seen(seen),
+            changes = changes => Happened::Pulses(changes),
         }
     }
 
-    /// Takes what was seen and says what is new.
-    pub fn take(&mut self, seen: Option<Seen>, now: Timestamp) -> News {
+    /// Takes what happened and says what is new.
+    pub fn take(&mut self, happened: Happened, now: Timestamp) -> News {
+        match happened {
+            Happened::Seen(seen) => self.take_seen(seen, now),
+            Happened::Pulses(Ok(changes)) => {
+                self.take_changes(&changes, now);
+                News::default()
+            }
+            Happened::Pulses(Err(_)) => {
+                self.pulses = None;
+                News::default()
+            }
+        }
+    }
+
+    /// Looks sooner, if one of the pulses that were written is older than those that nobody knew of could be.
+    fn take_changes(&mut self, changes: &Changes, now: Timestamp) {
+        let found = changes.paths.iter().filter_map(|path| folder::read(path));
+        let untold = found.filter(|found| !self.told.contains(&silence::of_pulse(&found.pulse)));
+        let turns = untold.filter_map(|found| found.pulse.at()?.checked_add(self.stuck).ok()).min();
+        let turns = if changes.more { Some(now) } else { turns };
+        let Some(turns) = turns else { return };
+        // Others may be written at once.
+        self.sooner = self.sooner.min(turns.max(now.checked_add(silence::PAUSE).unwrap_or(now)));
+        self.look_at = self.look_at.min(self.sooner);
+    }
+
+    fn take_seen(&mut self, seen: Option<Seen>, now: Timestamp) -> News {
         self.looking = None;
         let mut news = News::default();
-        if let Some(Seen { lines, silences, next, cleaned, troubles }) = seen {
-            (self.told, self.look_at) = (silences, next);
+        if let Some(Seen { lines, silences, next, cleaned, troubles, stuck }) = seen {
+            (self.told, self.look_at, self.stuck) = (silences, next.min(self.sooner), stuck);
             news.lines = lines;
             let new = troubles.iter().filter(|trouble| !self.troubles.contains(trouble));
             news.troubles.extend(new.cloned());
@@ -167,18 +234,19 @@ fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
         troubles.push(format!("cannot look after agents: {error}"));
         Vec::new()
     });
-    let next = silence::next_look(&agents, quiet.stuck.signed(), now);
+    let stuck_after = quiet.stuck.signed();
+    let next = silence::next_look(&agents, stuck_after, now);
     let stuck = silence::lines(&agents, now);
     let silences: Silences = stuck.iter().filter_map(silence::of_line).collect();
     let is_new = |line: &Entry| silence::of_line(line).is_some_and(|silence| !known.contains(&silence));
     let lines: Vec<Entry> = stuck.into_iter().filter(is_new).collect();
     match without_told(lines, &dir) {
-        Ok(lines) => Seen { lines, silences, next, cleaned, troubles },
+        Ok(lines) => Seen { lines, silences, next, cleaned, troubles, stuck: stuck_after },
         Err(error) => {
             troubles.push(format!("cannot read {}: {error}", dir.journal().display()));
             // What the journal has of them is seen at the next look.
             let silences = silences.intersection(known).cloned().collect();
-            Seen { lines: Vec::new(), silences, next, cleaned, troubles }
+            Seen { lines: Vec::new(), silences, next, cleaned, troubles, stuck: stuck_after }
         }
     }
 }
@@ -217,7 +285,7 @@ mod tests {
         assert!(lookout.wake_at().unwrap() <= begun);
         lookout.look_if_due(begun);
         assert_eq!(lookout.wake_at(), None);
-        let seen = lookout.seen().await;
+        let seen = lookout.happened().await;
         let news = lookout.take(seen, clock::now());
         assert!(news.lines.is_empty() && news.troubles.is_empty(), "{news:?}");
         let next = lookout.wake_at().unwrap().duration_since(begun);
@@ -232,10 +300,10 @@ mod tests {
         let mut lookout = lookout(folder.path());
         lookout.clock_set(clock::now());
         lookout.clock_set(clock::now());
-        let seen = lookout.seen().await;
+        let seen = lookout.happened().await;
         lookout.take(seen, clock::now());
         assert!(lookout.looking.is_some());
-        let seen = lookout.seen().await;
+        let seen = lookout.happened().await;
         lookout.take(seen, clock::now());
         assert!(lookout.looking.is_none());
     }
@@ -249,20 +317,42 @@ mod tests {
         let mut said = Vec::new();
         for _ in 0..3 {
             lookout.clock_set(clock::now());
-            let seen = lookout.seen().await;
+            let seen = lookout.happened().await;
             said.push(lookout.take(seen, clock::now()).troubles.len());
             assert!(lookout.look_at.duration_since(clock::now()) > SignedDuration::from_mins(29));
         }
         assert_eq!(said, [1, 0, 0]);
     }
 
-    #[test]
-    fn a_look_that_dies_is_taken_again_later_and_not_at_once() {
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_pulse_that_is_old_when_it_comes_is_a_reason_to_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lookout = lookout(folder.path());
+        lookout.look_if_due(clock::now());
+        let seen = lookout.happened().await;
+        lookout.take(seen, clock::now());
+        let now = clock::now();
+        let dir = lookout.watched.dir.clone();
+        let pulse = |name: &str, at: Timestamp| {
+            let text = format!(r#"{{"timestamp":"{at}","agent_id":"{name}"}}"#);
+            atomic::write(&dir.pulse(name), text.as_bytes()).unwrap();
+        };
+        pulse("new", now);
+        pulse("old", now - SignedDuration::from_mins(29));
+        while lookout.look_at > now + SignedDuration::from_mins(2) {
+            let happened = lookout.happened().await;
+            lookout.take(happened, now);
+        }
+        assert_eq!(lookout.look_at, now + SignedDuration::from_mins(1));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_look_that_dies_is_taken_again_later_and_not_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut lookout = lookout(folder.path());
         let now = clock::now();
         lookout.look(now);
-        lookout.take(None, now);
+        lookout.take(Happened::Seen(None), now);
         assert_eq!(lookout.wake_at(), Some(now + RETRY));
     }
 }

@@ -20,7 +20,7 @@ use super::client::{self, Ping};
 use super::events::Events;
 use super::follow::{Edit, Follow, changed};
 use super::hosts::{Happened, Hosts};
-use super::lookout::{Lookout, Seen, Watched};
+use super::lookout::{self, Lookout, Watched};
 use super::places;
 use super::recent;
 use super::service::{Desk, Wish};
@@ -180,7 +180,7 @@ enum Event {
     BeatsChanged(io::Result<()>),
     Ended(End),
     Hosts(Happened),
-    Seen(Option<Seen>),
+    Agents(lookout::Happened),
     Unread,
 }
 
@@ -276,7 +276,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             chore = self.upkeep.chore() => Event::Chore(chore),
             changed = changed(&mut self.beats) => Event::BeatsChanged(changed),
             happened = self.hosts.happened() => Event::Hosts(happened),
-            seen = self.lookout.seen() => Event::Seen(seen),
+            happened = self.lookout.happened() => Event::Agents(happened),
             // Clients take what there is before there is more.
             () = tokio::task::yield_now(), if self.unread => Event::Unread,
         })
@@ -319,7 +319,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 let news = self.hosts.take(happened);
                 self.tell_of_hosts(news);
             }
-            Event::Seen(seen) => self.take_seen(seen),
+            Event::Agents(happened) => self.take_agents(happened),
             Event::Unread => self.tell(),
         }
     }

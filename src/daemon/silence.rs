@@ -5,8 +5,8 @@
 
 use crate::journal::entry::{Entry, LineKind};
 use crate::outcome::{Kind, first_characters};
-use crate::pulse::ACTION;
 use crate::pulse::health::Health;
+use crate::pulse::{ACTION, Pulse};
 use crate::roster::Agent;
 use crate::secrets::mask;
 use crate::sys::clock::rfc3339;
@@ -20,7 +20,7 @@ const SUMMARY: usize = 200;
 const PATH: usize = 4096;
 /// The least time between two looks, so that a thousand agents that fell silent one after the other are not looked at a
 /// thousand times.
-const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+pub const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 /// Silences, each told by the agent's id and the time when it was last heard of, as it stands in the journal.
 pub type Silences = BTreeSet<(String, String)>;
@@ -29,6 +29,12 @@ pub type Silences = BTreeSet<(String, String)>;
 #[must_use]
 pub fn of_line(entry: &Entry) -> Option<(String, String)> {
     (entry.kind == LineKind::Stuck).then(|| (entry.agent.clone(), entry.ts.clone()))
+}
+
+/// The silence that begins with `pulse`.
+#[must_use]
+pub fn of_pulse(pulse: &Pulse) -> (String, String) {
+    (pulse.agent_id.clone(), pulse.at().map(rfc3339).unwrap_or_default())
 }
 
 /// The lines of those of `agents` that are stuck `now`.

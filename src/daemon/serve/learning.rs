@@ -2,7 +2,7 @@
 
 use super::Daemon;
 use crate::daemon::hosts;
-use crate::daemon::lookout::{News, Seen};
+use crate::daemon::lookout::{Happened, News};
 use crate::daemon::state::Running;
 use crate::host::state::Kind;
 use crate::journal::unfinished;
@@ -73,9 +73,10 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
-    /// Takes what a look at the agents came to.
-    pub(super) fn take_seen(&mut self, seen: Option<Seen>) {
-        let News { lines, troubles } = self.lookout.take(seen, clock::now());
+    /// Takes what a look at the agents came to, or that there is reason for one.
+    pub(super) fn take_agents(&mut self, happened: Happened) {
+        self.stirred |= matches!(happened, Happened::Seen(_));
+        let News { lines, troubles } = self.lookout.take(happened, clock::now());
         troubles.iter().for_each(|trouble| (self.log)(trouble));
         // A daemon before this one may have had no room for one.
         for entry in lines {
@@ -86,6 +87,5 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.say(kept);
             }
         }
-        self.stirred = true;
     }
 }
