@@ -54,7 +54,7 @@ impl Known {
             known.host(sources, &seen);
         }
         known.read_pulses(sources)?;
-        known.read_sessions(sources)?;
+        known.read_sessions(sources);
         Ok(known)
     }
 
@@ -83,15 +83,11 @@ impl Known {
         };
     }
 
-    /// Reads every session anew.
-    ///
-    /// # Errors
-    /// What the system says of reading the folder.
-    pub fn read_sessions(&mut self, sources: &Sources) -> io::Result<()> {
-        let Some(claude) = &sources.claude else { return Ok(()) };
-        let found = session::all(claude)?.into_iter();
+    /// Reads every session anew. Where they cannot be read there are none: see [`Sources::sessions`].
+    pub fn read_sessions(&mut self, sources: &Sources) {
+        let Some(claude) = &sources.claude else { return };
+        let found = session::all(claude).unwrap_or_default().into_iter();
         self.sessions = found.map(|(path, session)| (path, with_task(sources, session))).collect();
-        Ok(())
     }
 
     /// Reads the session at `path` anew.
