@@ -64,7 +64,7 @@ async fn a_host_is_refused_for_good_only_if_it_says_no() {
     hosts.follow(&seen("slow", Condition::Silent));
     hosts.look_again(vec![agent("slow")]);
     assert_eq!((hosts.awaited.len(), hosts.asked.len()), (1, 2));
-    assert_eq!(hosts.asked[&agent("slow")], false);
+    assert!(!hosts.asked[&agent("slow")]);
 }
 
 #[tokio::test(flavor = "current_thread")]
