@@ -36,6 +36,29 @@ pub struct Sources {
     pub quiet: Quiet,
 }
 
+/// Why Claude Code's sessions are not among the agents.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {source}; sessions that have no pulse are not listed", .path.display())]
+pub struct SessionsError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Sources {
+    /// Whether Claude Code's sessions can be read. Where they cannot, there are none among the agents.
+    ///
+    /// # Errors
+    /// [`SessionsError`].
+    pub fn sessions(&self) -> Result<(), SessionsError> {
+        let Some(claude) = &self.claude else { return Ok(()) };
+        let path = session::folder(claude);
+        match std::fs::read_dir(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(SessionsError { path, source }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What is known of an agent by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -52,7 +52,8 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
 /// What is said where there are none.
 const NOBODY: &str = "No agents. Start one with: murmur host spawn";
 
-/// Where agents are looked for. A config.toml that is wrong is told of, and does not hide them.
+/// Where agents are looked for. A config.toml that is wrong and sessions that cannot be read are told of, and do not hide the
+/// others.
 pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
     let quiet = match Settings::read(&place.settings_dir()?.settings()) {
         Ok(settings) => settings.quiet,
@@ -61,7 +62,11 @@ pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
             Quiet::default()
         }
     };
-    Ok(Sources { dir: place.data_dir()?, claude: place.claude_folder(), quiet })
+    let sources = Sources { dir: place.data_dir()?, claude: place.claude_folder(), quiet };
+    if let Err(error) = sources.sessions() {
+        writeln!(io::stderr(), "warning: {error}")?;
+    }
+    Ok(sources)
 }
 
 /// Where it stands in lists: what needs a person first.

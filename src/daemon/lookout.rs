@@ -230,7 +230,9 @@ fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
     // First, so that nobody who is gone for good is taken for stuck.
     let cleaned = cleans.then(|| gone::clean(&dir, clock::now()));
     let now = clock::now();
-    let agents = agents(Sources { dir: dir.clone(), claude, quiet }, now).unwrap_or_else(|error| {
+    let sources = Sources { dir: dir.clone(), claude, quiet };
+    troubles.extend(sources.sessions().err().map(|error| error.to_string()));
+    let agents = agents(sources, now).unwrap_or_else(|error| {
         troubles.push(format!("cannot look after agents: {error}"));
         Vec::new()
     });

@@ -5,8 +5,10 @@
 
 mod hosts;
 
+use super::hosted::Standing;
 use super::known::Known;
 use super::{Agent, Sources, join, session};
+use crate::host::id::AgentId;
 use crate::sys::identity;
 use crate::sys::watch::{Changes, Place, Watch};
 use hosts::{Hosts, News};
@@ -16,9 +18,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// How often all is read where the system cannot tell of changes.
 const TICK: Duration = Duration::from_secs(1);
+
+/// How long [`Follower::look_again`] may wait.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// The most processes whose end is waited for: each takes a descriptor. Whether the others live is looked at by
 /// [`Follower::look_again`].
@@ -30,7 +36,11 @@ pub struct Follower {
     sources: Sources,
     known: Known,
     watch: Option<Watch>,
+    /// When all is read where the system cannot tell, whatever else happens between.
+    tick: Interval,
     hosts: Hosts,
+    /// When all that nobody tells of was looked at.
+    looked_at: Instant,
     ends: JoinSet<u32>,
     awaited: HashSet<u32>,
 }
@@ -46,7 +56,10 @@ impl Follower {
         let known = Known::read(&sources).await?;
         let hosts = Hosts::new(sources.dir.hosts());
         let (ends, awaited) = (JoinSet::new(), HashSet::new());
-        let mut follower = Self { sources, known, watch, hosts, ends, awaited };
+        let looked_at = Instant::now();
+        let mut tick = interval_at(looked_at + TICK, TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut follower = Self { sources, known, watch, tick, hosts, looked_at, ends, awaited };
         follower.read_all()?;
         Ok(follower)
     }
@@ -68,9 +81,9 @@ impl Follower {
     /// # Errors
     /// What the system says of reading the folders.
     pub async fn changed(&mut self) -> io::Result<()> {
-        let Self { watch, hosts, ends, .. } = self;
+        let Self { watch, tick, hosts, ends, .. } = self;
         let happened = tokio::select! {
-            changes = changes(watch) => Happened::Changed(changes),
+            changes = changes(watch, tick) => Happened::Changed(changes),
             news = hosts.happened() => Happened::Host(news),
             Some(Ok(pid)) = ends.join_next() => Happened::Ended(pid),
         };
@@ -82,9 +95,9 @@ impl Follower {
             }
             Happened::Host(News::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
             Happened::Host(News::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
-            Happened::Host(News::All(all)) => {
-                self.known.hosts.clear();
-                all.iter().for_each(|seen| self.known.host(&self.sources, seen));
+            Happened::Host(News::All { seen, newer }) => {
+                self.known.hosts.retain(|id, _| newer.iter().any(|newer| newer.as_str() == id));
+                seen.iter().for_each(|seen| self.known.host(&self.sources, seen));
             }
             Happened::Ended(pid) => {
                 self.awaited.remove(&pid);
@@ -95,12 +108,31 @@ impl Follower {
         Ok(())
     }
 
-    /// Looks again at what nobody tells of: when the conversations of sessions were written to, and whether the processes
-    /// live whose end is not waited for.
+    /// How long what nobody tells of may wait for [`Self::look_again`] at most; `None` if there is none of it.
+    #[must_use]
+    pub fn looks_again_in(&self) -> Option<Duration> {
+        let is_left = !self.known.sessions.is_empty()
+            || self.closed().next().is_some()
+            || self.hosts.is_to_look_again()
+            || self.known.pids().any(|pid| !self.awaited.contains(&pid));
+        is_left.then(|| MINUTE.saturating_sub(self.looked_at.elapsed()))
+    }
+
+    /// Hosts that live and do not say how their agents are.
+    fn closed(&self) -> impl Iterator<Item = AgentId> {
+        let hosts = self.known.hosts.iter();
+        let closed = hosts.filter(|(_, host)| matches!(host.standing, Standing::Closed { .. }));
+        closed.filter_map(|(id, _)| AgentId::parse(id).ok())
+    }
+
+    /// Looks again at what nobody tells of: when the conversations of sessions were written to, whether the processes live
+    /// whose end is not waited for, and hosts that did not say how their agents are.
     pub fn look_again(&mut self) {
+        self.looked_at = Instant::now();
         let awaited = &self.awaited;
         self.known.look_again(&self.sources, |pid| !awaited.contains(&pid));
         self.known.look_at_sessions(&self.sources);
+        self.hosts.look_again(self.closed().collect());
     }
 
     fn take(&mut self, changes: Changes) -> io::Result<()> {
@@ -128,7 +160,7 @@ impl Follower {
             while watch.add(places(&self.sources))? {}
         }
         self.known.read_pulses(&self.sources)?;
-        self.known.read_sessions(&self.sources)?;
+        self.known.read_sessions(&self.sources);
         self.hosts.look_at_all();
         self.await_ends();
         Ok(())
@@ -156,11 +188,11 @@ enum Happened {
     Ended(u32),
 }
 
-async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
+async fn changes(watch: &mut Option<Watch>, tick: &mut Interval) -> io::Result<Changes> {
     match watch {
         Some(watch) => watch.changes().await,
         None => {
-            tokio::time::sleep(TICK).await;
+            tick.tick().await;
             Ok(Changes { more: true, ..Changes::default() })
         }
     }
@@ -179,3 +211,6 @@ fn places(sources: &Sources) -> Vec<Place> {
     };
     folders.into_iter().filter_map(place).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,6 +146,8 @@ impl Row<'_> {
             Some((Standing::Up { state, word, pid, .. }, _)) => (*word, *state, Some(true), *pid),
             Some((Standing::Closed { word }, _)) => {
                 let (_, state, _, pid) = other.unwrap_or(("", State::Unknown, None, 0));
+                // It was at work by its pulse; its host, which cannot be asked, may have heard of it since.
+                let state = if state == State::Running { State::Unknown } else { state };
                 (*word, state, Some(true), pid)
             }
             Some((Standing::Dead, _)) => ("dead", State::Running, Some(false), 0),

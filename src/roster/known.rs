@@ -5,7 +5,7 @@ use super::hosted::Hosted;
 use super::session::{self, Session};
 use crate::host::discover::{self, PATIENCE, Seen};
 use crate::pulse::folder::{self, Found};
-use crate::pulse::{Pulse, task};
+use crate::pulse::{Pulse, State, task};
 use crate::sys::identity;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -36,6 +36,13 @@ pub struct Heard {
     pub task: Option<String>,
 }
 
+impl Heard {
+    /// Its process, if that may live.
+    fn process(&self) -> Option<u32> {
+        process(&self.pulse).filter(|_| self.is_alive != Some(false))
+    }
+}
+
 impl Known {
     /// Reads everything there is.
     ///
@@ -47,7 +54,7 @@ impl Known {
             known.host(sources, &seen);
         }
         known.read_pulses(sources)?;
-        known.read_sessions(sources)?;
+        known.read_sessions(sources);
         Ok(known)
     }
 
@@ -76,15 +83,11 @@ impl Known {
         };
     }
 
-    /// Reads every session anew.
-    ///
-    /// # Errors
-    /// What the system says of reading the folder.
-    pub fn read_sessions(&mut self, sources: &Sources) -> io::Result<()> {
-        let Some(claude) = &sources.claude else { return Ok(()) };
-        let found = session::all(claude)?.into_iter();
+    /// Reads every session anew. Where they cannot be read there are none: see [`Sources::sessions`].
+    pub fn read_sessions(&mut self, sources: &Sources) {
+        let Some(claude) = &sources.claude else { return };
+        let found = session::all(claude).unwrap_or_default().into_iter();
         self.sessions = found.map(|(path, session)| (path, with_task(sources, session))).collect();
-        Ok(())
     }
 
     /// Reads the session at `path` anew.
@@ -96,10 +99,10 @@ impl Known {
         }
     }
 
-    /// Looks again whether the processes live that lived before, of those that `is_wanted` names.
+    /// Looks again whether the processes live that have not died yet, of those that `is_wanted` names.
     pub fn look_again(&mut self, sources: &Sources, is_wanted: impl Fn(u32) -> bool) {
-        let lived = |heard: &&mut Heard| heard.is_alive == Some(true) && is_wanted(heard.pulse.pid);
-        for heard in self.pulses.values_mut().filter(lived) {
+        let wanted = |heard: &&mut Heard| heard.process().is_some_and(&is_wanted);
+        for heard in self.pulses.values_mut().filter(wanted) {
             heard.is_alive = is_alive(&heard.pulse, heard.at);
         }
         let sessions = self.sessions.iter().filter(|(_, (session, _))| is_wanted(session.pid));
@@ -115,11 +118,11 @@ impl Known {
         }
     }
 
-    /// The processes that live, as far as they are not hosts'.
+    /// The processes that have not died yet, as far as they are not hosts'.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
-        let pulses = self.pulses.values().filter(|heard| heard.is_alive == Some(true));
+        let pulses = self.pulses.values().filter_map(Heard::process);
         let sessions = self.sessions.values().map(|(session, _)| session.pid);
-        pulses.map(|heard| heard.pulse.pid).chain(sessions)
+        pulses.chain(sessions)
     }
 }
 
@@ -131,10 +134,48 @@ fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, Heard)> {
 }
 
 fn is_alive(pulse: &Pulse, at: Timestamp) -> Option<bool> {
-    (pulse.pid != 0).then(|| identity::was_alive_at(pulse.pid, at))
+    identity::was_alive_at(process(pulse)?, at)
+}
+
+/// The process of the agent itself. Spec 2's own script, which names neither a state nor a session, writes its own number
+/// (`$$`), and that is gone as soon as it has.
+fn process(pulse: &Pulse) -> Option<u32> {
+    let is_of_a_script = pulse.session_id.is_none() && pulse.state == State::default();
+    (pulse.pid != 0 && !is_of_a_script).then_some(pulse.pid)
 }
 
 fn with_task(sources: &Sources, session: Session) -> (Session, Option<String>) {
     let task = task::said(&sources.dir, &super::session_agent(&session.session_id));
     (session, task)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that has died.
+    fn dead() -> u32 {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        child.id()
+    }
+
+    #[test]
+    fn a_process_lives_or_is_dead_or_nobody_knows() {
+        let now = crate::sys::clock::now();
+        let long_ago = now - jiff::SignedDuration::from_hours(24 * 365 * 30);
+        let of = |pid, session: Option<&str>, state, at| {
+            let session_id = session.map(str::to_owned);
+            is_alive(&Pulse { pid, session_id, state, ..Pulse::default() }, at)
+        };
+        let (us, dead) = (std::process::id(), dead());
+        assert_eq!(of(us, Some("s"), State::Running, now), Some(true));
+        assert_eq!(of(dead, Some("s"), State::Running, now), Some(false));
+        assert_eq!(of(dead, None, State::Idle, now), Some(false));
+        assert_eq!(of(0, Some("s"), State::Running, now), None);
+        // As if the clock had been set forward since.
+        assert_eq!(of(us, Some("s"), State::Running, long_ago), None);
+        // Of spec 2's own script.
+        assert_eq!(of(dead, None, State::Running, now), None);
+    }
 }

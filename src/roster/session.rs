@@ -47,7 +47,8 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
     let started = time("startedAt").or_else(|| changed(path))?;
-    if !identity::was_alive_at(pid, started) {
+    // A file that was left behind, and whose process has another's number, is no session.
+    if identity::was_alive_at(pid, started) != Some(true) {
         return None;
     }
     let cwd = PathBuf::from(found.get("cwd").and_then(Value::as_str).unwrap_or_default());

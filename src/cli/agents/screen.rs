@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::sync::mpsc;
 use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
 /// The other screen, without a cursor.
@@ -17,12 +17,15 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 /// How long a terminal may take to get back to what it was; one that is stopped takes longer.
 const LEAVING: Duration = Duration::from_millis(500);
 
+/// The most that may be written and not yet be: what comes first, a picture, and what comes last; one more is room.
+const MOST: usize = 4;
+
 /// The screen, while it is the other one.
 #[derive(Debug)]
 pub(super) struct Screen {
-    pictures: mpsc::Sender<String>,
-    /// Whether each was written. As many as pictures: one at a time, and two more to come and go.
-    written: UnboundedReceiver<bool>,
+    pictures: mpsc::SyncSender<String>,
+    /// Whether each was written.
+    written: Receiver<bool>,
     /// How many are being written.
     waiting: usize,
 }
@@ -30,13 +33,13 @@ pub(super) struct Screen {
 impl Screen {
     /// Shows it.
     pub(super) fn begin() -> Self {
-        let (pictures, to_write) = mpsc::channel::<String>();
-        let (tell, written) = unbounded_channel();
+        let (pictures, to_write) = mpsc::sync_channel::<String>(MOST);
+        let (tell, written) = channel(MOST);
         std::thread::spawn(move || {
             for picture in to_write {
                 let mut stdout = io::stdout().lock();
                 let done = stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush());
-                if tell.send(done.is_ok()).is_err() {
+                if tell.blocking_send(done.is_ok()).is_err() {
                     return;
                 }
             }
@@ -47,7 +50,7 @@ impl Screen {
     }
 
     fn write(&mut self, text: String) {
-        self.waiting += usize::from(self.pictures.send(text).is_ok());
+        self.waiting += usize::from(self.pictures.try_send(text).is_ok());
     }
 
     /// Whether a picture would be written at once.

@@ -35,6 +35,7 @@ pub(super) async fn watch(sources: Sources, json: bool) -> anyhow::Result<()> {
         let now = clock::now();
         let agents = by_urgency(follower.agents(now));
         let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
+        let change = change.into_iter().chain(follower.looks_again_in()).min();
         said.say(&mut out, agents, now)?;
         tokio::select! {
             changed = follower.changed() => changed?,
@@ -164,6 +165,7 @@ impl Terminal {
         }
         self.screen.draw(&picture);
         let changes = agents.iter().map(|agent| age_changes_in(agent.age(now)));
+        let changes = changes.chain(self.follower.looks_again_in());
         changes.min().unwrap_or(Duration::from_secs(86_400))
     }
 }

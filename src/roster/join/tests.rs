@@ -87,7 +87,7 @@ fn each_source_alone_is_an_agent() {
         (case().up("a", "s", State::Running, None), "a running stuck Host 90 Grep"),
         (
             case().host("a", "", Standing::Closed { word: "unresponsive" }, None),
-            "a unresponsive stuck Host 90",
+            "a unresponsive warning Host 90",
         ),
         (case().host("a", "", Standing::Dead, None), "a dead dead Host 90"),
         (case().host("a", "", Standing::Ended { killed: false }, Some(99)), ""),
@@ -117,6 +117,18 @@ fn a_live_host_beats_an_old_pulse_and_is_heard_of_at_the_newest_of_both() {
     assert_eq!(running.agents(), "a running stuck Pulse 35 Grep");
     let silent = case().host("a", "", Standing::Closed { word: "unresponsive" }, None);
     assert_eq!(silent.pulse("a", "s", State::Idle, ALIVE, 30).agents(), "a unresponsive idle Pulse 70 Bash");
+}
+
+#[test]
+fn an_agent_whose_host_does_not_answer_is_never_stuck() {
+    let silent = || case().host("a", "", Standing::Closed { word: "unresponsive" }, None);
+    let at_work = silent().pulse("a", "s", State::Running, ALIVE, 30);
+    assert_eq!(at_work.agents(), "a unresponsive warning Pulse 70 Bash");
+    assert_eq!(at_work.session("s", 2, Some(true), 40).agents(), "a unresponsive warning Session 60 Bash");
+    assert_eq!(
+        silent().session("s", 2, Some(true), 40).agents().split("; ").next(),
+        Some("a unresponsive warning Host 90")
+    );
 }
 
 #[test]

@@ -61,3 +61,18 @@ fn an_idle_one_is_idle_and_one_that_has_ended_is_listed_with_its_pulse_only() {
     env.beats(&with(pulse("site-1", 60), &json!({ "pid": super::dead() })));
     assert_eq!(env.in_short(), "site-1 exited exited host");
 }
+
+#[test]
+fn a_host_that_answers_again_is_asked_again() {
+    let env = Env::new();
+    let host = spawn(&env, &json!({ "live": "echo" }));
+    watched(&env, |agent| agent["state"] == "idle");
+    kill(host, rustix::process::Signal::STOP);
+    let mut child = env.murmur(["agents", "--watch", "--json"]).start();
+    let mut lines = super::watch::Lines::of(&mut child);
+    lines.until(|line| line["agent"]["state"] == "unresponsive");
+    kill(host, rustix::process::Signal::CONT);
+    lines.until(|line| line["agent"]["state"] == "idle");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -126,3 +126,13 @@ fn claudes_own_sessions_are_agents_while_they_live_and_pulses_say_more() {
     let agents = env.murmur(["agents", "--json"]).set("CLAUDE_CONFIG_DIR", &elsewhere).json();
     assert_eq!(agents["agents"][0]["state"], "idle");
 }
+
+#[test]
+fn sessions_that_cannot_be_read_are_told_of_and_hide_nobody() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 0));
+    std::fs::create_dir_all(env.home().join(".claude")).unwrap();
+    std::fs::write(env.home().join(".claude/sessions"), "").unwrap();
+    assert_snapshot!(env.run(["agents", "site-1"]));
+    assert_snapshot!(env.murmur(["agents", "--watch"]).start_and_read_a_line());
+}

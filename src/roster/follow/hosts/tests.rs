@@ -1,0 +1,82 @@
+//! Hosts that refuse, that do not answer, that tell of less than happens, and scans that are older than what is known.
+
+use super::*;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixListener;
+
+fn agent(id: &str) -> AgentId {
+    AgentId::parse(id).unwrap()
+}
+
+fn seen(id: &str, condition: Condition) -> Seen {
+    Seen { agent_id: agent(id), record: None, condition }
+}
+
+fn hosts() -> Hosts {
+    Hosts::new(PathBuf::from("/nowhere"))
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn of_what_is_lost_a_host_is_asked_and_one_that_tells_no_more_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(folder.path().join(agent("a").socket())).unwrap();
+    let host = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut question = String::new();
+        BufReader::new(&mut stream).read_line(&mut question).await.unwrap();
+        let event = |word: &str| json!({ "event_type": word, "agent_id": "a", "offset": 1, "payload": {} });
+        let answer = json!({ "msg_type": "attach", "id": "1", "success": true });
+        for line in [answer, event("text"), event(GAP), event(LAGGED)] {
+            stream.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        stream
+    });
+    let (tell, mut told) = mpsc::channel(64);
+    follow(folder.path(), &agent("a"), &tell).await.unwrap();
+    drop(tell);
+    let mut changes = 0;
+    while let Some(Told::Changed(_)) = told.recv().await {
+        changes += 1;
+    }
+    // When it was attached to, and after the gap.
+    assert_eq!(changes, 2);
+    drop(host.await.unwrap());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_host_is_refused_for_good_only_if_it_says_no() {
+    let mut hosts = hosts();
+    hosts.left(&agent("no"), Err(AskError::Refused("full".to_owned())));
+    hosts.left(&agent("slow"), Err(AskError::Silent(PATIENCE)));
+    hosts.left(&agent("ended"), Ok(()));
+    assert_eq!(hosts.refused, [agent("no")].into());
+    assert_eq!(hosts.failed, [agent("slow")].into());
+    assert!(hosts.is_to_look_again());
+    // It is not tried over and over, but the next time that all is looked at.
+    hosts.follow(&seen("slow", Condition::Silent));
+    assert!(hosts.awaited.is_empty());
+    hosts.look_again(vec![agent("silent")]);
+    assert!(!hosts.is_to_look_again());
+    let mut asked: Vec<_> = hosts.asked.keys().map(ToString::to_string).collect();
+    asked.sort();
+    assert_eq!(asked, ["silent", "slow"]);
+    hosts.follow(&seen("slow", Condition::Silent));
+    hosts.look_again(vec![agent("slow")]);
+    assert_eq!((hosts.awaited.len(), hosts.asked.len()), (1, 2));
+    assert!(!hosts.asked[&agent("slow")]);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn of_who_was_asked_since_a_scan_began_it_says_nothing() {
+    let mut hosts = hosts();
+    hosts.look(agent("before"));
+    hosts.look_at_all();
+    hosts.look(agent("since"));
+    let old = ["before", "since", "other"].map(|id| seen(id, Condition::Dead)).to_vec();
+    let News::All { seen, newer } = hosts.take(News::All { seen: old, newer: HashSet::new() }) else {
+        panic!("another kind of news");
+    };
+    let ids: Vec<_> = seen.iter().map(|seen| seen.agent_id.as_str()).collect();
+    assert_eq!((ids, newer), (vec!["other"], [agent("before"), agent("since")].into()));
+}

@@ -1,0 +1,51 @@
+//! What is looked at again, and when.
+
+use super::*;
+use crate::config::quiet::Quiet;
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use serde_json::json;
+use std::path::Path;
+use tokio::time::timeout;
+
+fn sources(folder: &Path) -> Sources {
+    let dir = DataDir::find(Some(&folder.join("data")), None, None).unwrap();
+    Sources { dir, claude: Some(folder.join("claude")), quiet: Quiet::default() }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_nobody_tells_of_is_looked_at_within_a_minute() {
+    let folder = tempfile::tempdir().unwrap();
+    let sources = sources(folder.path());
+    let follower = Follower::new(sources.clone()).await.unwrap();
+    assert_eq!(follower.looks_again_in(), None);
+    let sessions = session::folder(sources.claude.as_deref().unwrap());
+    std::fs::create_dir_all(&sessions).unwrap();
+    let (pid, began) = (std::process::id(), clock::now().as_millisecond());
+    let session = json!({ "pid": pid, "sessionId": "s", "startedAt": began });
+    std::fs::write(sessions.join("1.json"), session.to_string()).unwrap();
+    let mut follower = Follower::new(sources).await.unwrap();
+    assert!(follower.looks_again_in().unwrap() <= MINUTE);
+    follower.looked_at = Instant::now().checked_sub(MINUTE).unwrap();
+    assert_eq!(follower.looks_again_in(), Some(Duration::ZERO));
+    follower.look_again();
+    assert_ne!(follower.looks_again_in(), Some(Duration::ZERO));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn where_the_system_does_not_tell_all_is_read_however_often_something_else_comes_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let sources = sources(folder.path());
+    let mut follower = Follower::new(sources.clone()).await.unwrap();
+    follower.watch = None;
+    std::fs::create_dir_all(sources.dir.pulses()).unwrap();
+    let pulse = json!({ "timestamp": clock::now().to_string(), "agent_id": "a" });
+    std::fs::write(sources.dir.pulse("a"), pulse.to_string()).unwrap();
+    let read = async {
+        while follower.agents(clock::now()).is_empty() {
+            // Whoever waits is woken by something else.
+            let _woken = timeout(TICK / 50, follower.changed()).await;
+        }
+    };
+    timeout(Duration::from_secs(30), read).await.unwrap();
+}
