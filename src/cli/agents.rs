@@ -24,7 +24,7 @@ use std::process::ExitCode;
 pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
     let sources = sources(place)?;
     if args.watch {
-        runtime()?.block_on(watch::watch(sources, args.json))?;
+        runtime()?.block_on(watch::watch(sources, args.agent.clone(), args.json))?;
         return Ok(ExitCode::SUCCESS);
     }
     let now = clock::now();
@@ -70,15 +70,17 @@ pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
 }
 
 /// Where it stands in lists: what needs a person first.
-fn urgency(health: Health) -> u8 {
-    match health {
+fn urgency(agent: &Agent) -> u8 {
+    match agent.health {
         Health::Stuck => 0,
         Health::Warning => 1,
         Health::Dead => 2,
-        Health::Stale => 3,
-        Health::Active => 4,
-        Health::Idle => 5,
-        Health::Exited => 6,
+        // Its turn is over, and did not end well.
+        Health::Active | Health::Idle if agent.state == "idle" && agent.error.is_some() => 3,
+        Health::Stale => 4,
+        Health::Active => 5,
+        Health::Idle => 6,
+        Health::Exited => 7,
     }
 }
 
@@ -89,6 +91,6 @@ fn columns() -> Option<usize> {
 
 /// The agents in the order of lists.
 fn by_urgency(mut agents: Vec<Agent>) -> Vec<Agent> {
-    agents.sort_by_key(|agent| urgency(agent.health));
+    agents.sort_by_key(urgency);
     agents
 }

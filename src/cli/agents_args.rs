@@ -9,10 +9,10 @@ Examples:
   murmur agents                 every agent, whoever started it
   murmur agents --watch         and what changes, as it does
   murmur agents site-1f2e3d4c   one of them, and what it did last
+  murmur agents site-1f2e3d4c --watch
   murmur agents --json | jq '.agents[] | select(.health == \"stuck\")'")]
 pub(crate) struct Agents {
-    /// One agent, and what it did last
-    #[arg(conflicts_with = "watch")]
+    /// One agent, and what it did last; with --watch only that one
     pub(crate) agent: Option<String>,
     /// One JSON object on stdout; with --watch one a change
     #[arg(long)]

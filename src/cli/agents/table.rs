@@ -1,32 +1,55 @@
 //! Agents as a table that fits.
 
 use super::super::style::{Style, plain_line};
-use crate::roster::Agent;
+use crate::roster::{Agent, Source};
 use jiff::Timestamp;
+use std::borrow::Cow;
 use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 const HEAD: [&str; 9] =
     ["AGENT", "STATE", "TOOL", "LAST ACTION", "TASK", "BRANCH", "WORKSPACE", "AGE", "HEALTH"];
 
-/// The columns that are cut where there is no room, in this order, and to how many columns of the terminal.
-const CUT: [(usize, usize); 9] = [(3, 12), (4, 8), (6, 8), (5, 6), (0, 8), (2, 4), (6, 1), (4, 1), (3, 1)];
-
+const AGENT: usize = 0;
+const STATE: usize = 1;
+const TOOL: usize = 2;
+const ACTION: usize = 3;
+const TASK: usize = 4;
+const BRANCH: usize = 5;
 /// The column whose end says more than its beginning.
 const WORKSPACE: usize = 6;
 
+/// The most columns of a terminal that each takes. The last action takes what the others leave.
+const MOST: [usize; 9] = [32, usize::MAX, 24, usize::MAX, 40, 32, 40, usize::MAX, usize::MAX];
+
+/// The most columns of an id in a pipe, where nothing else is cut.
+const ID: usize = 80;
+
+/// What goes where there is no room, the first one first.
+const GO: [usize; 4] = [WORKSPACE, BRANCH, TASK, TOOL];
+
+/// The least that is shown of a longer last action; and of a longer id beside it.
+const LEAST: usize = 16;
+
 /// What is between columns.
 const BETWEEN: usize = 2;
+
+/// How many columns of the terminal each has; `None` of those that are not shown.
+type Widths = [Option<usize>; 9];
 
 /// The table of `agents`, its head first, a line each; none is wider than `width`.
 pub(super) fn lines(agents: &[Agent], now: Timestamp, width: Option<usize>, style: Style) -> Vec<String> {
     let rows: Vec<[String; 9]> = agents.iter().map(|agent| cells(agent, now)).collect();
     let head = HEAD.map(str::to_owned);
     let widest = |column: usize| rows.iter().chain([&head]).map(|row| row[column].width()).max().unwrap_or(0);
-    let mut widths: [usize; 9] = std::array::from_fn(widest);
-    if let Some(width) = width {
-        fit(&mut widths, width);
-    }
+    let mut widest: [usize; 9] = std::array::from_fn(widest);
+    let widths = match width {
+        Some(width) => fit(widest, width),
+        None => {
+            widest[AGENT] = widest[AGENT].min(ID);
+            widest.map(Some)
+        }
+    };
     let most = width.unwrap_or(usize::MAX);
     let mut lines = vec![style.bold(cut(&joined(&head, &widths), most))];
     for (agent, row) in agents.iter().zip(&rows) {
@@ -42,11 +65,12 @@ pub(super) fn lines(agents: &[Agent], now: Timestamp, width: Option<usize>, styl
 
 fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     let workspace = agent.workspace.to_string_lossy();
+    let action = action(agent);
     let texts: [&str; 7] = [
         &agent.agent_id,
         agent.state,
         &agent.tool_name,
-        &agent.last_action,
+        &action,
         &agent.current_task,
         &agent.git_branch,
         &workspace,
@@ -55,22 +79,59 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.word().to_owned()]
 }
 
-/// Takes from `widths` what is more than `width` in all.
-fn fit(widths: &mut [usize; 9], width: usize) {
-    for (column, least) in CUT {
-        let all: usize = widths.iter().sum::<usize>() + BETWEEN * (widths.len() - 1);
-        let surplus = all.saturating_sub(width);
-        widths[column] = widths[column].saturating_sub(surplus).max(least.min(widths[column]));
+/// What `agent` did last, or why that failed.
+pub(super) fn action(agent: &Agent) -> Cow<'_, str> {
+    // What a host says that is newer than the pulse is not of the call that failed.
+    let goes_on = agent.source == Source::Host && agent.state != "idle";
+    match &agent.error {
+        Some(error) if !goes_on => Cow::Owned(format!("failed: {error}")),
+        _ => Cow::Borrowed(&agent.last_action),
     }
 }
 
-fn joined(row: &[String; 9], widths: &[usize; 9]) -> String {
+/// What each column gets of `width`, whose cells are as wide as `widest`. Heads are never cut.
+fn fit(widest: [usize; 9], width: usize) -> Widths {
+    let most: [usize; 9] = std::array::from_fn(|column| widest[column].min(MOST[column]));
+    let mut widths = most.map(Some);
+    widths[ACTION] = Some(most[ACTION].min(LEAST));
+    for column in GO {
+        if all(&widths) > width {
+            widths[column] = None;
+        }
+    }
+    shrink(&mut widths, AGENT, LEAST, width);
+    if all(&widths) > width {
+        widths[ACTION] = None;
+        widths[AGENT] = Some(most[AGENT]);
+        for column in [AGENT, STATE] {
+            shrink(&mut widths, column, HEAD[column].len(), width);
+        }
+    }
+    let left = width.saturating_sub(all(&widths));
+    widths[ACTION] = widths[ACTION].map(|least| least.saturating_add(left).min(most[ACTION]));
+    widths
+}
+
+/// Takes from `column` what is more than `width` in all, down to `least`.
+fn shrink(widths: &mut Widths, column: usize, least: usize, width: usize) {
+    let surplus = all(widths).saturating_sub(width);
+    widths[column] = widths[column].map(|now| now.saturating_sub(surplus).max(least.min(now)));
+}
+
+/// How wide the table is.
+fn all(widths: &Widths) -> usize {
+    let shown = widths.iter().flatten();
+    shown.clone().sum::<usize>() + BETWEEN * shown.count().saturating_sub(1)
+}
+
+fn joined(row: &[String; 9], widths: &Widths) -> String {
     let mut line = String::new();
     for (column, (text, width)) in row.iter().zip(widths).enumerate() {
-        if column > 0 {
-            line.push_str("  ");
+        let Some(width) = *width else { continue };
+        if !line.is_empty() {
+            line.extend(std::iter::repeat_n(' ', BETWEEN));
         }
-        let text = if column == WORKSPACE { cut_front(text, *width) } else { cut(text, *width) };
+        let text = if column == WORKSPACE { cut_front(text, width) } else { cut(text, width) };
         let padding = if column + 1 == row.len() { 0 } else { width.saturating_sub(text.width()) };
         line.push_str(&text);
         line.extend(std::iter::repeat_n(' ', padding));
@@ -132,7 +193,6 @@ fn unit(seconds: u64) -> (u64, char) {
 mod tests {
     use super::*;
     use crate::pulse::health::Health;
-    use crate::roster::Source;
     use proptest::prelude::*;
 
     fn agent(id: &str, action: &str, health: Health) -> Agent {
@@ -164,22 +224,66 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_cut_where_there_is_room_and_the_last_action_is_cut_first() {
+    fn what_does_not_fit_goes_by_whole_columns_and_the_last_action_takes_what_is_left() {
         insta::assert_snapshot!(shown(None), @"
         AGENT   STATE    TOOL  LAST ACTION             TASK               BRANCH  WORKSPACE               AGE  HEALTH
         site-1  running  Bash  cargo test --workspace  Mend[2J the build  main    /home/me/projects/site  2m   stuck
         blog    running  Bash  ls 日本語日本語日本語   Mend[2J the build  main    /home/me/projects/site  2m   active
         ");
-        insta::assert_snapshot!(shown(Some(110)), @"
+        assert_eq!(shown(Some(111)), shown(None));
+        let sizes = [110, 80, 60, 51, 30].map(|width| format!("{width}:\n{}", shown(Some(width))));
+        insta::assert_snapshot!(sizes.join("\n"), @"
+        110:
         AGENT   STATE    TOOL  LAST ACTION             TASK               BRANCH  WORKSPACE               AGE  HEALTH
         site-1  running  Bash  cargo test --workspace  Mend[2J the build  main    /home/me/projects/site  2m   stuck
         blog    running  Bash  ls 日本語日本語日本語   Mend[2J the build  main    /home/me/projects/site  2m   active
+        80:
+        AGENT   STATE    TOOL  LAST ACTION        TASK               BRANCH  AGE  HEALTH
+        site-1  running  Bash  cargo test --wor…  Mend[2J the build  main    2m   stuck
+        blog    running  Bash  ls 日本語日本語…   Mend[2J the build  main    2m   active
+        60:
+        AGENT   STATE    TOOL  LAST ACTION             AGE  HEALTH
+        site-1  running  Bash  cargo test --workspace  2m   stuck
+        blog    running  Bash  ls 日本語日本語日本語   2m   active
+        51:
+        AGENT   STATE    LAST ACTION            AGE  HEALTH
+        site-1  running  cargo test --workspa…  2m   stuck
+        blog    running  ls 日本語日本語日本語  2m   active
+        30:
+        AGENT   STATE    AGE  HEALTH
+        site-1  running  2m   stuck
+        blog    running  2m   active
         ");
-        insta::assert_snapshot!(shown(Some(80)), @"
-        AGENT   STATE    TOOL  LAST ACTION   TASK      BRANCH  WORKSPACE     AGE  HEALTH
-        site-1  running  Bash  cargo test …  Mend[2J…  main    …ojects/site  2m   stuck
-        blog    running  Bash  ls 日本語日…  Mend[2J…  main    …ojects/site  2m   active
-        ");
+    }
+
+    #[test]
+    fn one_agent_with_long_words_widens_no_column_beyond_its_most() {
+        let long = Agent {
+            tool_name: "mcp__tool__".repeat(5),
+            git_branch: "feature/".repeat(10),
+            current_task: "Mend it. ".repeat(20),
+            workspace: "/srv/".repeat(60).into(),
+            ..agent(&"a".repeat(300), &"cargo test ".repeat(9), Health::Active)
+        };
+        let agents = [long, agent("blog", "ls", Health::Active)];
+        let width = |width| lines(&agents, Timestamp::UNIX_EPOCH, width, Style::none())[0].clone();
+        let starts = |head: &str| HEAD.map(|name| head.rfind(name));
+        assert_eq!(starts(&width(Some(250))), [0, 34, 43, 69, 121, 163, 197, 239, 244].map(Some));
+        // In a pipe the id alone is cut.
+        assert_eq!(starts(&width(None))[..5], [0, 82, 91, 148, 248].map(Some));
+    }
+
+    #[test]
+    fn what_failed_is_said_unless_a_host_knows_of_something_newer() {
+        let failed = |source, state| {
+            let error = Some("rate_limit".to_owned());
+            let agent = Agent { source, state, error, ..agent("a", "API Error", Health::Active) };
+            action(&agent).into_owned()
+        };
+        assert_eq!(failed(Source::Pulse, "idle"), "failed: rate_limit");
+        assert_eq!(failed(Source::Host, "idle"), "failed: rate_limit");
+        assert_eq!(failed(Source::Pulse, "running"), "failed: rate_limit");
+        assert_eq!(failed(Source::Host, "running"), "API Error");
     }
 
     proptest! {
@@ -189,6 +293,12 @@ mod tests {
             for line in lines(&agents, Timestamp::UNIX_EPOCH, Some(width), Style::none()) {
                 prop_assert!(line.width() <= width, "{} {line:?}", line.width());
             }
+            let table = lines(&agents, Timestamp::UNIX_EPOCH, Some(width), Style::none());
+            let heads: Vec<&str> = table[0].split("  ").map(str::trim).filter(|head| !head.is_empty()).collect();
+            for head in ["AGENT", "STATE", "AGE", "HEALTH"] {
+                prop_assert!(width < 27 || heads.contains(&head), "{table:?}");
+            }
+            prop_assert!(width < 27 || heads.iter().all(|head| HEAD.contains(head)), "{table:?}");
         }
     }
 

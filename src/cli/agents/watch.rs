@@ -4,9 +4,10 @@ use super::screen::Screen;
 use super::table::{age_changes_in, cut, lines};
 use super::{NOBODY, by_urgency, columns, lines as line_by_line};
 use crate::cli::style::Style;
-use crate::roster::Sources;
 use crate::roster::follow::Follower;
+use crate::roster::{Agent, Sources};
 use crate::sys::{clock, signals, terminal};
+use jiff::Timestamp;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,8 +19,11 @@ const PACE: Duration = Duration::from_millis(50);
 /// What changes by time alone is looked at no more often.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Shows what changes until it is stopped, or nobody reads.
-pub(super) async fn watch(sources: Sources, json: bool) -> anyhow::Result<()> {
+/// What is said where the one that is wanted is not there.
+const NOT_THERE: &str = "No agents.";
+
+/// Shows what changes, of the agent `wanted` only where one is, until it is stopped, or nobody reads.
+pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) -> anyhow::Result<()> {
     let quiet = sources.quiet;
     let mut follower = Follower::new(sources).await?;
     if !follower.is_told() {
@@ -27,13 +31,13 @@ pub(super) async fn watch(sources: Sources, json: bool) -> anyhow::Result<()> {
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if io::stdout().is_terminal() && !json && !is_dumb {
-        return Terminal::begin(follower)?.show().await;
+        return Terminal::begin(follower, wanted)?.show().await;
     }
     let mut said = line_by_line::Lines::new(json);
     let mut out = io::stdout().lock();
     loop {
         let now = clock::now();
-        let agents = by_urgency(follower.agents(now));
+        let agents = shown(&follower, wanted.as_deref(), now);
         let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
         let change = change.into_iter().chain(follower.looks_again_in()).min();
         said.say(&mut out, agents, now)?;
@@ -42,6 +46,13 @@ pub(super) async fn watch(sources: Sources, json: bool) -> anyhow::Result<()> {
             () = after(change) => follower.look_again(),
         }
     }
+}
+
+/// The agents that are shown, in the order of lists.
+fn shown(follower: &Follower, wanted: Option<&str>, now: Timestamp) -> Vec<Agent> {
+    let mut agents = by_urgency(follower.agents(now));
+    agents.retain(|agent| wanted.is_none_or(|wanted| agent.agent_id == wanted));
+    agents
 }
 
 /// When `change` is over, but not at once; never where there is none.
@@ -55,6 +66,7 @@ async fn after(change: Option<Duration>) {
 /// A table that is drawn again and again.
 struct Terminal {
     follower: Follower,
+    wanted: Option<String>,
     screen: Screen,
     resized: Signal,
     suspend: Signal,
@@ -72,7 +84,7 @@ enum Woke {
 }
 
 impl Terminal {
-    fn begin(follower: Follower) -> io::Result<Self> {
+    fn begin(follower: Follower, wanted: Option<String>) -> io::Result<Self> {
         let kind = |kind: SignalKind| Ok::<_, io::Error>((signal(kind)?, kind.as_raw_value()));
         Ok(Self {
             ends: [
@@ -84,6 +96,7 @@ impl Terminal {
             suspend: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
             screen: Screen::begin(),
             follower,
+            wanted,
         })
     }
 
@@ -149,12 +162,13 @@ impl Terminal {
     /// Draws how it is now, and says when that changes by time alone.
     fn draw(&mut self) -> Duration {
         let now = clock::now();
-        let agents = by_urgency(self.follower.agents(now));
+        let agents = shown(&self.follower, self.wanted.as_deref(), now);
         let width = columns();
         let rows = terminal::size().map_or(0, |size| size.ws_row.into());
         let rows = if rows == 0 { usize::MAX } else { rows };
         let mut picture = if agents.is_empty() {
-            vec![cut(NOBODY, width.unwrap_or(usize::MAX))]
+            let nobody = if self.wanted.is_some() { NOT_THERE } else { NOBODY };
+            vec![cut(nobody, width.unwrap_or(usize::MAX))]
         } else {
             lines(&agents, now, width, Style::of_stdout())
         };

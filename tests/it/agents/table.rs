@@ -42,6 +42,26 @@ fn those_that_need_a_person_come_first_and_nothing_is_cut_in_a_pipe() {
 }
 
 #[test]
+fn a_turn_that_failed_comes_after_the_dead_and_says_why() {
+    let env = Env::new();
+    for (id, seconds) in [("active", 0), ("stale", 450)] {
+        env.beats(&with(pulse(id, seconds), &json!({ "error": "Exit code 1" })));
+    }
+    let over = json!({ "state": "idle", "tool_name": "", "last_action": "API Error", "error": "rate_limit" });
+    env.beats(&with(pulse("failed", 0), &over));
+    env.beats(&with(pulse("gone", 150), &with(over, &json!({ "pid": dead() }))));
+    assert_snapshot!(env.run(["agents"]), @"
+    AGENT   STATE    TOOL  LAST ACTION          TASK            BRANCH  WORKSPACE    AGE  HEALTH
+    gone    idle           failed: rate_limit   Mend the build  main    /srv/gone    2m   dead
+    failed  idle           failed: rate_limit   Mend the build  main    /srv/failed  0s   active
+    stale   running  Bash  failed: Exit code 1  Mend the build  main    /srv/stale   7m   stale
+    active  running  Bash  failed: Exit code 1  Mend the build  main    /srv/active  0s   active
+    [exit 0]
+    ");
+    assert_eq!(env.listed()[1]["last_action"], "API Error");
+}
+
+#[test]
 fn health_is_coloured_on_a_terminal() {
     let env = Env::new();
     everybody(&env);

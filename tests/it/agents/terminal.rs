@@ -8,12 +8,12 @@ use super::{pulse, with};
 use crate::env::{Env, kill};
 use crate::run::terminal::Terminal;
 
-/// `murmur agents --watch` on a terminal of 6 rows of 100 columns, and what `end` does to end it.
-fn watching(env: &Env, act: impl FnOnce(&mut Terminal)) -> (String, Option<i32>) {
+/// `murmur agents --watch` with `more` on a terminal of 6 rows of 100 columns, and what `act` does to end it.
+fn watching(env: &Env, more: &[&str], act: impl FnOnce(&mut Terminal)) -> (String, Option<i32>) {
     let terminal = Terminal::open();
     terminal.resize(6, 100);
     let program = |words: &[&str]| env.program("setsid", words).set("TERM", "xterm");
-    let mut terminal = terminal.start(program, &[crate::env::MURMUR, "agents", "--watch"]);
+    let mut terminal = terminal.start(program, &[&[crate::env::MURMUR, "agents", "--watch"], more].concat());
     act(&mut terminal);
     let session = terminal.finish();
     (session.text(), session.signal())
@@ -33,7 +33,7 @@ fn the_table_is_drawn_again_in_place_and_the_terminal_is_as_before_in_the_end() 
     env.beats(&pulse("site-1", 450));
     for (signal, key) in [(Signal::INT, Some("\u{3}")), (Signal::TERM, None)] {
         let mut pictures = Vec::new();
-        let (shown, ended) = watching(&env, |terminal| {
+        let (shown, ended) = watching(&env, &[], |terminal| {
             terminal.wait_for("\u{1b}[?1049h\u{1b}[?25l");
             terminal.wait_for("\u{1b}[J");
             pictures.push(screen(terminal.so_far(), 6, 100));
@@ -62,7 +62,7 @@ fn the_table_is_drawn_again_in_place_and_the_terminal_is_as_before_in_the_end() 
 fn one_that_is_suspended_gives_the_terminal_back_until_it_goes_on() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
-    let (shown, ended) = watching(&env, |terminal| {
+    let (shown, ended) = watching(&env, &[], |terminal| {
         terminal.wait_for("site-1");
         kill(terminal.pid(), Signal::TSTP);
         terminal.wait_for("\u{1b}[?1049l");
@@ -73,4 +73,18 @@ fn one_that_is_suspended_gives_the_terminal_back_until_it_goes_on() {
     });
     assert!(shown.ends_with("\u{1b}[?1049l"), "{shown:?}");
     assert_eq!(ended, Some(Signal::TERM.as_raw()));
+}
+
+#[test]
+fn one_agent_is_watched_alone_and_its_end_is_seen() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 450));
+    env.beats(&pulse("site-2", 450));
+    let (shown, _) = watching(&env, &["site-2"], |terminal| {
+        terminal.wait_for("site-2");
+        std::fs::remove_file(env.pulses().join("site-2.json")).unwrap();
+        terminal.wait_for("No agents.\u{1b}[K");
+        kill(terminal.pid(), Signal::TERM);
+    });
+    assert!(!shown.contains("site-1"), "{shown:?}");
 }

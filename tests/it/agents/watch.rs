@@ -72,6 +72,20 @@ fn each_change_is_a_line() {
 }
 
 #[test]
+fn of_one_agent_its_changes_alone_are_said() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 450));
+    let mut child = env.murmur(["agents", "site-2", "--watch", "--json"]).start();
+    let mut lines = Lines::of(&mut child);
+    env.beats(&pulse("site-2", 0));
+    assert_eq!(lines.next()["agent"]["agent_id"], "site-2");
+    env.beats(&pulse("site-1", 0));
+    std::fs::remove_file(env.pulses().join("site-2.json")).unwrap();
+    assert_eq!(lines.next(), json!({ "gone": { "agent_id": "site-2" } }));
+    end(child);
+}
+
+#[test]
 fn what_is_not_there_yet_is_waited_for() {
     let env = Env::new();
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
