@@ -163,9 +163,8 @@ impl Cleaning<'_> {
 
 /// Whether the agent of `pulse` is gone. One whose process nobody knows counts as such: if it lives, its next call writes
 /// its pulse anew, whereas one that is dead would be taken for stuck for ever.
-/// One that may be the living process stays: the clock may have been set.
-fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> Option<bool>) -> bool {
-    let lives = |at| pulse.pid != 0 && was_alive_at(pulse.pid, at) != Some(false);
+fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
+    let lives = |at| pulse.pid != 0 && was_alive_at(pulse.pid, at);
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)
 }
 

@@ -48,7 +48,7 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
     let started = time("startedAt").or_else(|| changed(path))?;
     // A file that was left behind, and whose process has another's number, is no session.
-    if identity::was_alive_at(pid, started) != Some(true) {
+    if !identity::was_alive_at(pid, started) {
         return None;
     }
     let cwd = PathBuf::from(found.get("cwd").and_then(Value::as_str).unwrap_or_default());

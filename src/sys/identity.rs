@@ -110,23 +110,23 @@ pub fn is_alive(pid: u32) -> bool {
     began(pid).is_some()
 }
 
-/// Whether the process `pid` that was there at `at` lives. To within 5 s (Linux; elsewhere any living process with that
-/// number counts). `None` where one lives that seems to be younger: either another has the number since, or the clock was
-/// set forward, by which every process becomes younger.
+/// Whether the living process `pid` is one that was there at `at`, and not another that has its number since. To within
+/// 5 s (Linux; elsewhere any living process with that number counts). A clock that is set forward makes every process
+/// younger: one that has said nothing since counts as another.
 #[cfg(unix)]
 #[must_use]
-pub fn was_alive_at(pid: u32, at: jiff::Timestamp) -> Option<bool> {
+pub fn was_alive_at(pid: u32, at: jiff::Timestamp) -> bool {
     #[cfg(target_os = "linux")]
     {
         let ticks = rustix::param::clock_ticks_per_second().max(1);
-        let Some(began) = began(pid) else { return Some(false) };
-        let began = booted()?.saturating_add(i64::try_from(began / ticks).ok()?);
-        (began <= at.as_second().saturating_add(5)).then_some(true)
+        let began = began(pid).and_then(|began| i64::try_from(began / ticks).ok());
+        let latest = at.as_second().saturating_add(5);
+        began.zip(booted()).is_some_and(|(began, booted)| booted.saturating_add(began) <= latest)
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _unknown = at;
-        Some(is_alive(pid))
+        is_alive(pid)
     }
 }
 
@@ -185,11 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn of_whoever_lives_and_seems_to_have_begun_later_nobody_knows() {
+    fn whoever_began_later_was_not_alive_then() {
         let (now, us) = (crate::sys::clock::now(), std::process::id());
-        assert_eq!(was_alive_at(us, now), Some(true));
-        assert_eq!(was_alive_at(us, now - jiff::SignedDuration::from_hours(24 * 365 * 30)), None);
-        assert_eq!(was_alive_at(u32::MAX >> 1, now), Some(false));
+        assert!(was_alive_at(us, now));
+        assert!(!was_alive_at(us, now - jiff::SignedDuration::from_hours(24 * 365 * 30)));
+        assert!(!was_alive_at(u32::MAX >> 1, now));
     }
 
     #[test]
