@@ -6,6 +6,8 @@ mod args;
 mod beat;
 mod captures;
 #[cfg(unix)]
+mod completions;
+#[cfg(unix)]
 mod demo;
 mod derun;
 #[cfg(unix)]
@@ -16,6 +18,8 @@ mod host_args;
 mod init;
 #[cfg(unix)]
 mod log;
+#[cfg(unix)]
+mod man;
 mod mcp;
 #[cfg(unix)]
 mod permission;
@@ -137,6 +141,8 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Schema => schema::run(),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man { folder } => man::run(&folder),
         Command::Demo => demo::run(),
         Command::Permission(args) => permission::run(&args, &place),
         Command::Question(args) => permission::question(&args, &place),

@@ -8,6 +8,7 @@ pub(super) use super::permission_args::{
 };
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,13 @@ pub(super) enum Command {
     Mcp(Mcp),
     /// Print the JSON Schema of config.json
     Schema,
+    Completions(Completions),
+    /// Write a manual page for every command into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder; made where it does not exist
+        folder: PathBuf,
+    },
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
     Demo,
     Permission(Permission),
@@ -63,6 +71,30 @@ pub(super) enum Command {
     },
     Host(Host),
     Attach(HostAttach),
+}
+
+/// Print what a shell needs to complete murmur's commands
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur completions bash > ~/.local/share/bash-completion/completions/murmur
+  murmur completions zsh > ~/.zfunc/_murmur
+  murmur completions fish > ~/.config/fish/completions/murmur.fish
+  murmur completions bash --as mm      the same for the short name")]
+pub(super) struct Completions {
+    /// The shell
+    pub(super) shell: Shell,
+    /// The name it is called by
+    #[arg(long = "as", default_value = "murmur", value_name = "NAME")]
+    pub(super) name: CalledBy,
+}
+
+/// The names of the one binary that have commands to complete.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum CalledBy {
+    Murmur,
+    Mm,
+    Derun,
 }
 
 /// Write a HEARTBEAT.md and register the workspace; overwrites nothing

@@ -17,6 +17,8 @@ mod fake_claude;
 #[cfg(test)]
 mod fake_model;
 #[cfg(test)]
+mod generated;
+#[cfg(test)]
 mod guard;
 #[cfg(test)]
 mod host;
