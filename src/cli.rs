@@ -38,6 +38,8 @@ mod run;
 mod schema;
 #[cfg(unix)]
 mod screen;
+#[cfg(unix)]
+mod service;
 mod sessions;
 mod show;
 mod span;
@@ -140,6 +142,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Record(args) => record::run(&args, &place),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Service(args) => service::run(&args, &place),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),
         Command::Man { folder } => man::run(&folder),

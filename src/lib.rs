@@ -30,6 +30,7 @@
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: what Claude Code's hooks are answered: `permit`, and asking the daemon
 //! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
+//! - `service`: pure: what systemd and launchd are told of the daemon
 //! - `cli`: one small file a command: parse, call, print
 //!
 //! On Windows there are only the captures, under derun's command line (docs/windows.md).
@@ -67,4 +68,6 @@ pub mod rpc;
 pub mod schedule;
 #[cfg(unix)]
 pub mod secrets;
+#[cfg(unix)]
+pub mod service;
 pub mod sys;

@@ -50,6 +50,7 @@ pub(super) enum Command {
     Record(Record),
     Run(Run),
     Mcp(Mcp),
+    Service(Service),
     /// Print the JSON Schema of config.json
     Schema,
     Completions(Completions),
@@ -71,6 +72,33 @@ pub(super) enum Command {
     },
     Host(Host),
     Attach(HostAttach),
+}
+
+/// Have systemd (Linux) or launchd (macOS) start the daemon when you log in, and again when it fails
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur service install           from now on, and after every login
+  murmur service install --print   what would be written
+  murmur service status            what is installed, and whether it runs
+  murmur service uninstall         no more; agents that run go on")]
+pub(super) struct Service {
+    #[command(subcommand)]
+    pub(super) command: ServiceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ServiceCommand {
+    /// Write the service's file, and start it
+    Install {
+        /// Print the file, and do nothing
+        #[arg(long)]
+        print: bool,
+    },
+    /// Stop it, and remove its file
+    Uninstall,
+    /// Say what is installed; exits with 1 where it does not run
+    Status,
 }
 
 /// Print what a shell needs to complete murmur's commands

@@ -45,6 +45,8 @@ mod run;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]
+mod service;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod soak;
