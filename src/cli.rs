@@ -11,6 +11,8 @@ mod completions;
 mod demo;
 mod derun;
 #[cfg(unix)]
+mod doctor;
+#[cfg(unix)]
 mod host;
 #[cfg(unix)]
 mod host_args;
@@ -142,6 +144,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Record(args) => record::run(&args, &place),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Doctor(args) => doctor::run(&args, &place),
         Command::Service(args) => service::run(&args, &place),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),

@@ -30,6 +30,7 @@
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: what Claude Code's hooks are answered: `permit`, and asking the daemon
 //! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
+//! - `doctor`: whether everything is as it should be: a finding a check, and what to do
 //! - `service`: pure: what systemd and launchd are told of the daemon
 //! - `cli`: one small file a command: parse, call, print
 //!
@@ -45,6 +46,8 @@ pub mod cli;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
+#[cfg(unix)]
+pub mod doctor;
 #[cfg(unix)]
 pub mod hook;
 #[cfg(unix)]

@@ -51,6 +51,7 @@ pub(super) enum Command {
     Run(Run),
     Mcp(Mcp),
     Service(Service),
+    Doctor(Doctor),
     /// Print the JSON Schema of config.json
     Schema,
     Completions(Completions),
@@ -72,6 +73,14 @@ pub(super) enum Command {
     },
     Host(Host),
     Attach(HostAttach),
+}
+
+/// Say what is not as it should be, and what to do; exits with 1 if something does not work
+#[derive(Debug, ClapArgs)]
+pub(super) struct Doctor {
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Have systemd (Linux) or launchd (macOS) start the daemon when you log in, and again when it fails

@@ -1,6 +1,8 @@
 //! Colour, on a terminal only, and never where NO_COLOR is set.
 
 #[cfg(unix)]
+use crate::doctor::Level;
+#[cfg(unix)]
 use crate::outcome::Kind;
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -28,6 +30,17 @@ impl Style {
             Kind::Error => "31",
         };
         self.paint(code, format_args!("{kind:<9}"))
+    }
+
+    /// How bad a finding is, in its colour, padded to the longest.
+    #[cfg(unix)]
+    pub(super) fn level(self, level: Level) -> String {
+        let (code, word) = match level {
+            Level::Ok => ("32", "ok"),
+            Level::Warn => ("33", "warn"),
+            Level::Fail => ("31", "fail"),
+        };
+        self.paint(code, format_args!("{word:<4}"))
     }
 
     #[cfg(unix)]

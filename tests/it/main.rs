@@ -9,6 +9,8 @@ mod captures;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod env;
 #[cfg(test)]
 mod errors;
