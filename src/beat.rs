@@ -17,6 +17,7 @@ use crate::journal::put_off::{self, PutOff};
 use crate::journal::unfinished::{Begun, Kept, Record};
 use crate::outcome::{self, Outcome};
 use crate::permit::request::RequestId;
+use crate::pulse::task;
 use crate::secrets::mask;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
@@ -110,6 +111,8 @@ pub async fn run(
     let mut farewell = None;
     match prepared {
         Ok(spec) => {
+            // Who looks at agents does without it, if it must.
+            let _untold = task::set(dir, &job.agent, &job.task());
             let listener = hosting.as_mut().ok().and_then(Hosting::listener);
             // Without it, only who asks after a crash does not find the session.
             let note = |capture: Option<String>| {
@@ -135,6 +138,8 @@ pub async fn run(
         }
         Err(problem) => entry.set_outcome(Outcome::Error(problem)),
     }
+    // Its room may be what the line in the journal needs.
+    task::forget(dir, &job.agent);
     entry.duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.turns = conversation.map(Conversation::into_turns);
     if job.verbose {

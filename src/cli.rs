@@ -1,6 +1,12 @@
 //! The command line: one small file a command. Arguments are parsed here and known nowhere below.
 
 #[cfg(unix)]
+mod agent;
+#[cfg(unix)]
+mod agents;
+#[cfg(unix)]
+mod agents_args;
+#[cfg(unix)]
 mod args;
 #[cfg(unix)]
 mod beat;
@@ -43,6 +49,10 @@ mod screen;
 #[cfg(unix)]
 mod service;
 mod sessions;
+#[cfg(unix)]
+mod setup;
+#[cfg(unix)]
+mod setup_args;
 mod show;
 mod span;
 #[cfg(unix)]
@@ -153,8 +163,11 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Permission(args) => permission::run(&args, &place),
         Command::Question(args) => permission::question(&args, &place),
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
+        Command::Setup(args) => setup::run(&args, &place),
         Command::Host(args) => host::run(&args, &place),
         Command::Attach(args) => host::attach(&args, &place),
+        Command::Agents(args) => agents::run(&args, &place),
+        Command::Agent(args) => agent::run(&args, &place),
     }
 }
 

@@ -20,7 +20,7 @@ pub mod file;
 pub mod frontmatter;
 pub mod heartbeat;
 pub mod interval;
-mod json;
+pub(crate) mod json;
 pub mod permissions;
 pub mod problem;
 pub mod quiet;

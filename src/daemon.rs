@@ -4,7 +4,8 @@
 //! process writes its own journal line, so that the daemon may die at any moment without losing one.
 //!
 //! What is asked on the socket comes to [`service`], and from there to the loop; [`client`] is the other end.
-//! [`events`] is the stream that clients follow, [`broker`] what waits for a person's answer.
+//! [`events`] is the stream that clients follow, [`broker`] what waits for a person's answer. [`lookout`] watches over the
+//! agents, whoever started them.
 
 pub mod agents;
 pub mod beats;
@@ -12,13 +13,16 @@ pub mod broker;
 pub mod client;
 pub mod events;
 pub mod follow;
+pub mod gone;
 pub mod hosts;
 pub mod instance;
 pub mod launch;
+pub mod lookout;
 pub mod places;
 pub mod recent;
 pub mod serve;
 pub mod service;
+pub mod silence;
 pub mod state;
 pub mod status;
 pub mod upkeep;

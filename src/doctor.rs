@@ -7,6 +7,7 @@ mod agent;
 mod files;
 mod guard;
 mod processes;
+mod settings;
 
 use crate::sys::paths::{DataDir, User};
 use jiff::tz::TimeZone;
@@ -82,6 +83,7 @@ pub struct Environment {
 /// Examines everything. Starts the login shell, `claude --version` and the hook, and ends within seconds.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let mut findings = agent::examine(environment).await;
+    findings.extend(settings::examine(environment));
     findings.extend(files::examine(environment));
     findings.extend(processes::examine(environment).await);
     findings.extend(guard::examine(environment).await);

@@ -4,6 +4,9 @@
 //! down is refused. A hook that prints anything else, or ends in any other way, would let the call run
 //! (docs/permissions.md, The hook). It starts for every call of a tool, so it has no runtime, no threads and no
 //! command line to speak of.
+//!
+//! Of events that are not decided on it writes the agent's pulse, prints nothing, and ends with 0 whatever happens
+//! (docs/pulses.md).
 
 mod answer;
 mod ask;
@@ -11,11 +14,15 @@ mod audit;
 mod decide;
 mod event;
 pub mod judge;
+mod moment;
+mod pulse;
 mod surroundings;
 mod transcript;
+mod trouble;
 
 use answer::Answer;
 use event::{Event, EventError, Input};
+use moment::Moment;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::panic::UnwindSafe;
@@ -28,6 +35,10 @@ const BLOCK: u8 = 2;
 /// Answers the event called `event`, which stdin describes.
 #[must_use]
 pub fn run(event: Option<&OsStr>) -> ExitCode {
+    if let Some(moment) = event.and_then(OsStr::to_str).and_then(Moment::parse) {
+        pulse::write(moment);
+        return ExitCode::SUCCESS;
+    }
     match unless_it_panics(|| answer(event, &mut io::stdin().lock())) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(answer)) => match print(&answer) {
@@ -50,9 +61,6 @@ fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Option<Answer>,
         return Err("which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse".to_owned());
     };
     let Some(event) = name.to_str().and_then(Event::parse) else { return Ok(None) };
-    if !event.decides() {
-        return Ok(Some(Answer::nothing()));
-    }
     let surroundings = Surroundings::read().map_err(|error| error.to_string())?;
     surroundings.limit_time();
     let refused = |error: EventError| format!("{error}; murmur refuses the call");

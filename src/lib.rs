@@ -29,6 +29,7 @@
 //! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: what Claude Code's hooks are answered: `permit`, and asking the daemon
+//! - `setup`: Claude Code's settings files: murmur's hooks put in and taken out, nothing else touched
 //! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
 //! - `doctor`: whether everything is as it should be: a finding a check, and what to do
 //! - `service`: pure: what systemd and launchd are told of the daemon
@@ -73,4 +74,6 @@ pub mod schedule;
 pub mod secrets;
 #[cfg(unix)]
 pub mod service;
+#[cfg(unix)]
+pub mod setup;
 pub mod sys;

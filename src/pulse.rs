@@ -4,13 +4,22 @@
 //! Hooks write it at every call of a tool, and at the begin and end of turns and sessions; whoever shows agents reads
 //! it. Spec 2 calls it a heartbeat; that word is taken here.
 //!
+//! - [`mod@write`]: a pulse into its file; [`activity`]: and into the agent's last actions
+//! - [`action`]: a call of a tool → what it does, in words; [`brief`]: any text → a short line; [`shallow`]: JSON of others
+//! - [`branch`]: a folder → the branch of its repository
 //! - [`folder`]: reading pulses, one or all
 //! - [`health`]: pulse, now → active, stale, warning, stuck, or what else there is to say
 //! - [`task`]: what an agent works on, in words: `agents/<agent>/current-task.json`
 
+pub mod action;
+pub mod activity;
+pub mod branch;
+pub mod brief;
 pub mod folder;
 pub mod health;
+pub mod shallow;
 pub mod task;
+pub mod write;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

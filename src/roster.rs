@@ -1,11 +1,22 @@
 //! Every agent there is, and what it is doing: in come hosts, pulses and Claude Code's own session files, out goes one
 //! list. Who shows agents and who watches over them looks here (spec 2, hybrid detection: active first, passive
-//! fallback).
+//! fallback; docs/agents.md).
+//!
+//! - [`known`]: what is read
+//! - [`hosted`], [`session`]: of hosts, and of Claude Code's session files
+//! - [`join`]: one agent once, purely
+//! - [`follow`]: all of it kept up to date, as it changes
+//! - [`activity`]: what one agent did lately
+
+pub mod activity;
+pub mod follow;
+pub mod hosted;
+pub mod join;
+pub mod known;
+pub mod session;
 
 use crate::config::quiet::Quiet;
-use crate::pulse::folder;
 use crate::pulse::health::Health;
-use crate::sys::identity;
 use crate::sys::paths::DataDir;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -28,12 +39,12 @@ pub struct Sources {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// Its host.
-    Host,
-    /// Its pulse.
-    Pulse,
     /// The file that Claude Code keeps its session in.
     Session,
+    /// Its pulse.
+    Pulse,
+    /// Its host.
+    Host,
 }
 
 /// An agent.
@@ -65,35 +76,35 @@ pub struct Agent {
     pub at: Timestamp,
     /// How it is.
     pub health: Health,
+    /// Whether its process, or its host, lives; `None` where nobody knows.
+    pub alive: Option<bool>,
+}
+
+impl Agent {
+    /// How long ago it was last heard of.
+    #[must_use]
+    pub fn age(&self, now: Timestamp) -> Duration {
+        join::age(self.at, now)
+    }
+
+    /// How long after `now` its health changes by time alone; `None` if it does not.
+    #[must_use]
+    pub fn changes_in(&self, now: Timestamp, quiet: &Quiet) -> Option<Duration> {
+        let is_over = matches!(self.health, Health::Exited | Health::Dead);
+        if is_over { None } else { Health::changes_in(self.age(now), quiet) }
+    }
+}
+
+/// The id of the agent that holds the conversation `session_id` and has no other.
+#[must_use]
+pub fn session_agent(session_id: &str) -> String {
+    format!("claude-{session_id}")
 }
 
 /// Every agent, by id.
 ///
 /// # Errors
 /// What the system says of reading the folders. Those that do not exist have no agents in them.
-#[expect(clippy::unused_async, reason = "hosts are asked")]
 pub async fn all(sources: &Sources, now: Timestamp) -> io::Result<Vec<Agent>> {
-    let found = folder::all(&sources.dir)?;
-    Ok(found.into_iter().map(|found| of_pulse(found.pulse, &sources.quiet, now)).collect())
-}
-
-fn of_pulse(pulse: crate::pulse::Pulse, quiet: &Quiet, now: Timestamp) -> Agent {
-    let at = pulse.at().unwrap_or(now);
-    let is_alive = (pulse.pid != 0).then(|| identity::was_alive_at(pulse.pid, at));
-    let age = Duration::try_from(now.duration_since(at)).unwrap_or_default();
-    Agent {
-        source: Source::Pulse,
-        state: pulse.state.word(),
-        health: Health::of(pulse.state, is_alive, age, quiet),
-        agent_id: pulse.agent_id,
-        tool_name: pulse.tool_name,
-        last_action: pulse.last_action,
-        current_task: pulse.current_task,
-        git_branch: pulse.git_branch,
-        workspace: pulse.workspace,
-        pid: pulse.pid,
-        session_id: pulse.session_id,
-        error: pulse.error,
-        at,
-    }
+    Ok(join::agents(&known::Known::read(sources).await?, &sources.quiet, now))
 }

@@ -15,6 +15,8 @@ pub mod clock;
 #[cfg(windows)]
 #[path = "sys/windows/control.rs"]
 pub mod control;
+#[cfg(unix)]
+pub mod deadline;
 #[cfg(target_os = "linux")]
 mod descriptor;
 #[cfg(windows)]
@@ -55,6 +57,8 @@ pub mod signals;
 pub mod socket;
 #[cfg_attr(windows, path = "sys/windows/spawn.rs")]
 pub mod spawn;
+#[cfg(unix)]
+pub mod swap;
 #[cfg_attr(windows, path = "sys/windows/terminal.rs")]
 pub mod terminal;
 #[cfg(unix)]

@@ -1,6 +1,8 @@
-//! One call of the hook, over a program that does nothing: start, read stdin, decide, write it down, answer, exit.
+//! One call of the hook, over a program that does nothing: start, read stdin, decide or write a pulse, answer, exit.
 //!
-//! The hook is linked statically, as the packages have it; the floor is a static program in C. Beside it a hook of bash and jq that does far less, where those are installed.
+//! The hook is linked statically, as the packages have it; the floor is a static program in C. Beside it, where bash and
+//! jq are installed, spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, to the letter), and a hook
+//! that does far less than decide.
 
 use super::measure::{interleave, mib, milliseconds, ms};
 use super::table::{Row, Table};
@@ -38,35 +40,49 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let floor = compiled(folder.path(), "nothing", "int main(void) { return 0; }\n")?;
     let measure = compiled(folder.path(), "measure", MEASURE)?;
     std::fs::write(at("hook.sh"), PEER)?;
+    std::fs::write(at("heartbeat-hook"), SCRIPT)?;
     let call = json!({
-        "session_id": "00000000-0000-4000-8000-000000000001", "transcript_path": at("transcript.jsonl"),
+        "session_id": SESSION, "transcript_path": at("transcript.jsonl"),
         "cwd": folder.path(), "permission_mode": "bypassPermissions", "hook_event_name": "PreToolUse",
         "tool_name": "Bash", "tool_input": { "command": COMMAND, "description": "Look and test" },
         "tool_use_id": "toolu_01",
-    })
-    .to_string();
+    });
+    let mut made = call.clone();
+    made["hook_event_name"] = "PostToolUse".into();
+    made["tool_response"] = json!({ "stdout": "ok\n".repeat(200), "stderr": "", "interrupted": false });
+    made["duration_ms"] = 12.into();
+    let (call, made) = (call.to_string(), made.to_string());
+    // A repository to name the branch of, as agents have one.
+    std::fs::create_dir(at(".git"))?;
+    std::fs::write(at(".git/HEAD"), "ref: refs/heads/main\n")?;
     let command = |program: &Path, words: &[&str]| {
         let mut command = Command::new(program);
         command.args(words).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", folder.path());
         command.env("MURMUR_DIR", at("data")).env("MURMUR_AGENT_ID", "site-1").env("MURMUR_PROJECT", "site");
-        command.env("MURMUR_PERMISSIONS", POLICY);
+        command.env("MURMUR_PERMISSIONS", POLICY).env("CLAUDE_CODE_SESSION_ID", SESSION);
+        command.env("PANOPTICON_AGENT_ID", "site-1").current_dir(folder.path());
         command
     };
     let deciding = || command(&hook, &["PreToolUse"]);
-    let other = || command(&hook, &["PostToolUse"]);
+    let pulse = || command(&hook, &["PostToolUse"]);
     let nothing = || command(&floor, &[]);
     ensure!(answer(deciding(), &call)?.contains("\"allow\""), "the hook does not allow {COMMAND:?}");
+    ensure!(answer(pulse(), &made)?.is_empty(), "the hook says something");
+    ensure!(at("data/heartbeats/site-1.json").exists(), "the hook writes no pulse");
     let bash = Path::new("/bin/bash");
     let has_peer = Path::new("/usr/bin/jq").exists() && bash.exists();
-    let script = at("hook.sh").display().to_string();
-    let peer = || if has_peer { command(bash, &[&script]) } else { nothing() };
-    let [idle, post, pre, shell] = interleave(
+    let least = at("hook.sh").display().to_string();
+    let peer = || if has_peer { command(bash, &[&least]) } else { nothing() };
+    let heartbeat = at("heartbeat-hook").display().to_string();
+    let script = || if has_peer { command(bash, &[&heartbeat]) } else { nothing() };
+    let [idle, post, pre, shell, spec] = interleave(
         ROUNDS,
         [
             &mut || time(nothing(), &call),
-            &mut || time(other(), &call),
+            &mut || time(pulse(), &made),
             &mut || time(deciding(), &call),
             &mut || time(peer(), &call),
+            &mut || time(script(), &made),
         ],
     )?;
     let row = |what: &str, ours: f64, most: f64| Row {
@@ -77,34 +93,45 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         wanted: format!("<= x{most}"),
         met: Some(ours / idle <= most),
     };
-    table.add(row(
-        "hook: an event that is not decided on, over a static program that does nothing",
-        post,
-        1.75,
-    ));
+    table.add(row("hook: a pulse, over a static program that does nothing", post, 1.75));
     table.add(row("hook: a command that is decided on, guard, rules and record in it", pre, 2.0));
     if has_peer {
+        for (what, took) in [
+            ("hook: spec 2's own script of bash and jq, which writes a pulse", spec),
+            ("hook: bash and jq, which only read the call", shell),
+        ] {
+            table.add(Row {
+                what: what.to_owned(),
+                floor: ms(idle),
+                ours: ms(took),
+                ratio: Some(took / idle),
+                ..Row::default()
+            });
+        }
+    }
+    let floor = memory(&measure, &nothing(), &call)?;
+    for (what, ours) in [
+        ("hook: the most memory, of a pulse", memory(&measure, &pulse(), &made)?),
+        ("hook: the most memory, of a decision", memory(&measure, &deciding(), &call)?),
+    ] {
         table.add(Row {
-            what: "hook: bash and jq, which only read the call".to_owned(),
-            floor: ms(idle),
-            ours: ms(shell),
-            ratio: Some(shell / idle),
+            what: what.to_owned(),
+            floor: mib(floor),
+            ours: mib(ours),
+            wanted: "<= 2.5 MiB".to_owned(),
+            met: Some(ours <= 5 << 19),
             ..Row::default()
         });
     }
-    let ours = memory(&measure, &deciding(), &call)?;
-    table.add(Row {
-        what: "hook: the most memory".to_owned(),
-        floor: mib(memory(&measure, &nothing(), &call)?),
-        ours: mib(ours),
-        wanted: "<= 2.5 MiB".to_owned(),
-        met: Some(ours <= 5 << 19),
-        ..Row::default()
-    });
     Ok(())
 }
 
 const POLICY: &str = r#"{"guard":true,"checker":"off","approval":"wait","approvalWait":120,"approvalExpiry":86400,"questions":"broker"}"#;
+
+const SESSION: &str = "00000000-0000-4000-8000-000000000001";
+
+/// What spec 2 would have written the pulse with. It starts jq, git and others; where one is missing it goes on without.
+const SCRIPT: &str = include_str!("peers/heartbeat-hook");
 
 /// The least that a hook of a shell can do.
 const PEER: &str = r#"call=$(cat)

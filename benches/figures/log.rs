@@ -4,7 +4,7 @@ use super::home::Home;
 use super::measure::{interleave, ms, time_of};
 use super::table::{Row, Table};
 use jiff::SignedDuration;
-use murmur::journal::entry::Entry;
+use murmur::journal::entry::{Entry, LineKind};
 use murmur::outcome::{Kind, Outcome};
 use murmur::sys::clock;
 use murmur::sys::process::Exit;
@@ -76,6 +76,7 @@ fn write_journal(home: &Home) -> anyhow::Result<()> {
             summary: None,
             error: None,
             turns: None,
+            kind: LineKind::Beat,
             beat: murmur::beat::new_id(at),
             heartbeat: None,
             agent: format!("{:03}-{number:08x}", number % WORKSPACES),

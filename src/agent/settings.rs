@@ -50,7 +50,7 @@ pub const PULSE_EVENTS: [(&str, bool); 7] = [
 ];
 
 /// How long Claude Code waits for a pulse, in seconds. The hook itself takes less.
-const PULSE_TIMEOUT: u32 = 5;
+pub const PULSE_TIMEOUT: u32 = 5;
 
 /// The hook's executable, and how it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +81,12 @@ impl HookProgram {
             io::ErrorKind::NotFound,
             format!("neither {} nor {} is there", lean.display(), own.display()),
         ))
+    }
+
+    /// The `murmur-hook` at `program`.
+    #[must_use]
+    pub fn at(program: PathBuf) -> Self {
+        Self { program, words: "" }
     }
 
     /// The program and the words by which it is called for `event`, where no shell is between.

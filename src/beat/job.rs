@@ -12,7 +12,7 @@ use crate::config::settings::Settings;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
-use crate::journal::entry::Entry;
+use crate::journal::entry::{Entry, LineKind};
 use crate::journal::unfinished::Begun;
 use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
@@ -129,6 +129,7 @@ impl Job {
             summary: None,
             error: Some("murmur was killed while this beat ran; what came of it is not known".to_owned()),
             turns: None,
+            kind: LineKind::Beat,
             beat: self.beat.clone(),
             heartbeat: self.name.clone(),
             agent: self.agent.clone(),
@@ -143,6 +144,12 @@ impl Job {
             waiting: None,
             resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
         }
+    }
+
+    /// What its agent works on, in words: the heartbeat's name, else the workspace's.
+    pub(super) fn task(&self) -> String {
+        let folder = || self.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.name.clone().unwrap_or_else(folder)
     }
 
     pub(super) fn card(&self, started: Timestamp) -> Result<Card, IdError> {

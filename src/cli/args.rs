@@ -1,11 +1,13 @@
 //! What can be typed.
 
+pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
 };
+pub(super) use super::setup_args::{Setup, SetupCommand};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -25,7 +27,8 @@ Examples:
   murmur beat                      run it now
   murmur start                     run all that is due, from now on
   murmur status                    what runs, what came of it, what comes next
-  murmur log --follow              what came of every beat, as it comes"
+  murmur log --follow              what came of every beat, as it comes
+  murmur agents --watch            what every agent is doing now"
 )]
 pub(super) struct Args {
     /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
@@ -71,8 +74,11 @@ pub(super) enum Command {
         /// The event
         event: Option<std::ffi::OsString>,
     },
+    Setup(Setup),
     Host(Host),
     Attach(HostAttach),
+    Agents(Agents),
+    Agent(Agent),
 }
 
 /// Say what is not as it should be, and what to do; exits with 1 if something does not work

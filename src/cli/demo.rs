@@ -126,7 +126,8 @@ async fn watch_beats(data: &Path, out: &mut impl Write) -> anyhow::Result<Vec<re
     let mut shown = 0;
     let all = async {
         loop {
-            let entries = read::newest(&journal, u64::MAX, &Filter::default(), RUNS.len())?;
+            let mut entries = read::newest(&journal, u64::MAX, &Filter::default(), usize::MAX)?;
+            entries.retain(|(entry, _)| entry.kind.is_beat());
             for (entry, _) in entries.iter().skip(shown) {
                 show(out, style, entry)?;
             }

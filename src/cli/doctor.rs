@@ -6,7 +6,6 @@ use super::style::{Style, plain_line};
 use crate::doctor::{self, Environment, Level};
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Variables that hold credentials of Claude Code's.
@@ -14,7 +13,6 @@ const CREDENTIALS: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CL
 
 pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let claude = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
     let environment = Environment {
         dir: place.data_dir()?,
         user: place.user()?,
@@ -22,7 +20,7 @@ pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
         path: place.path(),
         time_zone: place.time_zone(),
         has_credentials: CREDENTIALS.iter().any(is_set),
-        claude: claude.map_or_else(|| place.home().join(".claude"), PathBuf::from),
+        claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
     };
     let findings = super::runtime()?.block_on(doctor::examine(&environment));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);

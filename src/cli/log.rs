@@ -68,9 +68,10 @@ impl Printer {
             entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name))).unwrap_or_default();
         let seconds = format!("{:.1}s", entry.duration_ms as f64 / 1000.0);
         let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
+        let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();
         let (style, workspace) = (self.style, plain_line(&entry.workspace));
         let line = format!(
-            "{}  {} {:>7}  {workspace}{name}  {text}",
+            "{}  {} {:>7}  {workspace}{name}  {kind}{text}",
             style.dim(when),
             style.outcome(entry.outcome),
             seconds

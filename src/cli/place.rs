@@ -1,7 +1,10 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
+use crate::agent::invocation::AGENT_VARIABLE;
 use crate::config::settings::{Provider, Secret};
+use crate::roster::session_agent;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
+use crate::sys::tmux;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -45,6 +48,20 @@ impl Place {
     /// The user's home folder.
     pub(super) fn home(&self) -> PathBuf {
         std::env::var_os("HOME").filter(|home| !home.is_empty()).map_or_else(|| "/".into(), PathBuf::from)
+    }
+
+    /// Claude Code's own folder, where the environment says which it is.
+    pub(super) fn claude_folder(&self) -> Option<PathBuf> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set("CLAUDE_CONFIG_DIR").or_else(|| set("HOME").map(|home| home.join(".claude")))
+    }
+
+    /// The agent that runs this, by the id that its pulses have.
+    pub(super) fn agent(&self) -> Option<String> {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        set(AGENT_VARIABLE)
+            .or_else(tmux::session_name)
+            .or_else(|| set("CLAUDE_CODE_SESSION_ID").map(|session| session_agent(&session)))
     }
 
     /// The keys of providers of models, where the environment has some.

@@ -129,6 +129,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             shell: place.shell(),
             path: place.path(),
             user: place.user()?,
+            claude: place.claude_folder(),
             keys: place.keys(),
             dir: dir.clone(),
         };

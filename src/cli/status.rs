@@ -95,6 +95,10 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
         let Some((entry, line)) = entries.next_entry(wants)? else { break };
         let Some(workspace) = raw_workspace(&line) else { continue };
         let Some(heartbeats) = wanted.get_mut(workspace) else { continue };
+        // An agent that is stuck may be none of the heartbeat's.
+        if !entry.kind.is_beat() {
+            continue;
+        }
         if let Some(found) = heartbeats.iter().position(|heartbeat| heartbeat.name == entry.heartbeat) {
             let ended_at = entry.ended().map(clock::rfc3339).unwrap_or_default();
             heartbeats.swap_remove(found).last =

@@ -4,6 +4,8 @@
 use crate::doctor::Level;
 #[cfg(unix)]
 use crate::outcome::Kind;
+#[cfg(unix)]
+use crate::pulse::health::Health;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
@@ -41,6 +43,24 @@ impl Style {
             Level::Fail => ("31", "fail"),
         };
         self.paint(code, format_args!("{word:<4}"))
+    }
+
+    /// How an agent is, in its colour.
+    #[cfg(unix)]
+    pub(super) fn health(self, health: Health) -> String {
+        let code = match health {
+            Health::Stuck | Health::Dead => "31",
+            Health::Warning | Health::Stale => "33",
+            Health::Active => "32",
+            Health::Idle | Health::Exited => "2",
+        };
+        self.paint(code, health.word())
+    }
+
+    /// For what is no terminal.
+    #[cfg(all(test, unix))]
+    pub(super) fn none() -> Self {
+        Self { colour: false }
     }
 
     #[cfg(unix)]

@@ -3,7 +3,7 @@
 //! Text in, text out: the functions here know which bytes are which key, replace or insert those, and imitate the
 //! layout around them. [`apply`] does it to the file, under a lock.
 
-mod layout;
+pub(crate) mod layout;
 mod member;
 #[cfg(test)]
 mod tests;

@@ -11,41 +11,41 @@ use serde_json::value::RawValue;
 
 /// One `"key": value` of an object, both as written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) key: &'a str,
-    pub(super) value: &'a str,
+pub(crate) struct Member<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
 }
 
 impl<'a> Member<'a> {
     /// The key without quotes and escapes.
-    pub(super) fn name(&self) -> Cow<'a, str> {
+    pub(crate) fn name(&self) -> Cow<'a, str> {
         string(self.key).unwrap_or(Cow::Borrowed(self.key))
     }
 }
 
 /// The members of an object in their order, those of equal keys too.
 #[derive(Debug, Default)]
-pub(super) struct Object<'a>(pub(super) Vec<Member<'a>>);
+pub(crate) struct Object<'a>(pub(crate) Vec<Member<'a>>);
 
 impl<'a> Object<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
     /// The member of that key. Of several the last one counts, as in every common JSON reader.
-    pub(super) fn get(&self, key: &str) -> Option<Member<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Member<'a>> {
         self.0.iter().rev().find(|member| member.name() == key).copied()
     }
 }
 
 /// The elements of an array.
-pub(super) fn elements(text: &str) -> Result<Vec<&str>, serde_json::Error> {
+pub(crate) fn elements(text: &str) -> Result<Vec<&str>, serde_json::Error> {
     let raw: Vec<&RawValue> = serde_json::from_str(text)?;
     Ok(raw.into_iter().map(RawValue::get).collect())
 }
 
 /// The string that a JSON text is, if it is one.
-pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
     match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Some(Cow::Borrowed(plain)),
         Some(_) => serde_json::from_str(text).ok().map(Cow::Owned),
@@ -54,13 +54,13 @@ pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Where `part`, a piece of `source`, lies in it.
-pub(super) fn span(source: &str, part: &str) -> Range<usize> {
+pub(crate) fn span(source: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(source.as_ptr() as usize);
     start..start + part.len()
 }
 
 /// serde_json's message without the place, which counts from the wrong start.
-pub(super) fn message(error: &serde_json::Error) -> String {
+pub(crate) fn message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rfind(" at line ").and_then(|end| text.get(..end)).unwrap_or(&text).to_owned()
 }

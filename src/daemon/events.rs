@@ -9,7 +9,7 @@ use super::client::Attached;
 use super::hosts::News;
 use crate::host::protocol::Card;
 use crate::host::record::Record;
-use crate::journal::entry::Entry;
+use crate::journal::entry::{Entry, LineKind};
 use crate::journal::tail::{Position, Tail};
 use crate::journal::unfinished::Survey;
 use crate::rpc::envelope::event_line;
@@ -57,7 +57,7 @@ pub struct Started {
     pub scheduled: bool,
 }
 
-/// `beat_ended`.
+/// `beat_ended`, `agent_stuck`, `journal_line`: a line of the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ended {
     /// The file the line is in.
@@ -126,6 +126,12 @@ impl Events {
             Ok(())
         });
         for (entry, Position { inode, end }) in ended {
+            let agent = entry.agent.clone();
+            if !entry.kind.is_beat() {
+                let event_type = if entry.kind == LineKind::Stuck { "agent_stuck" } else { "journal_line" };
+                self.push(event_type, &agent, &Ended { journal_inode: inode, journal_end: end, entry });
+                continue;
+            }
             see(&entry);
             if is_ours(&entry.beat) {
                 self.start(Started::new(&entry, true));
@@ -134,7 +140,6 @@ impl Events {
             if !entry.beat.is_empty() {
                 self.ended.insert(entry.beat.clone());
             }
-            let agent = entry.agent.clone();
             self.push("beat_ended", &agent, &Ended { journal_inode: inode, journal_end: end, entry });
         }
         more

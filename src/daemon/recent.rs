@@ -63,7 +63,7 @@ pub fn missed_runs(dir: &DataDir, config_changed: Timestamp) -> io::Result<Vec<E
     let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
     let mut runs = Vec::new();
     while let Some((entry, _)) = entries.next_entry(|_| true)? {
-        if entry.started().is_some_and(|started| started >= since) {
+        if entry.kind.is_beat() && entry.started().is_some_and(|started| started >= since) {
             runs.push(entry);
         }
     }

@@ -4,10 +4,12 @@
 //! only where the system cannot tell of edits, or where the user wants one.
 //!
 //! How beats begin and end is in `serve/beating.rs`, what becomes of those that wait for an answer in
-//! `serve/brokering.rs`, what is asked of it in `serve/wishes.rs`, how it ends in `serve/stopping.rs`.
+//! `serve/brokering.rs`, what is learned of beats, hosts and agents in `serve/learning.rs`, what is asked of it in
+//! `serve/wishes.rs`, how it ends in `serve/stopping.rs`.
 
 mod beating;
 mod brokering;
+mod learning;
 mod stopping;
 mod wishes;
 
@@ -17,16 +19,16 @@ use super::broker::model::Models;
 use super::client::{self, Ping};
 use super::events::Events;
 use super::follow::{Edit, Follow, changed};
-use super::hosts::{Happened, Hosts, News};
+use super::hosts::{Happened, Hosts};
+use super::lookout::{Lookout, Seen, Watched};
 use super::places;
 use super::recent;
 use super::service::{Desk, Wish};
-use super::state::{Running, State};
+use super::state::State;
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
 use crate::config::settings::{Provider, Secret};
-use crate::host::state::Kind;
-use crate::journal::{append, unfinished};
+use crate::journal::append;
 use crate::rpc;
 use crate::sys::alarm::{Alarm, Woke};
 use crate::sys::paths::{DataDir, User};
@@ -37,7 +39,7 @@ use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -62,6 +64,8 @@ pub struct Setup {
     pub path: OsString,
     /// Whose agents it runs.
     pub user: User,
+    /// Claude Code's own folder, where it is known.
+    pub claude: Option<PathBuf>,
     /// The keys of providers of models in its environment.
     pub keys: BTreeMap<Provider, Secret>,
 }
@@ -158,6 +162,7 @@ struct Daemon<L> {
     ours: Beats,
     broker: Broker,
     hosts: Hosts,
+    lookout: Lookout,
     events: Events,
     /// Whether the journal may have lines that are no events yet.
     unread: bool,
@@ -175,12 +180,14 @@ enum Event {
     BeatsChanged(io::Result<()>),
     Ended(End),
     Hosts(Happened),
+    Seen(Option<Seen>),
     Unread,
 }
 
 impl<L: FnMut(&str)> Daemon<L> {
     fn new(setup: Setup, started: Timestamp, log: L) -> io::Result<Self> {
-        let Setup { dir, time_zone, tick, user, .. } = setup;
+        let Setup { dir, time_zone, tick, user, claude, .. } = setup;
+        let watched = Watched { dir: dir.clone(), claude, settings: user.settings.settings() };
         // Before the broker looks into the journal, so that no line comes in between and is seen by neither.
         let events = Events::new(&dir);
         Ok(Self {
@@ -195,6 +202,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             ours: Beats::default(),
             broker: brokering::begin(&dir, &user),
             hosts: Hosts::new(dir.hosts())?,
+            lookout: Lookout::new(watched),
             events,
             unread: false,
             stopping: None,
@@ -233,6 +241,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.learn(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at);
             }
         }
+        self.lookout.look_if_due(clock::now());
         self.stirred = true;
     }
 
@@ -244,7 +253,7 @@ impl<L: FnMut(&str)> Daemon<L> {
     ) -> io::Result<()> {
         while self.stopping.is_none() {
             self.start_due();
-            let times = [self.state.wake_at(), self.broker.wake_at()];
+            let times = [self.state.wake_at(), self.broker.wake_at(), self.lookout.wake_at()];
             // What is unread is read first: an alarm that is always ready could keep it from that.
             self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread))?;
             if std::mem::take(&mut self.stirred) {
@@ -267,6 +276,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             chore = self.upkeep.chore() => Event::Chore(chore),
             changed = changed(&mut self.beats) => Event::BeatsChanged(changed),
             happened = self.hosts.happened() => Event::Hosts(happened),
+            seen = self.lookout.seen() => Event::Seen(seen),
             // Clients take what there is before there is more.
             () = tokio::task::yield_now(), if self.unread => Event::Unread,
         })
@@ -275,8 +285,14 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn take(&mut self, event: Event) {
         match event {
             // What is due is started after every event.
-            Event::Alarm(Woke::Due) => self.expire(),
-            Event::Alarm(Woke::ClockSet) => self.state.clock_set(clock::now()),
+            Event::Alarm(Woke::Due) => {
+                self.expire();
+                self.lookout.look_if_due(clock::now());
+            }
+            Event::Alarm(Woke::ClockSet) => {
+                self.state.clock_set(clock::now());
+                self.lookout.clock_set(clock::now());
+            }
             Event::Edit(Edit::Noticed(noticed)) => self.follow.soon(&noticed),
             Event::Edit(Edit::Settled) => {
                 self.reload();
@@ -303,6 +319,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 let news = self.hosts.take(happened);
                 self.tell_of_hosts(news);
             }
+            Event::Seen(seen) => self.take_seen(seen),
             Event::Unread => self.tell(),
         }
     }
@@ -310,67 +327,6 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn reload(&mut self) {
         for problem in self.follow.reload(&mut self.state) {
             (self.log)(&problem);
-        }
-    }
-
-    /// Looks at all that a beat leaves on disk when it begins and when it ends.
-    fn look(&mut self) {
-        // In this order, so that a beat is not told to have begun after its end.
-        self.survey();
-        self.tell();
-    }
-
-    /// Makes events of the journal's new lines. A journal that cannot be read is complained of by those who need it.
-    fn tell(&mut self) {
-        let mut over = Vec::new();
-        let ended = self.events.ended(
-            |beat| self.ours.hold(beat),
-            |entry| {
-                over.extend(entry.resumes.clone());
-            },
-        );
-        self.unread = ended.unwrap_or(false);
-        self.resumed_are_over(&over);
-    }
-
-    /// Makes events of hosts that came and went.
-    fn tell_of_hosts(&mut self, news: io::Result<Vec<News>>) {
-        match news {
-            // Beats have events of their own.
-            Ok(mut news) => {
-                news.retain(|news| news.record().card.kind == Kind::Live);
-                news.iter().for_each(|news| self.events.host(&self.dir.hosts(), news));
-            }
-            Err(error) => (self.log)(&format!("cannot look after {}: {error}", self.dir.hosts().display())),
-        }
-    }
-
-    /// A daemon before this one began a beat, and may have died before it wrote that down.
-    pub(super) fn learn(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
-        if self.state.ran(workspace, name, at, clock::now()) {
-            self.upkeep.remember(workspace.to_path_buf(), name.map(str::to_owned), at);
-        }
-    }
-
-    /// Looks who else runs a beat, and whether somebody died over one.
-    fn survey(&mut self) {
-        let Ok(survey) = unfinished::survey(&self.dir.beats()) else { return };
-        self.events.begun(&survey);
-        let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
-        let others: Vec<(Running, bool)> =
-            others.filter_map(|begun| Some((Running::by_others(begun)?, begun.scheduled))).collect();
-        for (other, scheduled) in &others {
-            if *scheduled {
-                self.learn(&other.workspace, other.name.as_deref(), other.since);
-            } else {
-                // Whoever began it by hand writes that down.
-                self.state.ran(&other.workspace, other.name.as_deref(), other.since, clock::now());
-            }
-        }
-        self.state.others(others.into_iter().map(|(other, _)| other).collect());
-        if survey.dead.iter().any(|(_, begun)| !begun.over) {
-            let recovered = self.upkeep.recover();
-            self.say(recovered);
         }
     }
 

@@ -122,6 +122,13 @@ impl Upkeep {
         self.write_lines()
     }
 
+    /// Whether the line of `entry` is one of those that wait for room.
+    #[must_use]
+    pub fn keeps(&self, entry: &Entry) -> bool {
+        let mut kept = self.homeless.iter().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
+        kept.any(|kept| kept.is_same(entry))
+    }
+
     /// Gives the beats of dead processes their lines.
     ///
     /// # Errors

@@ -24,16 +24,10 @@ impl From<Decision> for Decided {
 }
 
 impl Answer {
-    /// An answer that decides nothing.
-    pub(super) fn nothing() -> Self {
-        Self(json!({}))
-    }
-
     /// `decided`, as an answer to `event`.
     pub(super) fn of(event: Event, decided: Decided) -> Self {
         let Decided { decision: Decision { verdict, reason, .. }, input } = decided;
         let mut output = match event {
-            Event::Other => return Self::nothing(),
             Event::PreToolUse => json!({
                 "hookEventName": "PreToolUse",
                 "permissionDecision": verdict,

@@ -6,17 +6,15 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 /// The most that is read, in bytes. A call with more in it is refused.
-const MOST: u64 = 32 << 20;
+pub(super) const MOST: u64 = 32 << 20;
 
-/// An event that murmur answers.
+/// An event that murmur decides on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// A tool is about to be called.
     PreToolUse,
     /// Claude Code would ask whether a tool may be called.
     PermissionRequest,
-    /// Something that is not to be decided on.
-    Other,
 }
 
 impl Event {
@@ -25,14 +23,8 @@ impl Event {
         match name {
             "PreToolUse" => Some(Self::PreToolUse),
             "PermissionRequest" => Some(Self::PermissionRequest),
-            "PostToolUse" | "Stop" | "SessionStart" | "SessionEnd" | "Notification" => Some(Self::Other),
             _ => None,
         }
-    }
-
-    /// Whether its answer decides on a call.
-    pub(super) fn decides(self) -> bool {
-        self != Self::Other
     }
 }
 

@@ -16,6 +16,7 @@ use crate::capture::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use crate::capture::writer::End;
 use crate::rpc::feed::{Feed, Older};
 use crate::sys::clock;
+use jiff::Timestamp;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -47,6 +48,8 @@ pub struct Keep {
     at: u64,
     /// The number and the place of the last line of the ledger.
     marked: (u64, u64),
+    /// When the newest event came.
+    last_at: Timestamp,
     lost: Option<String>,
 }
 
@@ -91,6 +94,7 @@ impl Keep {
             line: Vec::new(),
             at: 0,
             marked: (0, 0),
+            last_at: clock::now(),
             lost: None,
         };
         if let Some(reason) = lost {
@@ -109,6 +113,12 @@ impl Keep {
     #[must_use]
     pub fn session(&self) -> Option<&SessionId> {
         self.session.as_ref()
+    }
+
+    /// When the newest event came.
+    #[must_use]
+    pub fn last_at(&self) -> Timestamp {
+        self.last_at
     }
 
     /// Why not everything is kept.
@@ -137,6 +147,7 @@ impl Keep {
         line.clear();
         line.shrink_to(LINE);
         if next > before {
+            self.last_at = clock::now();
             self.feed.tell();
         }
         if let Some(lost) = lost {
@@ -169,6 +180,7 @@ impl Keep {
     }
 
     fn push(&mut self, own: &Own) {
+        self.last_at = clock::now();
         self.feed.push(own.line(&self.agent_id, self.feed.next()).into());
         self.feed.tell();
     }

@@ -1,5 +1,6 @@
 //! What is asked of a host, and what it answers (spec 3, Host Protocol; docs/host-protocol.md).
 
+use super::calls::Call;
 use super::id::AgentId;
 use super::state::{Kind, State};
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,12 @@ pub struct Status {
     pub stream_offset: u64,
     /// How many clients follow the events.
     pub attached_clients: usize,
+    /// When the newest event was, RFC 3339. Hosts of before there was this do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_event_at: Option<String>,
+    /// The call of a tool that has begun and not ended, the newest if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
 }
 
 /// What goes with `attach`.

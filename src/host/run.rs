@@ -3,6 +3,7 @@
 //! The process that calls [`run`] must have no other children: what is left when the agent is gone is the
 //! agent's, and is killed.
 
+use super::calls::Calls;
 use super::event::{Own, Role};
 use super::farewell::Farewell;
 use super::keep::Keep;
@@ -19,7 +20,7 @@ use crate::capture::record::Channel;
 use crate::capture::writer::End;
 use crate::rpc;
 use crate::sys::process::{Exit, Signal, end_all_children, reap_but};
-use crate::sys::{memory, process as system, signals};
+use crate::sys::{clock, memory, process as system, signals};
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -108,6 +109,7 @@ pub async fn run(
         rest_at: None,
         said: Vec::new(),
         session_id: None,
+        calls: Calls::default(),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -142,6 +144,7 @@ struct Host<'a, S> {
     rest_at: Option<Instant>,
     said: Vec<RunResult>,
     session_id: Option<String>,
+    calls: Calls,
     stderr: Vec<u8>,
     /// Who waits for its end.
     stops: Vec<oneshot::Sender<State>>,
@@ -207,8 +210,9 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         }
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let Self { keep, said, session_id, sink, spec, second_door, .. } = self;
+        let Self { keep, said, session_id, calls, sink, spec, second_door, .. } = self;
         keep.bytes(channel, bytes, |event| {
+            calls.see(event);
             second_door.see(event, session_id.as_deref());
             inputs.extend(observe(event, said, session_id, spec.card.kind));
             sink(event, at);
@@ -294,6 +298,8 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             lost: self.keep.lost().map(str::to_owned),
             stream_offset: feed.next(),
             attached_clients: feed.readers(),
+            last_event_at: Some(clock::rfc3339(self.keep.last_at())),
+            call: self.calls.newest().cloned(),
         }
     }
 

@@ -5,19 +5,51 @@ use crate::outcome::{Kind, Outcome};
 use crate::sys::process::Exit;
 use serde::{Deserialize, Serialize};
 
-/// What is written of a beat. Times are RFC 3339 in UTC, durations whole milliseconds.
+/// What a line is about. Lines that do not say are about beats: that is all there was, and what other programs write.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LineKind {
+    /// A beat.
+    #[default]
+    Beat,
+    /// An agent that has been quiet for so long that it will hardly go on by itself.
+    Stuck,
+    /// Something that a newer murmur knows of.
+    #[serde(other)]
+    Other,
+}
+
+impl LineKind {
+    /// Whether it is a beat.
+    #[must_use]
+    pub fn is_beat(&self) -> bool {
+        *self == Self::Beat
+    }
+
+    /// The word for it in front of a line's text; of a beat's there is none.
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Beat => None,
+            Self::Stuck => Some("stuck"),
+            Self::Other => Some("other"),
+        }
+    }
+}
+
+/// What is written of a beat, or of an agent that is stuck. Times are RFC 3339 in UTC, durations whole milliseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// When the beat started.
+    /// When the beat started; when the agent that is stuck was last heard of.
     pub ts: String,
     /// The workspace's path.
     pub workspace: String,
     /// `ok`, `attention` or `error`.
     pub outcome: Kind,
-    /// Wall-clock time of the agent, or of the attempt to start it.
+    /// Wall-clock time of the agent, or of the attempt to start it; how long it had been quiet when that was noticed.
     pub duration_ms: u64,
-    /// The first 200 characters of the agent's answer, with `attention`.
+    /// The first 200 characters of the agent's answer, with `attention`; what it was doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// What went wrong, with `error`.
@@ -26,8 +58,11 @@ pub struct Entry {
     /// The conversation, of a verbose beat. Written and never read back: only people look at it.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
-    /// The beat's id, a UUIDv7. Empty in lines of other programs.
-    #[serde(default)]
+    /// What the line is about.
+    #[serde(default, skip_serializing_if = "LineKind::is_beat")]
+    pub kind: LineKind,
+    /// The beat's id, a UUIDv7. Empty in lines of other programs, and in those that are about no beat.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub beat: String,
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +113,17 @@ impl Entry {
         };
     }
 
+    /// Whether it is about the same as `other`: the same beat, or the same silence of the same agent.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && if self.kind.is_beat() {
+                self.beat == other.beat
+            } else {
+                (&self.agent, &self.ts) == (&other.agent, &other.ts)
+            }
+    }
+
     /// The line, with its newline.
     ///
     /// # Errors
@@ -86,5 +132,39 @@ impl Entry {
         let mut line = serde_json::to_string(self)?;
         line.push('\n');
         Ok(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEAT: &str = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":8200,"beat":"b","agent":"a"}"#;
+    const STUCK: &str = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"attention","durationMs":1860000,"summary":"agent a","kind":"stuck","agent":"a"}"#;
+
+    fn read(line: &str) -> Entry {
+        serde_json::from_str(line).unwrap()
+    }
+
+    #[test]
+    fn a_line_says_what_it_is_about_unless_that_is_a_beat() {
+        for (line, kind) in [(BEAT, LineKind::Beat), (STUCK, LineKind::Stuck)] {
+            let entry = read(line);
+            assert_eq!(entry.kind, kind);
+            assert_eq!(entry.line().unwrap(), format!("{line}\n"));
+        }
+        assert_eq!(read(&STUCK.replace("stuck", "dreaming")).kind, LineKind::Other);
+    }
+
+    #[test]
+    fn a_silence_is_told_by_who_is_quiet_and_since_when() {
+        let (beat, stuck) = (read(BEAT), read(STUCK));
+        assert!(beat.is_same(&read(&BEAT.replace("8200", "1"))));
+        assert!(!beat.is_same(&read(&BEAT.replace(r#""beat":"b""#, r#""beat":"c""#))));
+        assert!(stuck.is_same(&read(&STUCK.replace("1860000", "1900000"))));
+        for other in [STUCK.replace("10:00", "10:01"), STUCK.replace(r#""agent":"a""#, r#""agent":"b""#)] {
+            assert!(!stuck.is_same(&read(&other)));
+        }
+        assert!(!stuck.is_same(&Entry { kind: LineKind::Beat, ..stuck.clone() }));
     }
 }

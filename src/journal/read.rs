@@ -123,7 +123,7 @@ pub struct Filter {
     pub workspace: Option<String>,
     /// Only this outcome.
     pub outcome: Option<crate::outcome::Kind>,
-    /// Only beats that ended at this time or later.
+    /// Only what ended, or was noticed, at this time or later.
     pub since: Option<Timestamp>,
 }
 

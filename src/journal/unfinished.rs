@@ -200,19 +200,21 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
     Ok(waiting)
 }
 
-/// Whether `entry`'s beat has a line in `journal`, or a record in `folder` from which it will get one.
+/// Whether what `entry` is about has a line in `journal`, or is a beat with a record in `folder` from which it will get
+/// one.
 ///
 /// # Errors
 /// What the system says of reading.
 pub fn is_known(folder: &Path, journal: &Path, entry: &Entry) -> io::Result<bool> {
-    Ok(has_line(journal, entry)? || folder.join(name(&entry.beat)).exists())
+    let has_record = || entry.kind.is_beat() && folder.join(name(&entry.beat)).exists();
+    Ok(has_line(journal, entry)? || has_record())
 }
 
-/// Whether the journal has a line of this beat already: its process died after writing it.
+/// Whether the journal has a line of this already: the beat's process died after writing it.
 fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
     let mut entries = Entries::new(Backward::open(journal)?, entry.started());
     while let Some((found, _)) = entries.next_entry(|_| true)? {
-        if found.beat == entry.beat {
+        if found.is_same(entry) {
             return Ok(true);
         }
     }
@@ -222,6 +224,7 @@ fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::entry::LineKind;
     use crate::outcome::Kind;
 
     fn begun(beat: &str) -> Begun {
@@ -233,6 +236,7 @@ mod tests {
             summary: None,
             error: Some("died".to_owned()),
             turns: None,
+            kind: LineKind::Beat,
             beat: beat.to_owned(),
             heartbeat: None,
             agent: "w-1".to_owned(),

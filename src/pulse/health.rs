@@ -56,7 +56,8 @@ impl Health {
             age if age < stale => Self::Active,
             _ if is_waiting => Self::Idle,
             age if age < warning => Self::Stale,
-            age if age < stuck => Self::Warning,
+            // Whether one that nobody can ask waits or hangs is not known.
+            age if age < stuck || state == State::Unknown => Self::Warning,
             _ => Self::Stuck,
         }
     }
@@ -91,6 +92,7 @@ mod tests {
         assert_eq!(of(State::Idle, Some(true), 1), "active");
         assert_eq!(of(State::Idle, Some(true), 600), "idle");
         assert_eq!(of(State::Starting, None, 600), "idle");
+        assert_eq!(of(State::Unknown, Some(true), 600), "warning");
         assert_eq!(of(State::Idle, Some(false), 1), "dead");
         assert_eq!(of(State::Running, Some(false), 600), "dead");
         assert_eq!(of(State::Exited, Some(false), 1), "exited");

@@ -1,6 +1,10 @@
-//! Who this process comes from: whether one of its ancestors has a variable in its environment.
+//! Who this process comes from: whether one of its ancestors has a variable in its environment, and which of them gave
+//! it one.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 
 /// The most ancestors that are looked at.
 const MOST: usize = 100;
@@ -17,6 +21,42 @@ pub fn have(name: &str) -> bool {
     ancestors.take(MOST).any(|pid| is_set(pid, name))
 }
 
+/// The process that handed its environment on with the variable `name` set to what it is here, and does not have it
+/// itself: of a hook, its agent (Linux). Where the variable is unset, or nobody's environment can be read, the nearest
+/// ancestor that is no shell; 0 where that is not known.
+#[must_use]
+pub fn giver(name: &str) -> u32 {
+    let first = std::os::unix::process::parent_id();
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    let found = value.and_then(|value| {
+        let mut mark = OsString::from(name);
+        mark.push("=");
+        mark.push(value);
+        nearest(first, |pid| {
+            let mut environment = Vec::with_capacity(16 << 10);
+            File::open(format!("/proc/{pid}/environ")).ok()?.read_to_end(&mut environment).ok()?;
+            Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
+        })
+    });
+    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)))).unwrap_or(first)
+}
+
+/// The first of `pid` and those that it comes from that is the one; `None` as soon as that cannot be told of one.
+fn nearest(mut pid: u32, is_it: impl Fn(u32) -> Option<bool>) -> Option<u32> {
+    for _ in 0..MOST {
+        if pid == 0 || is_it(pid)? {
+            return Some(pid).filter(|pid| *pid > 0);
+        }
+        pid = parent(pid)?;
+    }
+    None
+}
+
+fn is_shell(pid: u32) -> bool {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    matches!(name.trim_end(), "sh" | "ash" | "bash" | "busybox" | "dash" | "fish" | "ksh" | "zsh")
+}
+
 fn is_set(pid: u32, name: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mut variables = environment.split(|byte| *byte == 0);
@@ -27,7 +67,10 @@ fn is_set(pid: u32, name: &str) -> bool {
 }
 
 fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Files of this kind do not say how long they are.
+    let mut stat = Vec::with_capacity(1 << 10);
+    File::open(format!("/proc/{pid}/stat")).ok()?.read_to_end(&mut stat).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     // The name in parentheses may have anything in it: `pid (name) state ppid`.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

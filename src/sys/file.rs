@@ -46,3 +46,25 @@ pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) => Err(error),
     }
 }
+
+/// The first `most` bytes of the file at `path`; none where nothing is there. Opening it waits for nobody, whatever it is.
+///
+/// # Errors
+/// What the system says, or that it is no file.
+#[cfg(unix)]
+pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    use std::io::Read;
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+    }
+    // Room enough for most files, so that they are read at once.
+    let mut bytes = Vec::with_capacity(512);
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}

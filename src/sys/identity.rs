@@ -67,6 +67,23 @@ impl Identity {
     }
 }
 
+/// Something that tells when the process `pid` ends, whichever it is: whoever asks looks afterwards which it was. `None` if
+/// there is none, or where the system cannot tell.
+#[cfg(unix)]
+#[must_use]
+pub fn watch(pid: u32) -> Option<Ending> {
+    #[cfg(target_os = "linux")]
+    {
+        let process = super::process::hold(pid)?;
+        super::descriptor::readable(process).ok().map(Ending)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = pid;
+        None
+    }
+}
+
 /// See [`Identity::watch`].
 #[derive(Debug)]
 pub struct Ending(

@@ -290,6 +290,12 @@ impl DataDir {
         self.root.join("journal.reserve")
     }
 
+    /// The lock under which Claude Code's settings files are changed.
+    #[must_use]
+    pub fn settings_lock(&self) -> PathBuf {
+        self.root.join("setup.lock")
+    }
+
     /// The lock of a beat by hand that has that room.
     #[must_use]
     pub fn reserve_lock(&self) -> PathBuf {

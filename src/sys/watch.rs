@@ -1,6 +1,7 @@
 //! Being told that a file changed, so that nobody has to look.
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,15 @@ impl Place {
     }
 }
 
+/// What changed in places.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// What was made, written, renamed or removed, each once: paths that begin with the folder as its [`Place`] has it.
+    pub paths: BTreeSet<PathBuf>,
+    /// Whether there is more that nobody can name: so much happened that some of it was lost, or a place itself went away.
+    pub more: bool,
+}
+
 impl Names {
     /// Whether `name` matters.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no watch yet"))]
@@ -58,20 +68,23 @@ impl Names {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{Borrow, Names, Place, io};
+    use super::{Borrow, Changes, Names, Place, io};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use rustix::io::Errno;
     use std::collections::HashMap;
     use std::collections::hash_map::Entry;
+    use std::ffi::OsStr;
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::PathBuf;
     use tokio::io::unix::AsyncFd;
 
     /// A watch over places.
     #[derive(Debug)]
     pub struct Watch {
         inotify: AsyncFd<OwnedFd>,
-        names: HashMap<i32, Names>,
+        places: HashMap<i32, (PathBuf, Names)>,
     }
 
     impl Watch {
@@ -82,7 +95,7 @@ mod system {
         pub fn new(places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
             let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
             let inotify = crate::sys::descriptor::readable(inotify)?;
-            let mut watch = Self { inotify, names: HashMap::new() };
+            let mut watch = Self { inotify, places: HashMap::new() };
             watch.add(places)?;
             Ok(watch)
         }
@@ -106,14 +119,14 @@ mod system {
                 let place = place.borrow();
                 let flags = if place.writes { flags | WatchFlags::MODIFY } else { flags };
                 match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
-                    Ok(watch) => match self.names.entry(watch) {
+                    Ok(watch) => match self.places.entry(watch) {
                         Entry::Vacant(vacant) => {
-                            vacant.insert(place.names.clone());
+                            vacant.insert((place.folder.clone(), place.names.clone()));
                             new = true;
                         }
                         // Two places may be one folder: then every name in it matters.
-                        Entry::Occupied(mut known) if *known.get() != place.names => {
-                            known.insert(Names::All);
+                        Entry::Occupied(mut known) if known.get().1 != place.names => {
+                            known.get_mut().1 = Names::All;
                         }
                         Entry::Occupied(_) => {}
                     },
@@ -129,34 +142,42 @@ mod system {
         /// # Errors
         /// What the system says.
         pub async fn changed(&mut self) -> io::Result<()> {
+            self.changes().await.map(|_| ())
+        }
+
+        /// Waits until something in a place has changed, and says what.
+        ///
+        /// # Errors
+        /// What the system says.
+        pub async fn changes(&mut self) -> io::Result<Changes> {
             loop {
                 let mut ready = self.inotify.readable().await?;
-                let matters = matters(ready.get_inner(), &self.names);
+                let changes = read(ready.get_inner(), &self.places);
                 ready.clear_ready();
-                if matters? {
-                    return Ok(());
+                let changes = changes?;
+                if changes != Changes::default() {
+                    return Ok(changes);
                 }
             }
         }
     }
 
-    /// Reads all that happened and says whether any of it matters.
-    fn matters(inotify: &OwnedFd, names: &HashMap<i32, Names>) -> io::Result<bool> {
+    /// Reads all that happened, and what of it matters.
+    fn read(inotify: &OwnedFd, places: &HashMap<i32, (PathBuf, Names)>) -> io::Result<Changes> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(inotify, &mut buffer);
-        let mut matters = false;
+        let mut changes = Changes::default();
         loop {
             match reader.next() {
                 Ok(event) => {
-                    let about_itself = event.events().intersects(
+                    changes.more |= event.events().intersects(
                         ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::QUEUE_OVERFLOW,
                     );
-                    let named = event.file_name().is_some_and(|name| {
-                        names.get(&event.wd()).is_some_and(|names| names.hold(name.to_bytes()))
-                    });
-                    matters |= about_itself || named;
+                    let Some(name) = event.file_name() else { continue };
+                    let place = places.get(&event.wd()).filter(|(_, names)| names.hold(name.to_bytes()));
+                    changes.paths.extend(place.map(|(at, _)| at.join(OsStr::from_bytes(name.to_bytes()))));
                 }
-                Err(Errno::AGAIN) => return Ok(matters),
+                Err(Errno::AGAIN) => return Ok(changes),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -166,7 +187,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Borrow, Place, io};
+    use super::{Borrow, Changes, Place, io};
 
     /// A watch over places. Here there is none yet, and the tick stands in for it.
     #[derive(Debug)]
@@ -196,6 +217,14 @@ mod system {
         pub async fn changed(&mut self) -> io::Result<()> {
             std::future::pending().await
         }
+
+        /// Never returns.
+        ///
+        /// # Errors
+        /// None.
+        pub async fn changes(&mut self) -> io::Result<Changes> {
+            std::future::pending().await
+        }
     }
 }
 
@@ -219,5 +248,21 @@ mod tests {
             _ = nothing => panic!("a change of another file counted"),
             () = tokio::task::yield_now() => {}
         }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_changed_is_named_once_and_the_end_of_a_folder_is_more_than_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let watched = folder.path().join("watched");
+        std::fs::create_dir(&watched).unwrap();
+        let mut watch = Watch::new([&Place::new(&watched, &[])]).unwrap();
+        for name in ["b", "a", "b"] {
+            std::fs::write(watched.join(name), "x").unwrap();
+        }
+        let changes = watch.changes().await.unwrap();
+        let paths: Vec<PathBuf> = changes.paths.into_iter().collect();
+        assert_eq!((paths, changes.more), (vec![watched.join("a"), watched.join("b")], false));
+        std::fs::remove_dir_all(&watched).unwrap();
+        assert!(watch.changes().await.unwrap().more);
     }
 }

@@ -69,6 +69,7 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     ");
     // It is still not registered, and nothing else was left in the data folder.
     assert_snapshot!(env.names(&env.data()), @"
+    agents
     beats
     config.lock
     heartbeats.jsonl

@@ -10,6 +10,7 @@ mod folder;
 mod restart;
 mod rpc;
 mod strangers;
+mod stuck;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;

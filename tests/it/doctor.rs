@@ -51,6 +51,9 @@ fn all_is_well() {
 fn what_is_missing_or_old_is_said_with_what_to_do() {
     let env = Env::new();
     claude_is(&env, "2.1.197 (Claude Code)");
+    std::fs::create_dir(env.home().join(".claude")).unwrap();
+    let flat = r#"{"permissions":{"deny":["Read"]},"hooks":{"Stop":[{"matcher":".*","command":"x"}]}}"#;
+    write(&env.home().join(".claude/settings.json"), flat, 0o600);
     let shown = shown(&env);
     assert!(shown.ends_with("[exit 0]"), "{shown}");
     // Looking changes nothing: not even the folder is made.
@@ -63,6 +66,8 @@ fn what_does_not_work_is_a_failure() {
     let env = Env::new();
     std::fs::remove_file(env.claude()).unwrap();
     env.made_data();
+    std::fs::create_dir(env.home().join(".claude")).unwrap();
+    write(&env.home().join(".claude/settings.json"), "{\n  \"a\": 1,\n}", 0o600);
     write(&env.data().join("config.json"), "{ \"workspaces\": [,] }", 0o644);
     write(&env.data().join("heartbeats.jsonl"), "{}\ntorn", 0o600);
     std::fs::create_dir_all(env.data().join("config")).unwrap();

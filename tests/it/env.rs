@@ -33,7 +33,7 @@ pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What differs from run to run, and what stands for it in snapshots.
-const FILTERS: [(&str, &str); 21] = [
+const FILTERS: [(&str, &str); 22] = [
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
     (r"'[^']*/murmur-hook'", "'[HOOK]'"),
     (r"\bPID: \d+ \(host \d+\)", "PID: [PID] (host [PID])"),
@@ -45,6 +45,7 @@ const FILTERS: [(&str, &str); 21] = [
     (r#"("durationMs": ?)\d+"#, "$1[MS]"),
     (r"\b\d+ ms\b", "[MS] ms"),
     (r" +\d+\.\ds\b", " [S]"),
+    (r"(\[2m)\d+\.\ds\b", "$1[S]"),
     (r"\bPID \d+", "PID [PID]"),
     (r#"("pid": ?)\d+"#, "$1[PID]"),
     (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),

@@ -3,6 +3,8 @@
 //! `cfg(test)` on each module is how clippy knows that its helpers are tests as well.
 
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod beat;
 #[cfg(test)]
 mod captures;
@@ -39,6 +41,8 @@ mod permission;
 #[cfg(test)]
 mod permit;
 #[cfg(test)]
+mod pulse;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod replay;
@@ -50,6 +54,8 @@ mod scenarios;
 mod service;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod setup;
 #[cfg(test)]
 mod soak;
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod programs;
 mod signals;
 mod store;
 mod streams;
-mod terminal;
+pub(crate) mod terminal;
 mod transcript;
 
 use std::path::PathBuf;

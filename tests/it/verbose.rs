@@ -76,6 +76,7 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     site.plays(&json!({ "fixture": fixture("denied") }));
     env.run(["beat", "site"]);
     assert_snapshot!(env.names(&env.data()), @"
+    agents
     beats
     config.lock
     heartbeats.jsonl
@@ -86,6 +87,7 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     ");
     env.run(["beat", "site", "--verbose"]);
     assert_snapshot!(env.names(&env.data()), @"
+    agents
     beats
     config.lock
     heartbeats.jsonl

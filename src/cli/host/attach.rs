@@ -203,7 +203,7 @@ fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<String>> 
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.holding(&needle), None);
     while let Some((entry, _)) = entries.next_entry(|_| true)? {
-        if entry.agent == agent.as_str() {
+        if entry.kind.is_beat() && entry.agent == agent.as_str() {
             return Ok(entry.capture);
         }
     }

@@ -22,6 +22,7 @@ use crate::journal::unfinished::Kept;
 use crate::permit::manager;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::rules::Rules;
+use crate::pulse::task;
 use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, inherited, process};
 use anyhow::{Context, bail};
@@ -77,6 +78,9 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
+        // Who looks at agents does without it, if it must. What another agent of this id worked on is taken back.
+        let message = String::from_utf8_lossy(&spec.invocation.stdin);
+        let _untold = task::set(&dir, spec.card.agent_id.as_str(), &message);
         let stop = async {
             signals.terminate.recv().await;
         };

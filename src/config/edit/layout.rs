@@ -4,31 +4,31 @@ use crate::config::json::{Object, span};
 
 /// The white space of an object or array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// Before the first part: a line end with indentation, a space, or nothing.
-    pub(super) open: String,
+    pub(crate) open: String,
     /// Before each other part.
-    pub(super) before: String,
+    pub(crate) before: String,
     /// Before the closing bracket.
-    pub(super) close: String,
+    pub(crate) close: String,
     /// Between a key and its value: the colon with what is around it.
-    pub(super) colon: String,
+    pub(crate) colon: String,
 }
 
 impl Layout {
     /// One part to a line.
-    pub(super) fn lines(newline: &str, indent: &str, unit: &str) -> Self {
+    pub(crate) fn lines(newline: &str, indent: &str, unit: &str) -> Self {
         let before = format!("{newline}{indent}{unit}");
         Self { open: before.clone(), before, close: format!("{newline}{indent}"), colon: ": ".to_owned() }
     }
 
     /// All parts in one line: `{"a": 1, "b": 2}`.
-    pub(super) fn inline() -> Self {
+    pub(crate) fn inline() -> Self {
         Self { open: String::new(), before: " ".to_owned(), close: String::new(), colon: ": ".to_owned() }
     }
 
     /// The layout of an object that has members; none of one that is empty.
-    pub(super) fn of_object(text: &str, object: &Object<'_>) -> Option<Self> {
+    pub(crate) fn of_object(text: &str, object: &Object<'_>) -> Option<Self> {
         let (first, last) = (object.0.first()?, object.0.last()?);
         let before_last = object.0.len().checked_sub(2).and_then(|index| object.0.get(index));
         let colon = text.get(span(text, last.key).end..span(text, last.value).start)?;
@@ -45,22 +45,22 @@ impl Layout {
     }
 
     /// Whether parts have lines of their own.
-    pub(super) fn is_lines(&self) -> bool {
+    pub(crate) fn is_lines(&self) -> bool {
         self.before.contains('\n')
     }
 
     /// The line end, `\n` or `\r\n`.
-    pub(super) fn newline(&self) -> &str {
+    pub(crate) fn newline(&self) -> &str {
         if self.before.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
     /// The indentation of each part.
-    pub(super) fn indent(&self) -> &str {
+    pub(crate) fn indent(&self) -> &str {
         self.before.rsplit('\n').next().unwrap_or_default()
     }
 
     /// How much deeper a part lies than the bracket; two spaces where that cannot be seen.
-    pub(super) fn unit(&self) -> &str {
+    pub(crate) fn unit(&self) -> &str {
         let outer = self.close.rsplit('\n').next().unwrap_or_default();
         self.indent()
             .strip_prefix(outer)
@@ -70,12 +70,12 @@ impl Layout {
 }
 
 /// The white space that follows the comma.
-pub(super) fn after_comma(between: &str) -> &str {
+pub(crate) fn after_comma(between: &str) -> &str {
     between.split_once(',').map_or(between, |(_, after)| after)
 }
 
 /// An object with these members (values as JSON), laid out.
-pub(super) fn object(members: &[(&str, String)], layout: &Layout) -> String {
+pub(crate) fn object(members: &[(&str, String)], layout: &Layout) -> String {
     let mut out = String::from("{");
     let Layout { open, before, colon, .. } = layout;
     for (index, (key, value)) in members.iter().enumerate() {
@@ -88,6 +88,6 @@ pub(super) fn object(members: &[(&str, String)], layout: &Layout) -> String {
 }
 
 /// A text as JSON.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

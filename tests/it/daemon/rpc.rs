@@ -34,7 +34,8 @@ fn keys(value: &Value, at: &str, into: &mut Vec<String>) {
     }
 }
 
-fn shape(value: &Value) -> Vec<String> {
+/// The keys of a value and of all in it, sorted.
+pub(super) fn shape(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     keys(value, "", &mut found);
     found.sort();

@@ -52,7 +52,7 @@ fn outcomes_are_coloured_on_a_terminal() {
       1. Nothing to do. HEARTBEAT_OK
          ^[[2m1 turn, $0.0004, [MS] ms^[[0m
 
-    ^[[32mok       ^[[0m ^[[2m0.0s^[[0m
+    ^[[32mok       ^[[0m ^[[2m[S]^[[0m
     ");
 }
 

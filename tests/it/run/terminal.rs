@@ -18,7 +18,7 @@ use crate::env::Run;
 const DEADLINE: Duration = Duration::from_secs(50);
 
 /// The terminal, 24 rows of 80 columns; with what was started there.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     ours: OwnedFd,
     theirs: OwnedFd,
     child: Option<Child>,
@@ -30,9 +30,9 @@ pub(super) struct Terminal {
 
 /// All that was shown, and how what was started ended.
 #[derive(PartialEq, Eq)]
-pub(super) struct Session {
-    pub(super) shown: Vec<u8>,
-    pub(super) status: ExitStatus,
+pub(crate) struct Session {
+    pub(crate) shown: Vec<u8>,
+    pub(crate) status: ExitStatus,
 }
 
 impl fmt::Debug for Session {
@@ -43,21 +43,21 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.shown).into_owned()
     }
 
-    pub(super) fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    pub(super) fn signal(&self) -> Option<i32> {
+    pub(crate) fn signal(&self) -> Option<i32> {
         self.status.signal()
     }
 }
 
 impl Terminal {
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let ours =
             rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         rustix::pty::grantpt(&ours).unwrap();
@@ -71,7 +71,7 @@ impl Terminal {
     }
 
     /// Starts `words` as a login would: leading a session whose terminal this is.
-    pub(super) fn start(mut self, program: impl FnOnce(&[&str]) -> Run, words: &[&str]) -> Self {
+    pub(crate) fn start(mut self, program: impl FnOnce(&[&str]) -> Run, words: &[&str]) -> Self {
         let theirs = || Stdio::from(self.theirs.try_clone().unwrap());
         // setsid(1) becomes what it starts.
         let run = program(&[&["--ctty"], words].concat());
@@ -79,34 +79,34 @@ impl Terminal {
         self
     }
 
-    pub(super) fn pid(&self) -> i64 {
+    pub(crate) fn pid(&self) -> i64 {
         self.child.as_ref().unwrap().id().into()
     }
 
     /// All that was shown and waited for.
-    pub(super) fn so_far(&self) -> &[u8] {
+    pub(crate) fn so_far(&self) -> &[u8] {
         &self.shown[..self.seen]
     }
 
-    pub(super) fn modes(&self) -> Termios {
+    pub(crate) fn modes(&self) -> Termios {
         rustix::termios::tcgetattr(&self.theirs).unwrap()
     }
 
     /// All of [`Self::modes`], to be compared.
-    pub(super) fn look(&self) -> String {
+    pub(crate) fn look(&self) -> String {
         format!("{:?}", self.modes())
     }
 
-    pub(super) fn set_modes(&self, modes: &Termios) {
+    pub(crate) fn set_modes(&self, modes: &Termios) {
         rustix::termios::tcsetattr(&self.theirs, OptionalActions::Now, modes).unwrap();
     }
 
-    pub(super) fn resize(&self, rows: u16, columns: u16) {
+    pub(crate) fn resize(&self, rows: u16, columns: u16) {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&self.ours, size).unwrap();
     }
 
-    pub(super) fn send(&self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn send(&self, bytes: impl AsRef<[u8]>) {
         let mut rest = bytes.as_ref();
         while !rest.is_empty() {
             let sent = rustix::io::write(&self.ours, rest).unwrap();
@@ -115,14 +115,14 @@ impl Terminal {
     }
 
     /// Types a line when the shell asks for one, and waits until it asks for the next.
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.send(format!("{line}\n"));
         self.wait_for(format!("{line}\r\n"));
         self.wait_for("$ ");
     }
 
     /// Waits until `bytes` are shown, after what was waited for before.
-    pub(super) fn wait_for(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn wait_for(&mut self, bytes: impl AsRef<[u8]>) {
         let wanted = bytes.as_ref();
         loop {
             let new = &self.shown[self.seen..];
@@ -148,7 +148,7 @@ impl Terminal {
     }
 
     /// Waits until what was started has ended, and reads all that it has left. Somebody may hold the terminal.
-    pub(super) fn ended(&mut self) -> ExitStatus {
+    pub(crate) fn ended(&mut self) -> ExitStatus {
         let pid = Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
         let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
         let mut is_over = false;
@@ -174,7 +174,7 @@ impl Terminal {
         self.child.as_mut().unwrap().wait().unwrap()
     }
 
-    pub(super) fn finish(mut self) -> Session {
+    pub(crate) fn finish(mut self) -> Session {
         let status = self.ended();
         Session { status, shown: std::mem::take(&mut self.shown) }
     }

@@ -1,0 +1,70 @@
+//! `murmur agent task`: what an agent works on, in words.
+
+use super::agents::sources;
+use super::args::{Agent, AgentCommand};
+use super::place::Place;
+use super::runtime;
+use super::style::plain_line;
+use crate::pulse::task;
+use crate::roster;
+use crate::sys::clock;
+use anyhow::{Context, bail};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Agent, place: &Place) -> anyhow::Result<ExitCode> {
+    let AgentCommand::Task { agent, task } = &args.command;
+    match (agent, task) {
+        (None, _) => show(&own(place)?, place)?,
+        // Of the two the agent is the one that can be left out.
+        (Some(title), None) => set(&own(place)?, title, place)?,
+        (Some(agent), Some(title)) => {
+            set(agent, title, place)?;
+            note_unknown(agent, place)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The agent that runs this.
+fn own(place: &Place) -> anyhow::Result<String> {
+    place.agent().context(
+        "no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session; say \
+         which: murmur agent task AGENT TASK, or see: murmur agents",
+    )
+}
+
+fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
+    let title = task::get(&place.data_dir()?, agent);
+    if title.is_empty() {
+        writeln!(io::stderr(), "nobody said what {} works on", plain_line(agent))?;
+    } else {
+        writeln!(io::stdout(), "{}", plain_line(&title))?;
+    }
+    Ok(())
+}
+
+fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
+    if agent.is_empty() {
+        bail!("an agent's id is not empty; see: murmur agents");
+    }
+    let dir = place.prepared_data_dir()?;
+    task::set(&dir, agent, title)
+        .with_context(|| format!("cannot write the task of {agent} below {}", dir.agent(agent).display()))?;
+    let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));
+    if title.is_empty() {
+        writeln!(io::stdout(), "{agent} works on nothing in particular")?;
+    } else {
+        writeln!(io::stdout(), "{agent} works on: {title}")?;
+    }
+    Ok(())
+}
+
+/// Says that nobody knows of `agent`: it may come, or it is not spelled so.
+fn note_unknown(agent: &str, place: &Place) -> anyhow::Result<()> {
+    let known = runtime()?.block_on(roster::all(&sources(place)?, clock::now()))?;
+    if known.iter().all(|known| known.agent_id != agent) {
+        writeln!(io::stderr(), "note: there is no agent {} now; see: murmur agents", plain_line(agent))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `murmur agents`: what every agent is doing, from hosts, pulses and Claude Code's session files; no daemon is needed.
+
+mod lines;
+mod object;
+mod one;
+mod screen;
+mod table;
+mod watch;
+
+use super::args::Agents;
+use super::place::Place;
+use super::runtime;
+use super::style::Style;
+use crate::config::quiet::Quiet;
+use crate::config::settings::Settings;
+use crate::pulse::health::Health;
+use crate::roster::{self, Agent, Sources};
+use crate::sys::{clock, terminal};
+use anyhow::Context;
+use serde_json::json;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
+    let sources = sources(place)?;
+    if args.watch {
+        runtime()?.block_on(watch::watch(sources, args.json))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let now = clock::now();
+    let read = runtime()?.block_on(roster::all(&sources, now));
+    let agents = read.with_context(|| format!("cannot read {}", sources.dir.root().display()))?;
+    if let Some(wanted) = &args.agent {
+        return one::show(&sources.dir, &agents, wanted, args, now);
+    }
+    let agents = by_urgency(agents);
+    let mut out = io::stdout().lock();
+    if args.json {
+        let agents: Vec<_> = agents.iter().map(|agent| object::of(agent, now)).collect();
+        writeln!(out, "{}", json!({ "agents": agents }))?;
+    } else if agents.is_empty() {
+        writeln!(out, "{NOBODY}")?;
+    } else {
+        let width = columns().filter(|_| io::stdout().is_terminal());
+        for line in table::lines(&agents, now, width, Style::of_stdout()) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is said where there are none.
+const NOBODY: &str = "No agents. Start one with: murmur host spawn";
+
+/// Where agents are looked for. A config.toml that is wrong is told of, and does not hide them.
+pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
+    let quiet = match Settings::read(&place.settings_dir()?.settings()) {
+        Ok(settings) => settings.quiet,
+        Err(error) => {
+            writeln!(io::stderr(), "warning: {:#}", anyhow::Error::new(error))?;
+            Quiet::default()
+        }
+    };
+    Ok(Sources { dir: place.data_dir()?, claude: place.claude_folder(), quiet })
+}
+
+/// Where it stands in lists: what needs a person first.
+fn urgency(health: Health) -> u8 {
+    match health {
+        Health::Stuck => 0,
+        Health::Warning => 1,
+        Health::Dead => 2,
+        Health::Stale => 3,
+        Health::Active => 4,
+        Health::Idle => 5,
+        Health::Exited => 6,
+    }
+}
+
+/// How many columns the terminal has; `None` where it does not say.
+fn columns() -> Option<usize> {
+    terminal::size().ok().map(|size| size.ws_col.into()).filter(|columns| *columns > 0)
+}
+
+/// The agents in the order of lists.
+fn by_urgency(mut agents: Vec<Agent>) -> Vec<Agent> {
+    agents.sort_by_key(|agent| urgency(agent.health));
+    agents
+}

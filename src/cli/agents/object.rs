@@ -1,0 +1,49 @@
+//! An agent for programs (docs/json.md).
+
+use crate::pulse::health::Health;
+use crate::roster::{Agent, Source};
+use crate::sys::clock;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// An agent, in the words of a pulse as far as it has them.
+#[derive(Debug, Serialize)]
+pub(super) struct Object<'a> {
+    agent_id: &'a str,
+    health: Health,
+    state: &'static str,
+    alive: Option<bool>,
+    source: Source,
+    tool_name: &'a str,
+    last_action: &'a str,
+    current_task: &'a str,
+    git_branch: &'a str,
+    workspace: Cow<'a, str>,
+    pid: Option<u32>,
+    session_id: Option<&'a str>,
+    error: Option<&'a str>,
+    last_heard_at: String,
+    age_ms: u64,
+}
+
+/// `agent` as it is at `now`.
+pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
+    Object {
+        agent_id: &agent.agent_id,
+        health: agent.health,
+        state: agent.state,
+        alive: agent.alive,
+        source: agent.source,
+        tool_name: &agent.tool_name,
+        last_action: &agent.last_action,
+        current_task: &agent.current_task,
+        git_branch: &agent.git_branch,
+        workspace: agent.workspace.to_string_lossy(),
+        pid: Some(agent.pid).filter(|pid| *pid != 0),
+        session_id: agent.session_id.as_deref(),
+        error: agent.error.as_deref(),
+        last_heard_at: clock::rfc3339(agent.at),
+        age_ms: u64::try_from(agent.age(now).as_millis()).unwrap_or(u64::MAX),
+    }
+}

@@ -1,0 +1,83 @@
+//! One agent: all that is known of it, and what it did last.
+
+use super::super::args::Agents as Args;
+use super::super::span::span;
+use super::super::style::{Style, plain_line};
+use super::object;
+use crate::pulse::Pulse;
+use crate::roster::{Agent, activity};
+use crate::sys::paths::DataDir;
+use anyhow::Context;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Shows the agent `wanted` of `agents`.
+pub(super) fn show(
+    dir: &DataDir,
+    agents: &[Agent],
+    wanted: &str,
+    args: &Args,
+    now: Timestamp,
+) -> anyhow::Result<ExitCode> {
+    let agent = agents.iter().find(|agent| agent.agent_id == wanted);
+    let agent = agent.with_context(|| format!("there is no agent {wanted:?}; see: murmur agents"))?;
+    let actions = activity::last(dir, wanted, args.count)
+        .with_context(|| format!("cannot read what {wanted} did below {}", dir.agent(wanted).display()))?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", json!({ "agent": object::of(agent, now), "actions": actions }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = Style::of_stdout();
+    let age = span(now.duration_since(agent.at));
+    writeln!(out, "{}  {}, {}", style.bold(plain_line(wanted)), agent.state, style.health(agent.health))?;
+    let heard = format!("{age} ago, by its {}", word(agent));
+    let pid = if agent.pid == 0 { String::new() } else { agent.pid.to_string() };
+    let workspace = agent.workspace.to_string_lossy();
+    let rows = [
+        ("heard of", &*heard),
+        ("tool", &agent.tool_name),
+        ("action", &agent.last_action),
+        ("error", agent.error.as_deref().unwrap_or_default()),
+        ("task", &agent.current_task),
+        ("branch", &agent.git_branch),
+        ("workspace", &workspace),
+        ("process", &pid),
+        ("session", agent.session_id.as_deref().unwrap_or_default()),
+    ];
+    for (name, text) in rows.into_iter().filter(|(_, text)| !text.is_empty()) {
+        writeln!(out, "  {name:<9}  {}", plain_line(text))?;
+    }
+    if !actions.is_empty() {
+        writeln!(out)?;
+    }
+    let zone = TimeZone::system();
+    actions.iter().try_for_each(|pulse| action(&mut out, style, pulse, &zone))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn word(agent: &Agent) -> &'static str {
+    match agent.source {
+        crate::roster::Source::Host => "host",
+        crate::roster::Source::Pulse => "pulse",
+        crate::roster::Source::Session => "session's files",
+    }
+}
+
+/// A line for what it did once.
+fn action(out: &mut impl Write, style: Style, pulse: &Pulse, zone: &TimeZone) -> io::Result<()> {
+    let when = pulse.at().map(|at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
+    let what = if pulse.tool_name.is_empty() { pulse.state.word() } else { &pulse.tool_name };
+    let mut line = format!("{}  {}", style.dim(when.unwrap_or_default()), plain_line(what));
+    let action = plain_line(&pulse.last_action);
+    if !action.is_empty() {
+        line = format!("{line}: {action}");
+    }
+    if let Some(error) = &pulse.error {
+        line = format!("{line}  ({})", plain_line(error));
+    }
+    writeln!(out, "{line}")
+}

@@ -1,0 +1,169 @@
+//! `murmur agents --watch`: what changes, when it does; on a terminal in place, elsewhere line by line.
+
+use super::screen::Screen;
+use super::table::{age_changes_in, cut, lines};
+use super::{NOBODY, by_urgency, columns, lines as line_by_line};
+use crate::cli::style::Style;
+use crate::roster::Sources;
+use crate::roster::follow::Follower;
+use crate::sys::{clock, signals, terminal};
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// How long after one picture of a terminal the next is drawn at the earliest: what comes meanwhile is in that one.
+const PACE: Duration = Duration::from_millis(50);
+
+/// What changes by time alone is looked at no more often.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Shows what changes until it is stopped, or nobody reads.
+pub(super) async fn watch(sources: Sources, json: bool) -> anyhow::Result<()> {
+    let quiet = sources.quiet;
+    let mut follower = Follower::new(sources).await?;
+    if !follower.is_told() {
+        writeln!(io::stderr(), "note: this system does not tell of changes; all is looked at every second")?;
+    }
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    if io::stdout().is_terminal() && !json && !is_dumb {
+        return Terminal::begin(follower)?.show().await;
+    }
+    let mut said = line_by_line::Lines::new(json);
+    let mut out = io::stdout().lock();
+    loop {
+        let now = clock::now();
+        let agents = by_urgency(follower.agents(now));
+        let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
+        said.say(&mut out, agents, now)?;
+        tokio::select! {
+            changed = follower.changed() => changed?,
+            () = after(change) => follower.look_again(),
+        }
+    }
+}
+
+/// When `change` is over, but not at once; never where there is none.
+async fn after(change: Option<Duration>) {
+    match change {
+        Some(change) => sleep(change.max(SECOND)).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A table that is drawn again and again.
+struct Terminal {
+    follower: Follower,
+    screen: Screen,
+    resized: Signal,
+    suspend: Signal,
+    ends: [(Signal, i32); 3],
+}
+
+/// What it was woken by.
+enum Woke {
+    Changed(io::Result<()>),
+    Time,
+    Resized,
+    Written(bool),
+    Suspend,
+    End(i32),
+}
+
+impl Terminal {
+    fn begin(follower: Follower) -> io::Result<Self> {
+        let kind = |kind: SignalKind| Ok::<_, io::Error>((signal(kind)?, kind.as_raw_value()));
+        Ok(Self {
+            ends: [
+                kind(SignalKind::interrupt())?,
+                kind(SignalKind::terminate())?,
+                kind(SignalKind::hangup())?,
+            ],
+            resized: signal(SignalKind::window_change())?,
+            suspend: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
+            screen: Screen::begin(),
+            follower,
+        })
+    }
+
+    async fn show(mut self) -> anyhow::Result<()> {
+        let shown = self.follow().await;
+        self.screen.leave().await;
+        if let Some(signal) = shown? {
+            signals::die_by(signal);
+        }
+        Ok(())
+    }
+
+    /// Draws until a signal ends it, or the terminal is gone.
+    async fn follow(&mut self) -> anyhow::Result<Option<i32>> {
+        let mut is_drawn = false;
+        let mut drawn_at = Instant::now();
+        let mut change = SECOND;
+        loop {
+            // A terminal that is stopped gets the newest picture when it goes on.
+            if !is_drawn && self.screen.is_free() {
+                change = self.draw();
+                (is_drawn, drawn_at) = (true, Instant::now());
+            }
+            match self.woke(change).await {
+                Woke::Changed(changed) => {
+                    changed?;
+                    let until = drawn_at + PACE;
+                    while Instant::now() < until {
+                        let Ok(changed) = timeout_at(until, self.follower.changed()).await else { break };
+                        changed?;
+                    }
+                }
+                Woke::Time => self.follower.look_again(),
+                Woke::Resized => {}
+                Woke::Written(true) => continue,
+                Woke::Written(false) => return Ok(None),
+                Woke::Suspend => {
+                    self.screen.leave().await;
+                    signals::stop_ourselves(rustix::process::Signal::TSTP.as_raw(), false);
+                    self.screen = Screen::begin();
+                }
+                Woke::End(signal) => return Ok(Some(signal)),
+            }
+            is_drawn = false;
+        }
+    }
+
+    async fn woke(&mut self, change: Duration) -> Woke {
+        let [interrupt, terminate, hang_up] = &mut self.ends;
+        tokio::select! {
+            biased;
+            _ = interrupt.0.recv() => Woke::End(interrupt.1),
+            _ = terminate.0.recv() => Woke::End(terminate.1),
+            _ = hang_up.0.recv() => Woke::End(hang_up.1),
+            _ = self.suspend.recv() => Woke::Suspend,
+            _ = self.resized.recv() => Woke::Resized,
+            written = self.screen.written() => Woke::Written(written),
+            changed = self.follower.changed() => Woke::Changed(changed),
+            () = sleep(change.max(SECOND)) => Woke::Time,
+        }
+    }
+
+    /// Draws how it is now, and says when that changes by time alone.
+    fn draw(&mut self) -> Duration {
+        let now = clock::now();
+        let agents = by_urgency(self.follower.agents(now));
+        let width = columns();
+        let rows = terminal::size().map_or(0, |size| size.ws_row.into());
+        let rows = if rows == 0 { usize::MAX } else { rows };
+        let mut picture = if agents.is_empty() {
+            vec![cut(NOBODY, width.unwrap_or(usize::MAX))]
+        } else {
+            lines(&agents, now, width, Style::of_stdout())
+        };
+        if picture.len() > rows {
+            let more = picture.len() - (rows - 1);
+            picture.truncate(rows - 1);
+            picture.push(cut(&format!("and {more} more"), width.unwrap_or(usize::MAX)));
+        }
+        self.screen.draw(&picture);
+        let changes = agents.iter().map(|agent| age_changes_in(agent.age(now)));
+        changes.min().unwrap_or(Duration::from_secs(86_400))
+    }
+}

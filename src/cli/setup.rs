@@ -1,0 +1,152 @@
+//! `murmur setup hooks`: murmur's hooks in Claude Code's settings, put in, taken out, shown and tried.
+
+use super::args::{Setup, SetupCommand};
+use super::place::Place;
+use super::style::{plain_line, plain_text};
+use crate::agent::settings::HookProgram;
+use crate::setup::change::Outcome;
+use crate::setup::file::{self, Backup, Changed, Found};
+use crate::setup::flaw::flaws;
+use crate::setup::plan::{self, Said};
+use crate::setup::wanted::Wanted;
+use crate::setup::{Surroundings, check, diff};
+use anyhow::{Context, bail};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
+    let SetupCommand::Hooks(args) = &args.command;
+    let here =
+        std::env::current_dir().context("the current folder cannot be told; go to one that is there")?;
+    let claude = place.claude_folder();
+    let around = Surroundings { claude: claude.as_deref(), here: &here };
+    let path = crate::setup::Scope::from(args.scope).file(&around)?;
+    if args.check {
+        return try_out(&path, &here, place);
+    }
+    let wanted = if args.remove { None } else { Some(wanted()?) };
+    let decide = |found: Found<'_>| match &wanted {
+        Some(wanted) => plan::set_up(found, wanted, args.fix_flat, &path),
+        None => plan::remove(found, &path),
+    };
+    if args.dry_run {
+        return show(&file::look(&path, decide)?);
+    }
+    let dir = place.prepared_data_dir()?;
+    let changed = file::change(&path, &dir.settings_lock(), decide)?;
+    let mut out = io::stdout().lock();
+    tell(&mut out, &changed)?;
+    if changed.plan.backup == Backup::Made && changed.before.is_some() {
+        writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
+    }
+    if !args.remove {
+        warn(&changed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wanted() -> anyhow::Result<Wanted> {
+    let hook = HookProgram::find().context("murmur's hook is not beside murmur; install it there")?;
+    Ok(Wanted::of(&hook)?)
+}
+
+/// What was done, or would be.
+fn tell(out: &mut impl Write, changed: &Changed<Said>) -> io::Result<()> {
+    let (said, path) = (&changed.plan.said, shown(&changed.real));
+    match said.outcome {
+        Outcome::Configured => writeln!(out, "Configured murmur's hooks in {path}")?,
+        Outcome::Updated => writeln!(out, "Updated murmur's hooks in {path}")?,
+        Outcome::AlreadyConfigured => writeln!(out, "Already configured in {path}")?,
+        Outcome::NotConfigured => writeln!(out, "Not configured in {path}")?,
+        Outcome::Removed if changed.plan.next.is_none() => {
+            writeln!(out, "Removed {path}, which had nothing but murmur's hooks in it")?;
+        }
+        Outcome::Removed if said.is_as_before => {
+            writeln!(out, "Removed murmur's hooks from {path}, which is as it was before them")?;
+        }
+        Outcome::Removed => writeln!(out, "Removed murmur's hooks from {path}")?,
+    }
+    for entry in &said.rewritten {
+        writeln!(out, "Rewrote {} in the nested form", plain_line(entry))?;
+    }
+    Ok(())
+}
+
+/// What else is in the file that keeps hooks from running.
+fn warn(changed: &Changed<Said>) -> io::Result<()> {
+    let text = changed.plan.next.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+    for flaw in flaws(&text) {
+        writeln!(io::stderr(), "warning: {}", plain_line(&flaw.at(&changed.real)))?;
+    }
+    Ok(())
+}
+
+/// What would be done.
+fn show(changed: &Changed<Said>) -> anyhow::Result<ExitCode> {
+    let text = |bytes: &Option<Vec<u8>>| {
+        bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
+    };
+    let mut out = io::stdout().lock();
+    writeln!(out, "Nothing is written. It would be:")?;
+    tell(&mut out, changed)?;
+    let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
+    if !lines.is_empty() {
+        let side = |bytes: &Option<Vec<u8>>| match bytes {
+            Some(_) => shown(&changed.real),
+            None => "/dev/null".to_owned(),
+        };
+        writeln!(out, "--- {}\n+++ {}", side(&changed.before), side(&changed.plan.next))?;
+    }
+    for line in lines {
+        writeln!(out, "{}", plain_text(&line))?;
+    }
+    warn(changed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs what is installed, and says what is wrong.
+fn try_out(path: &Path, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
+    let wanted = wanted()?;
+    let mut text = String::new();
+    let found = file::look(path, |found: Found<'_>| {
+        text = String::from_utf8_lossy(found.file.unwrap_or_default()).into_owned();
+        plan::set_up(found, &wanted, false, path)
+    })?;
+    let real = &found.real;
+    let flaws = flaws(&text);
+    for flaw in &flaws {
+        writeln!(io::stderr(), "warning: {}", plain_line(&flaw.at(real)))?;
+    }
+    let commands: Vec<(&str, Option<String>)> =
+        wanted.events().into_iter().map(|event| (event, Wanted::command(&text, path, event))).collect();
+    let missing: Vec<&str> =
+        commands.iter().filter(|(_, command)| command.is_none()).map(|(event, _)| *event).collect();
+    if missing.len() == commands.len() {
+        bail!("murmur's hooks are not configured in {}; run `murmur setup hooks`", shown(real));
+    }
+    if !missing.is_empty() {
+        let events = missing.join(", ");
+        bail!("{} has no hook of murmur's for {events}; run `murmur setup hooks`", shown(real));
+    }
+    let dir = place.prepared_data_dir()?;
+    let command =
+        commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
+    let took = super::runtime()?.block_on(check::check(&command.unwrap_or_default(), &dir, here))?;
+    writeln!(io::stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
+    if found.plan.said.outcome != Outcome::AlreadyConfigured {
+        let path = shown(real);
+        writeln!(
+            io::stderr(),
+            "warning: {path} has the hooks of another murmur; `murmur setup hooks` updates them"
+        )?;
+    }
+    if flaws.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    bail!("Claude Code may run none of the hooks in {}; correct what the warnings name", shown(real));
+}
+
+fn shown(path: &Path) -> String {
+    plain_text(&path.display().to_string()).replace('\n', "\\n")
+}

@@ -1,0 +1,190 @@
+//! What agents that are gone have left behind: pulses and folders, removed a day after they were last heard of.
+//!
+//! Only regular files and real folders are touched, and only right in the two folders; a link is never followed, not
+//! even where one stands in the place of such a folder.
+
+use crate::host::discover;
+use crate::pulse::folder::{self, Found};
+use crate::pulse::{Pulse, State};
+use crate::sys::identity;
+use crate::sys::paths::DataDir;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::HashSet;
+use std::fs::{DirEntry, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How long after its last sign of life an agent that is gone is remembered.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// How long a file that was to take another's place may take.
+const NEW: SignedDuration = SignedDuration::from_hours(1);
+/// The least time between two cleanings.
+const PAUSE: SignedDuration = SignedDuration::from_hours(1);
+
+/// What is wrong with a file or a folder.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} {}: {source}; check its owner and mode", .path.display())]
+pub struct GoneError {
+    what: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// What a cleaning came to.
+#[derive(Debug)]
+pub struct Cleaned {
+    /// When there may be something to remove again.
+    pub next: Timestamp,
+    /// What could not be done.
+    pub trouble: Option<GoneError>,
+}
+
+/// Removes, as of `now`, what is left of agents that are gone.
+#[must_use]
+pub fn clean(dir: &DataDir, now: Timestamp) -> Cleaned {
+    let mut cleaning = Cleaning { dir, now, hosted: hosted(dir), next: after(now, KEPT), trouble: None };
+    cleaning.pulses();
+    cleaning.agents();
+    Cleaned { next: cleaning.next.max(after(now, PAUSE)), trouble: cleaning.trouble }
+}
+
+struct Cleaning<'a> {
+    dir: &'a DataDir,
+    now: Timestamp,
+    /// The folders of agents whose hosts live: they are there, whatever their pulses say.
+    hosted: HashSet<PathBuf>,
+    next: Timestamp,
+    trouble: Option<GoneError>,
+}
+
+impl Cleaning<'_> {
+    fn pulses(&mut self) {
+        for entry in self.entries(&self.dir.pulses()) {
+            let path = entry.path();
+            if is_new_file(&entry) {
+                self.remove_leftover(&path);
+                continue;
+            }
+            let is_file = entry.file_type().is_ok_and(|found| found.is_file());
+            if let Some(found) = folder::read(&path).filter(|_| is_file) {
+                self.remove_if_gone(&found);
+            }
+        }
+    }
+
+    fn remove_if_gone(&mut self, found: &Found) {
+        let Some(folder) = found.path.file_stem().map(|stem| self.dir.agents().join(stem)) else { return };
+        if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), KEPT) {
+            return;
+        }
+        // A hook that writes a pulse has this: whoever goes on just now stays.
+        let activity = folder.join("activity.jsonl");
+        let is_file = activity.symlink_metadata().is_ok_and(|found| found.is_file());
+        let lock = is_file.then(|| File::open(&activity)).and_then(Result::ok);
+        if lock.as_ref().is_some_and(|lock| lock.try_lock().is_err()) {
+            return;
+        }
+        if !is_gone(&found.pulse, identity::was_alive_at) || folder::read(&found.path).as_ref() != Some(found)
+        {
+            return;
+        }
+        self.done("remove", &found.path, std::fs::remove_file(&found.path));
+        self.remove_folder(&folder);
+    }
+
+    fn agents(&mut self) {
+        for entry in self.entries(&self.dir.agents()) {
+            // Of a link this is no folder, wherever it leads.
+            if !entry.file_type().is_ok_and(|found| found.is_dir()) {
+                continue;
+            }
+            let folder = entry.path();
+            let mut newest = changed(entry.metadata());
+            for inner in self.entries(&folder) {
+                if is_new_file(&inner) {
+                    self.remove_leftover(&inner.path());
+                }
+                newest = newest.max(changed(inner.metadata()));
+            }
+            let mut pulse = self.dir.pulses().join(entry.file_name());
+            pulse.as_mut_os_string().push(".json");
+            let is_wanted = pulse.symlink_metadata().is_ok() || self.hosted.contains(&folder);
+            if !is_wanted && self.is_due(newest, KEPT) {
+                self.remove_folder(&folder);
+            }
+        }
+    }
+
+    /// A file that was to take another's place, and whose writer died.
+    fn remove_leftover(&mut self, path: &Path) {
+        if self.is_due(changed(path.symlink_metadata()), NEW) {
+            self.done("remove", path, std::fs::remove_file(path));
+        }
+    }
+
+    fn remove_folder(&mut self, folder: &Path) {
+        if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            self.done("remove", folder, std::fs::remove_dir_all(folder));
+        }
+    }
+
+    /// Whether what was last heard of `at` was heard of `kept` ago or longer; otherwise it is looked at again when it will
+    /// have been.
+    fn is_due(&mut self, at: Option<Timestamp>, kept: SignedDuration) -> bool {
+        let Some(due) = at.map(|at| after(at, kept)) else { return false };
+        if due > self.now {
+            self.next = self.next.min(due);
+        }
+        due <= self.now
+    }
+
+    /// What is in a folder; nothing in one that is not there, or that is a link.
+    fn entries(&mut self, folder: &Path) -> Vec<DirEntry> {
+        if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Vec::new();
+        }
+        match std::fs::read_dir(folder) {
+            Ok(entries) => entries.flatten().collect(),
+            Err(error) => {
+                self.done("read", folder, Err(error));
+                Vec::new()
+            }
+        }
+    }
+
+    fn done(&mut self, what: &'static str, path: &Path, result: io::Result<()>) {
+        if let Err(source) = result
+            && source.kind() != io::ErrorKind::NotFound
+        {
+            self.trouble.get_or_insert(GoneError { what, path: path.to_path_buf(), source });
+        }
+    }
+}
+
+/// Whether the agent of `pulse` is gone. One whose process nobody knows counts as such: if it lives, its next call writes
+/// its pulse anew, whereas one that is dead would be taken for stuck for ever.
+fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
+    let lives = |at| pulse.pid != 0 && was_alive_at(pulse.pid, at);
+    pulse.state == State::Exited || !pulse.at().is_some_and(lives)
+}
+
+fn hosted(dir: &DataDir) -> HashSet<PathBuf> {
+    let live = discover::live(&dir.hosts()).unwrap_or_default();
+    live.iter().map(|agent| dir.agent(agent.as_str())).collect()
+}
+
+fn is_new_file(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
+        && entry.file_type().is_ok_and(|found| found.is_file())
+}
+
+fn changed(found: io::Result<Metadata>) -> Option<Timestamp> {
+    Timestamp::try_from(found.and_then(|found| found.modified()).ok()?).ok()
+}
+
+fn after(at: Timestamp, span: SignedDuration) -> Timestamp {
+    at.checked_add(span).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests;

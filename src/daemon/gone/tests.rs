@@ -1,0 +1,156 @@
+use super::*;
+use crate::pulse::task;
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+struct Place {
+    _folder: tempfile::TempDir,
+    dir: DataDir,
+    now: Timestamp,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::create_dir_all(dir.pulses()).unwrap();
+        std::fs::create_dir_all(dir.agents()).unwrap();
+        Self { _folder: folder, dir, now: crate::sys::clock::now() }
+    }
+
+    /// An agent that was last heard of `at`, with all that is kept of it.
+    fn agent(&self, id: &str, at: Timestamp, pid: u32, state: &str) {
+        let text = format!(r#"{{"timestamp":"{at}","agent_id":"{id}","pid":{pid},"state":"{state}"}}"#);
+        std::fs::write(self.dir.pulse(id), &text).unwrap();
+        task::set(&self.dir, id, "Mend it").unwrap();
+        std::fs::write(self.dir.agent(id).join("activity.jsonl"), text + "\n").unwrap();
+    }
+
+    fn clean(&self, now: Timestamp) -> Cleaned {
+        let cleaned = clean(&self.dir, now);
+        assert!(cleaned.trouble.is_none(), "{cleaned:?}");
+        cleaned
+    }
+
+    /// What is there, by name.
+    fn names(&self) -> [Vec<String>; 2] {
+        [self.dir.pulses(), self.dir.agents()].map(|folder| {
+            let entries = std::fs::read_dir(folder).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        })
+    }
+}
+
+/// The process of a program that has ended, reaped: nobody has its number yet.
+fn dead() -> u32 {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+fn who_is_gone_for_a_day_is_forgotten_and_a_living_process_never() {
+    let place = Place::new();
+    let (us, later) = (std::process::id(), place.now + DAY + SignedDuration::from_secs(1));
+    let young = place.now + SignedDuration::from_hours(1);
+    for (id, at, pid, state) in [
+        ("lives", place.now, us, "running"),
+        ("exited", place.now, us, "exited"),
+        ("died", place.now, dead(), "running"),
+        ("nobody-knows", place.now, 0, "idle"),
+        ("../odd", place.now, 0, "running"),
+        ("young", young, dead(), "exited"),
+    ] {
+        place.agent(id, at, pid, state);
+    }
+    let all = place.names();
+    let soon = place.clean(place.now + DAY - SignedDuration::from_secs(1));
+    assert_eq!(place.names(), all);
+    // Not every second, even where the next is due in one.
+    assert_eq!(soon.next, place.now + DAY + SignedDuration::from_hours(1) - SignedDuration::from_secs(1));
+    let cleaned = place.clean(later);
+    assert_eq!(place.names(), [vec!["lives.json", "young.json"], vec!["lives", "young"]]);
+    assert_eq!(cleaned.next, later + SignedDuration::from_hours(1));
+    assert_eq!(
+        place.clean(later + SignedDuration::from_hours(1)).next,
+        later + SignedDuration::from_hours(25)
+    );
+    assert_eq!(place.names(), [["lives.json"], ["lives"]]);
+}
+
+#[test]
+fn whoever_writes_just_now_stays() {
+    let place = Place::new();
+    place.agent("busy", place.now, 0, "running");
+    let hook = File::open(place.dir.agent("busy").join("activity.jsonl")).unwrap();
+    hook.lock().unwrap();
+    let later = place.now + DAY + DAY;
+    place.clean(later);
+    assert_eq!(place.names(), [["busy.json"], ["busy"]]);
+    drop(hook);
+    place.clean(later);
+    assert_eq!(place.names(), [[""; 0]; 2]);
+}
+
+#[test]
+fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
+    let place = Place::new();
+    place.agent("lives", place.now, std::process::id(), "running");
+    task::set(&place.dir, "never-came", "Mend it").unwrap();
+    let new = [place.dir.pulses().join(".new-1"), place.dir.agent("lives").join(".new-2")];
+    for path in &new {
+        std::fs::write(path, "{").unwrap();
+    }
+    std::fs::write(place.dir.pulses().join("notes.txt"), "mine").unwrap();
+    std::fs::write(place.dir.agents().join("notes.txt"), "mine").unwrap();
+    let aged = place.now - SignedDuration::from_secs(10);
+    File::options().write(true).open(&new[0]).unwrap().set_modified(aged.into()).unwrap();
+    let first = place.clean(place.now);
+    assert_eq!(first.next, place.now + SignedDuration::from_hours(1));
+    place.clean(first.next - SignedDuration::from_secs(5));
+    assert_eq!(new.each_ref().map(|path| path.exists()), [false, true]);
+    let second = place.clean(first.next + SignedDuration::from_mins(1));
+    assert!(!new[1].exists());
+    // The task was set a moment ago and is not looked at for most of a day.
+    assert!(second.next > place.now + SignedDuration::from_hours(23), "{second:?}");
+    assert!(place.dir.agent("never-came").exists());
+    place.clean(place.now + DAY + SignedDuration::from_mins(1));
+    assert_eq!(place.names(), [["lives.json", "notes.txt"], ["lives", "notes.txt"]]);
+}
+
+#[test]
+fn links_are_followed_nowhere() {
+    let place = Place::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mine = elsewhere.path().join(".mine");
+    std::fs::write(&mine, "mine").unwrap();
+    let old = format!(r#"{{"timestamp":"{}","agent_id":"x"}}"#, place.now - DAY - DAY);
+    std::fs::write(elsewhere.path().join("pulse.json"), old).unwrap();
+    let link = |to: &Path, at: PathBuf| std::os::unix::fs::symlink(to, at).unwrap();
+    link(elsewhere.path(), place.dir.agents().join("linked"));
+    link(&elsewhere.path().join("pulse.json"), place.dir.pulse("linked"));
+    link(&mine, place.dir.pulses().join(".link"));
+    let before = place.names();
+    let later = place.now + DAY * 30;
+    place.clean(later);
+    assert_eq!(place.names(), before);
+    // Not even where one stands for the folder itself.
+    for folder in [place.dir.pulses(), place.dir.agents()] {
+        std::fs::remove_dir_all(&folder).unwrap();
+        link(elsewhere.path(), folder);
+    }
+    place.clean(later);
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn where_there_is_nothing_there_is_nothing_to_do_for_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+    let now = crate::sys::clock::now();
+    let cleaned = clean(&dir, now);
+    assert_eq!((cleaned.next, cleaned.trouble.is_none()), (now + DAY, true));
+}

@@ -1,0 +1,268 @@
+//! Watches over agents: looks at them all when one may have turned stuck, and cleans up after those that are gone.
+//!
+//! Both are done in a thread of their own, whose result is an event of the loop: hosts that do not answer and folders
+//! with a thousand pulses keep nobody waiting. What is decided on is in [`super::silence`] and [`super::gone`].
+
+use super::follow::with_cause;
+use super::gone::{self, Cleaned};
+use super::silence::{self, Silences};
+use crate::config::quiet::Quiet;
+use crate::config::settings::Settings;
+use crate::journal::entry::Entry;
+use crate::journal::read::{Backward, Entries};
+use crate::roster::{self, Agent, Sources};
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use jiff::{SignedDuration, Timestamp};
+use std::io;
+use std::path::PathBuf;
+use tokio::sync::oneshot;
+
+/// When a look is tried again that nobody could take.
+const RETRY: SignedDuration = SignedDuration::from_mins(1);
+
+/// Where to look.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The data folder.
+    pub dir: DataDir,
+    /// Claude Code's own folder, where it is known.
+    pub claude: Option<PathBuf>,
+    /// config.toml, which says how long an agent may be quiet.
+    pub settings: PathBuf,
+}
+
+/// Who looks, and when next.
+#[derive(Debug)]
+pub struct Lookout {
+    watched: Watched,
+    /// Silences that stand in the journal and last.
+    told: Silences,
+    look_at: Timestamp,
+    clean_at: Timestamp,
+    looking: Option<oneshot::Receiver<Seen>>,
+    /// The clock was set while somebody looked.
+    is_stale: bool,
+    /// What was wrong at the last look.
+    troubles: Vec<String>,
+    /// What was wrong at the last cleaning.
+    uncleaned: Option<String>,
+}
+
+/// What a look came to.
+#[derive(Debug)]
+pub struct Seen {
+    lines: Vec<Entry>,
+    silences: Silences,
+    next: Timestamp,
+    cleaned: Option<Cleaned>,
+    troubles: Vec<String>,
+}
+
+/// What is new.
+#[derive(Debug, Default)]
+pub struct News {
+    /// The lines of agents that turned stuck and have none in the journal.
+    pub lines: Vec<Entry>,
+    /// What is wrong and was not before.
+    pub troubles: Vec<String>,
+}
+
+impl Lookout {
+    /// Nobody has looked yet: a look and a cleaning are due.
+    #[must_use]
+    pub fn new(watched: Watched) -> Self {
+        let (told, due) = (Silences::new(), Timestamp::UNIX_EPOCH);
+        Self {
+            watched,
+            told,
+            look_at: due,
+            clean_at: due,
+            looking: None,
+            is_stale: false,
+            troubles: Vec::new(),
+            uncleaned: None,
+        }
+    }
+
+    /// When to call [`Self::look_if_due`]; `None` while somebody looks.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.looking.is_none().then_some(self.look_at.min(self.clean_at))
+    }
+
+    /// Looks, if that or a cleaning is due.
+    pub fn look_if_due(&mut self, now: Timestamp) {
+        if self.wake_at().is_some_and(|at| at <= now) {
+            self.look(now);
+        }
+    }
+
+    /// The clock was set: what was counted on may have come, or be far off.
+    pub fn clock_set(&mut self, now: Timestamp) {
+        self.is_stale = self.looking.is_some();
+        if !self.is_stale {
+            // What is left of agents is looked at as well: it may be as old as it has to be.
+            self.clean_at = now;
+            self.look(now);
+        }
+    }
+
+    fn look(&mut self, now: Timestamp) {
+        let (tell, told) = oneshot::channel();
+        let (watched, known, cleans) = (self.watched.clone(), self.told.clone(), self.clean_at <= now);
+        let look = move || {
+            let _daemon_gone = tell.send(look(watched, &known, cleans));
+        };
+        let started = std::thread::Builder::new().name("look".to_owned()).spawn(look);
+        self.looking = started.is_ok().then_some(told);
+        // Until it is known better.
+        self.look_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);
+        self.clean_at = self.clean_at.max(self.look_at);
+    }
+
+    /// Waits for what somebody saw; for ever, if nobody looks. `None` if it cannot be told.
+    pub async fn seen(&mut self) -> Option<Seen> {
+        match &mut self.looking {
+            Some(looking) => looking.await.ok(),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes what was seen and says what is new.
+    pub fn take(&mut self, seen: Option<Seen>, now: Timestamp) -> News {
+        self.looking = None;
+        let mut news = News::default();
+        if let Some(Seen { lines, silences, next, cleaned, troubles }) = seen {
+            (self.told, self.look_at) = (silences, next);
+            news.lines = lines;
+            let new = troubles.iter().filter(|trouble| !self.troubles.contains(trouble));
+            news.troubles.extend(new.cloned());
+            self.troubles = troubles;
+            if let Some(Cleaned { next, trouble }) = cleaned {
+                self.clean_at = next;
+                let trouble = trouble.map(|error| error.to_string());
+                news.troubles.extend(trouble.clone().filter(|_| trouble != self.uncleaned));
+                self.uncleaned = trouble;
+            }
+        }
+        if std::mem::take(&mut self.is_stale) {
+            self.clock_set(now);
+        }
+        news
+    }
+}
+
+fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
+    let Watched { dir, claude, settings } = watched;
+    let mut troubles = Vec::new();
+    let quiet = Settings::read(&settings).map(|settings| settings.quiet).unwrap_or_else(|error| {
+        troubles.push(format!("{}; until then the defaults hold", with_cause(&error)));
+        Quiet::default()
+    });
+    // First, so that nobody who is gone for good is taken for stuck.
+    let cleaned = cleans.then(|| gone::clean(&dir, clock::now()));
+    let now = clock::now();
+    let agents = agents(Sources { dir: dir.clone(), claude, quiet }, now).unwrap_or_else(|error| {
+        troubles.push(format!("cannot look after agents: {error}"));
+        Vec::new()
+    });
+    let next = silence::next_look(&agents, quiet.stuck.signed(), now);
+    let stuck = silence::lines(&agents, now);
+    let silences: Silences = stuck.iter().filter_map(silence::of_line).collect();
+    let is_new = |line: &Entry| silence::of_line(line).is_some_and(|silence| !known.contains(&silence));
+    let lines: Vec<Entry> = stuck.into_iter().filter(is_new).collect();
+    match without_told(lines, &dir) {
+        Ok(lines) => Seen { lines, silences, next, cleaned, troubles },
+        Err(error) => {
+            troubles.push(format!("cannot read {}: {error}", dir.journal().display()));
+            // What the journal has of them is seen at the next look.
+            let silences = silences.intersection(known).cloned().collect();
+            Seen { lines: Vec::new(), silences, next, cleaned, troubles }
+        }
+    }
+}
+
+fn agents(sources: Sources, now: Timestamp) -> io::Result<Vec<Agent>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(roster::all(&sources, now))
+}
+
+/// `lines` without those that the journal has, of a daemon before this one.
+fn without_told(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> {
+    let Some(since) = lines.iter().filter_map(Entry::started).min() else { return Ok(lines) };
+    let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
+    while !lines.is_empty()
+        && let Some((found, _)) = entries.next_entry(|_| true)?
+    {
+        lines.retain(|line| !line.is_same(&found));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookout(folder: &std::path::Path) -> Lookout {
+        let dir = DataDir::find(Some(folder), None, None).unwrap();
+        Lookout::new(Watched { settings: dir.root().join("config/config.toml"), dir, claude: None })
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn without_agents_nobody_looks_until_one_could_be_stuck() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lookout = lookout(folder.path());
+        let begun = clock::now();
+        assert!(lookout.wake_at().unwrap() <= begun);
+        lookout.look_if_due(begun);
+        assert_eq!(lookout.wake_at(), None);
+        let seen = lookout.seen().await;
+        let news = lookout.take(seen, clock::now());
+        assert!(news.lines.is_empty() && news.troubles.is_empty(), "{news:?}");
+        let next = lookout.wake_at().unwrap().duration_since(begun);
+        assert!(next >= SignedDuration::from_mins(30), "{next}");
+        lookout.look_if_due(clock::now());
+        assert!(lookout.looking.is_none());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_clock_that_is_set_is_a_reason_to_look_and_while_somebody_looks_to_look_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lookout = lookout(folder.path());
+        lookout.clock_set(clock::now());
+        lookout.clock_set(clock::now());
+        let seen = lookout.seen().await;
+        lookout.take(seen, clock::now());
+        assert!(lookout.looking.is_some());
+        let seen = lookout.seen().await;
+        lookout.take(seen, clock::now());
+        assert!(lookout.looking.is_none());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_is_wrong_is_said_once_and_the_defaults_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lookout = lookout(folder.path());
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        std::fs::write(folder.path().join("config/config.toml"), "[quiet]\nstuck = \"soon\"\n").unwrap();
+        let mut said = Vec::new();
+        for _ in 0..3 {
+            lookout.clock_set(clock::now());
+            let seen = lookout.seen().await;
+            said.push(lookout.take(seen, clock::now()).troubles.len());
+            assert!(lookout.look_at.duration_since(clock::now()) > SignedDuration::from_mins(29));
+        }
+        assert_eq!(said, [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_look_that_dies_is_taken_again_later_and_not_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lookout = lookout(folder.path());
+        let now = clock::now();
+        lookout.look(now);
+        lookout.take(None, now);
+        assert_eq!(lookout.wake_at(), Some(now + RETRY));
+    }
+}

@@ -1,0 +1,109 @@
+//! An agent's pulse, written by the hook: in come an event, what stdin says of it and the environment, out goes a file.
+//!
+//! It must never be in its agent's way: nothing is printed, the exit code is 0, and it is over after two seconds, whatever
+//! happens. What went wrong stands in murmur.log (docs/pulses.md).
+
+use super::event::{EventError, MOST};
+use super::moment::{Moment, Told};
+use super::trouble;
+use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::agent::settings::{HOME_VARIABLE, WORKSPACE_VARIABLE};
+use crate::pulse::write::WriteError;
+use crate::pulse::{branch, task, write};
+use crate::sys::paths::DataDir;
+use crate::sys::{ancestors, deadline, tmux};
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long all of it may take.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// How long stdin may take, which leaves time to write down that it took too long.
+const STDIN_LIMIT: Duration = Duration::from_millis(1500);
+
+/// The variable by which Claude Code names its conversation to what it starts.
+const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// Where Claude Code says that its project is.
+const CLAUDE_PROJECT: &str = "CLAUDE_PROJECT_DIR";
+
+/// Why there is no pulse.
+#[derive(Debug, thiserror::Error)]
+enum PulseError {
+    /// Stdin does not say what happened.
+    #[error(transparent)]
+    Stdin(#[from] EventError),
+    /// Stdin does not end.
+    #[error("stdin did not end within {} ms", STDIN_LIMIT.as_millis())]
+    Endless,
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A defect.
+    #[error("the hook failed: {0}")]
+    Panic(String),
+}
+
+/// Writes the pulse of `moment`, which stdin describes.
+pub(super) fn write(moment: Moment) {
+    deadline::exit_after(LIMIT);
+    // What a panic says would be printed; it is written down below.
+    std::panic::set_hook(Box::new(|_| {}));
+    let home = variable(HOME_VARIABLE).or_else(|| variable("HOME"));
+    let Ok(dir) = DataDir::find(None, variable(DIR_VARIABLE).as_deref(), home.as_deref()) else {
+        // There is no log either.
+        return;
+    };
+    let written = std::panic::catch_unwind(|| put(moment, &dir)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(PulseError::Panic(said.unwrap_or_default()))
+    });
+    if let Err(error) = written {
+        trouble::note(&dir, &error.to_string());
+    }
+}
+
+fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
+    let text = read()?;
+    let Told { mut pulse, cwd } =
+        moment.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
+    let session = || pulse.session_id.clone().or_else(|| readable(SESSION));
+    let agent = readable(AGENT_VARIABLE).or_else(tmux::session_name);
+    pulse.agent_id = agent.unwrap_or_else(|| match session() {
+        Some(session) => format!("claude-{session}"),
+        None => branch::UNKNOWN.to_owned(),
+    });
+    let project = readable(CLAUDE_PROJECT).map(PathBuf::from);
+    let workspace = readable(WORKSPACE_VARIABLE).map(PathBuf::from).or(project);
+    pulse.git_branch =
+        cwd.as_ref().or(workspace.as_ref()).map_or_else(|| branch::UNKNOWN.to_owned(), |cwd| branch::of(cwd));
+    pulse.workspace = workspace.or(cwd).unwrap_or_default();
+    pulse.current_task = task::get(dir, &pulse.agent_id);
+    pulse.pid = ancestors::giver(SESSION);
+    Ok(write::put(dir, pulse)?)
+}
+
+/// All of stdin.
+fn read() -> Result<Vec<u8>, PulseError> {
+    let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+    let text = deadline::read_within(io::stdin(), STDIN_LIMIT, most.saturating_add(1));
+    match text {
+        Ok(text) if text.len() > most => Err(EventError::Long.into()),
+        Ok(text) if text.is_empty() => Err(EventError::Empty.into()),
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(PulseError::Endless),
+        Err(error) => Err(EventError::Read(error).into()),
+    }
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A variable as JSON can have it.
+fn readable(name: &str) -> Option<String> {
+    variable(name).map(|value| value.to_string_lossy().into_owned())
+}

@@ -1,0 +1,90 @@
+//! The calls of tools that an agent has begun and not ended: what it is doing now.
+
+use crate::agent::event::Event;
+use crate::pulse::action;
+use serde::{Deserialize, Serialize};
+
+/// The most calls that are known at once; the oldest is forgotten first.
+const MOST: usize = 64;
+
+/// A call that has begun, in the words of a pulse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The tool.
+    pub tool_name: String,
+    /// What it is called to do, up to [`ACTION`](crate::pulse::ACTION) characters, without what looks like a secret.
+    pub last_action: String,
+}
+
+/// The calls, the newest last.
+#[derive(Debug, Default)]
+pub struct Calls {
+    open: Vec<(String, Call)>,
+}
+
+impl Calls {
+    /// Takes what the agent did.
+    pub fn see(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ToolUse { id, name, input, .. } => {
+                if self.open.len() == MOST {
+                    self.open.remove(0);
+                }
+                let call = Call {
+                    tool_name: name.clone().into_owned(),
+                    last_action: action::of(name, input.0.get()),
+                };
+                self.open.push((id.clone().into_owned(), call));
+            }
+            Event::ToolResult { id, .. } => self.open.retain(|(open, _)| open != id),
+            // A turn that is over has ended its calls, however it ended.
+            Event::Result(_) => self.open.clear(),
+            _ => {}
+        }
+    }
+
+    /// The newest that has not ended.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Call> {
+        self.open.last().map(|(_, call)| call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::event::{Json, RunResult};
+    use serde_json::{Value, json};
+
+    fn begin(calls: &mut Calls, id: &str, name: &str, input: &Value) {
+        let raw = serde_json::value::to_raw_value(input).unwrap();
+        let (message, parent) = ("m".into(), "".into());
+        calls.see(&Event::ToolUse { message, parent, id: id.into(), name: name.into(), input: Json(&raw) });
+    }
+
+    fn end(calls: &mut Calls, id: &str) {
+        let (parent, output) = ("".into(), "".into());
+        calls.see(&Event::ToolResult { parent, id: id.into(), output, is_error: false });
+    }
+
+    fn newest(calls: &Calls) -> String {
+        calls.newest().map(|call| format!("{}: {}", call.tool_name, call.last_action)).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_newest_call_that_has_not_ended_is_what_is_done_now() {
+        let mut calls = Calls::default();
+        assert_eq!(newest(&calls), "");
+        begin(&mut calls, "1", "Task", &json!({ "description": "Look around", "prompt": "..." }));
+        begin(&mut calls, "2", "Bash", &json!({ "command": "cargo\n  test\u{1b}[1m" }));
+        assert_eq!(newest(&calls), "Bash: cargo test [1m");
+        end(&mut calls, "2");
+        assert_eq!(newest(&calls), "Task: Look around");
+        calls.see(&Event::Result(RunResult::default()));
+        assert_eq!(newest(&calls), "");
+        for number in 0..MOST + 10 {
+            begin(&mut calls, &number.to_string(), "Read", &json!({ "file_path": number.to_string() }));
+        }
+        assert_eq!((calls.open.len(), newest(&calls)), (MOST, format!("Read: {}", MOST + 9)));
+    }
+}

@@ -1,0 +1,239 @@
+//! An agent's last actions, `agents/<agent>/activity.jsonl`: a pulse a line, the newest last.
+//!
+//! A line is appended in one write; only now and then is the file cut to its last lines. Whoever writes has its lock if
+//! it can be had soon, so that what many hooks of one agent write at once stands in order, and nothing is cut that is
+//! just being written.
+
+use crate::sys::atomic;
+use crate::sys::deadline::lock_within;
+use crate::sys::paths::DataDir;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How many lines are kept when the file is cut.
+pub const KEPT: usize = 100;
+
+/// The most lines there are.
+pub const MOST: usize = 2 * KEPT;
+
+/// How much is written between one look at the number of lines and the next, in bytes.
+const STEP: u64 = 8 << 10;
+
+/// The least bytes of a line: all fields of a pulse with nothing in them.
+const SHORTEST: u64 = 200;
+
+/// How long others are waited for, in all.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How often the file may be replaced while it is opened.
+const TRIES: usize = 8;
+
+/// The file, opened to be written to.
+#[derive(Debug)]
+pub struct Activity {
+    path: PathBuf,
+    file: File,
+    is_locked: bool,
+}
+
+impl Activity {
+    /// Opens the file of `agent`, makes it where there is none, and locks it if that takes no longer than 50 ms: without
+    /// the lock it can be written to all the same.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(dir: &DataDir, agent: &str) -> io::Result<Self> {
+        let folder = dir.agent(agent);
+        let path = folder.join("activity.jsonl");
+        let begun = Instant::now();
+        for _ in 0..TRIES {
+            let file = open(&folder, &path)?;
+            let is_locked = lock_within(&file, PATIENCE.saturating_sub(begun.elapsed()))?;
+            // Whoever had the lock may have put another file in its place.
+            if !is_locked || is_at(&file, &path) {
+                return Ok(Self { path, file, is_locked });
+            }
+        }
+        let file = open(&folder, &path)?;
+        Ok(Self { path, file, is_locked: false })
+    }
+
+    /// Appends `line`, which ends in a newline, and cuts the file if it has become long.
+    ///
+    /// # Errors
+    /// What the system says, as that the disk is full.
+    pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        let before = self.file.metadata()?.len();
+        let mut last = *b"\n";
+        if before > 0 {
+            self.file.read_at(&mut last, before - 1)?;
+        }
+        let mut text = Vec::with_capacity(line.len() + 1);
+        if last != *b"\n" {
+            // What a full disk left torn stays a line of its own.
+            text.push(b'\n');
+        }
+        text.extend_from_slice(line);
+        let written = self.file.write(&text)?;
+        if written < text.len() {
+            if self.is_locked {
+                self.file.set_len(before)?;
+            }
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let after = before + text.len() as u64;
+        if self.is_locked && before / STEP != after / STEP && after > SHORTEST * KEPT as u64 {
+            self.cut(after)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the file by its last [`KEPT`] lines if it might have more than [`MOST`] before the next look.
+    fn cut(&self, size: u64) -> io::Result<()> {
+        let mut text = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
+        self.file.read_exact_at(&mut text, 0)?;
+        let mut ends = memchr::memrchr_iter(b'\n', &text);
+        // The last one ends the last line.
+        let Some(end) = ends.nth(KEPT) else { return Ok(()) };
+        let more = ends.count();
+        let to_come = usize::try_from(STEP / SHORTEST).unwrap_or(usize::MAX);
+        if more + KEPT + to_come < MOST {
+            return Ok(());
+        }
+        replace(&self.path, &text[end + 1..])
+    }
+}
+
+/// Puts a file that holds `bytes`, mode 0600, in the place of `path`, whatever that is. What is written so is worth nothing
+/// after a crash of the machine, so it is not waited for until it is on the disk.
+///
+/// # Errors
+/// What the system says; then `path` is what it was.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
+}
+
+fn open(folder: &Path, path: &Path) -> io::Result<File> {
+    let attempt = || {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+    };
+    let is_file = |file: &File| file.metadata().is_ok_and(|found| found.is_file());
+    match attempt() {
+        Ok(file) if is_file(&file) => return Ok(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => atomic::create_private_folder(folder)?,
+        // Something else was put there, which is not ours to follow, and in the way.
+        Ok(_) => std::fs::remove_file(path)?,
+        Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) => {
+            std::fs::remove_file(path)?;
+        }
+        Err(error) => return Err(error),
+    }
+    attempt()
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(named)) = (file.metadata(), path.symlink_metadata()) else { return false };
+    (ours.dev(), ours.ino()) == (named.dev(), named.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn line(number: usize, length: usize) -> Vec<u8> {
+        format!("{number} {}\n", "x".repeat(length)).into_bytes()
+    }
+
+    fn numbers(path: &Path) -> Vec<usize> {
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.ends_with('\n'));
+        text.lines().map(|line| line.split_once(' ').unwrap().0.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn of_all_that_an_agent_did_there_are_100_to_200_lines() {
+        for length in [200, 900, 20_000] {
+            let folder = tempfile::tempdir().unwrap();
+            let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+            let path = dir.agent("a").join("activity.jsonl");
+            let (mut cuts, mut inode) = (0, 0);
+            for number in 1..=600 {
+                Activity::open(&dir, "a").unwrap().append(&line(number, length)).unwrap();
+                let found = path.metadata().unwrap();
+                assert_eq!(found.permissions().mode() & 0o777, 0o600);
+                cuts += usize::from(std::mem::replace(&mut inode, found.ino()) != found.ino());
+                let numbers = numbers(&path);
+                assert!(numbers.len() <= MOST && numbers.len() >= number.min(KEPT), "{}", numbers.len());
+                assert!(numbers.iter().rev().copied().eq((1..=number).rev().take(numbers.len())));
+            }
+            assert!((2..=10).contains(&cuts), "{length}: {cuts}");
+            assert_eq!(std::fs::read_dir(dir.agent("a")).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_torn_line_stays_a_line_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        Activity::open(&dir, "a").unwrap().append(b"one\n").unwrap();
+        let path = dir.agent("a").join("activity.jsonl");
+        std::fs::write(&path, "one\ntor").unwrap();
+        Activity::open(&dir, "a").unwrap().append(b"two\n").unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntor\ntwo\n");
+    }
+
+    #[test]
+    fn what_was_put_in_the_file_s_place_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
+        atomic::create_private_folder(&dir.agent("a")).unwrap();
+        let (path, other) = (dir.agent("a").join("activity.jsonl"), folder.path().join("other"));
+        std::fs::write(&other, "other").unwrap();
+        for planted in [&other, &folder.path().join("nowhere")] {
+            symlink(planted, &path).unwrap();
+            Activity::open(&dir, "a").unwrap().append(b"one\n").unwrap();
+            assert!(!path.is_symlink());
+            std::fs::remove_file(&path).unwrap();
+        }
+        crate::sys::fifo::make(&path).unwrap();
+        Activity::open(&dir, "a").unwrap().append(b"one\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n");
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert!(Activity::open(&dir, "a").is_err());
+    }
+
+    #[test]
+    fn without_the_lock_a_line_is_appended_and_nothing_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let mut holder = Activity::open(&dir, "a").unwrap();
+        for number in 1..=MOST + 10 {
+            let file = open(&dir.agent("a"), &holder.path).unwrap();
+            assert!(!lock_within(&file, Duration::ZERO).unwrap());
+            let mut other = Activity { path: holder.path.clone(), file, is_locked: false };
+            other.append(&line(number, 300)).unwrap();
+        }
+        assert_eq!(numbers(&holder.path).len(), MOST + 10);
+        // Whoever has it next cuts.
+        for number in MOST + 11..MOST + 60 {
+            holder.append(&line(number, 300)).unwrap();
+            if !is_at(&holder.file, &holder.path) {
+                break;
+            }
+        }
+        let numbers = numbers(&holder.path);
+        assert_eq!((numbers.len(), numbers[99] - numbers[0]), (KEPT, KEPT - 1));
+    }
+}

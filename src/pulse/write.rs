@@ -1,0 +1,113 @@
+//! A pulse into its file. The only place that writes one, and the only writes of a hook.
+//!
+//! Two files are written: the pulse's own, by a rename, so that it is never seen half written, and the agent's last
+//! actions. Neither is waited for until it is on the disk: after a crash of the machine no agent does what they say.
+
+use super::Pulse;
+use super::activity::{self, Activity};
+use crate::sys::atomic;
+use crate::sys::clock;
+use crate::sys::paths::DataDir;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A pulse that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", .path.display())]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// Writes `pulse`, which happens now, as its agent's newest. An earlier one does not replace it, however many are written
+/// at once, but for one that has to be written without the lock of the agent's last actions because others have it for
+/// too long.
+///
+/// # Errors
+/// [`WriteError`]. Where one of the two files cannot be written the other one is, if it can be.
+pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| WriteError { path, source }
+    };
+    let zone = clock::local_zone();
+    let activity = dir.agent(&pulse.agent_id).join("activity.jsonl");
+    let opened = Activity::open(dir, &pulse.agent_id);
+    // Only now: what has the lock next is later.
+    pulse.timestamp = clock::local(clock::now(), &zone);
+    let path = dir.pulse(&pulse.agent_id);
+    let mut line = serde_json::to_vec(&pulse).map_err(io::Error::from).map_err(failed(&path))?;
+    line.push(b'\n');
+    let mut opened = opened.map_err(failed(&activity));
+    let appended = match &mut opened {
+        Ok(activities) => activities.append(&line).map_err(failed(&activity)),
+        Err(_) => Ok(()),
+    };
+    let written = replace(&path, &line).map_err(failed(&path));
+    written.and(appended).and(opened.map(drop))
+}
+
+fn replace(path: &Path, line: &[u8]) -> io::Result<()> {
+    match activity::replace(path, line) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            atomic::create_private_folder(path.parent().unwrap_or(Path::new(".")))?;
+            activity::replace(path, line)
+        }
+        replaced => replaced,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pulse::folder;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_pulse_is_a_file_of_its_own_and_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
+        let pulse = Pulse { agent_id: "../a".into(), pid: 7, ..Pulse::default() };
+        put(&dir, pulse.clone()).unwrap();
+        let found = folder::all(&dir).unwrap().remove(0);
+        assert!(found.pulse.at().is_some());
+        assert_eq!(found.pulse, Pulse { timestamp: found.pulse.timestamp.clone(), ..pulse.clone() });
+        let line = std::fs::read(dir.agent("../a").join("activity.jsonl")).unwrap();
+        assert_eq!(std::fs::read(&found.path).unwrap(), line);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&found.path), 0o600);
+        for made in [dir.pulses(), dir.agents(), dir.agent("../a")] {
+            assert_eq!(mode(&made), 0o700);
+        }
+        // A link that was planted there goes, and what it leads to stays.
+        let other = folder.path().join("other");
+        std::fs::write(&other, "other").unwrap();
+        std::fs::remove_file(&found.path).unwrap();
+        symlink(&other, &found.path).unwrap();
+        put(&dir, pulse).unwrap();
+        assert!(!found.path.is_symlink());
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
+        assert_eq!(std::fs::read_dir(dir.pulses()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn where_one_file_is_in_the_way_the_other_is_written_and_the_error_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let pulse = Pulse { agent_id: "a".into(), ..Pulse::default() };
+        std::fs::create_dir_all(dir.agent("a").join("activity.jsonl")).unwrap();
+        let error = put(&dir, pulse.clone()).unwrap_err();
+        assert_eq!(error.path, dir.agent("a").join("activity.jsonl"));
+        assert_eq!(folder::all(&dir).unwrap().len(), 1);
+        let pulse = Pulse { agent_id: "b".into(), ..pulse };
+        std::fs::create_dir(dir.pulse("b")).unwrap();
+        let error = put(&dir, pulse).unwrap_err();
+        assert_eq!(error.path, dir.pulse("b"));
+        assert_eq!(
+            std::fs::read_to_string(dir.agent("b").join("activity.jsonl")).unwrap().lines().count(),
+            1
+        );
+    }
+}

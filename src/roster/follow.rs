@@ -1,0 +1,181 @@
+//! Every agent, kept up to date: told by the system of what changes in the folders, by hosts of what their agents do, and
+//! by processes of their end. Of a change only what changed is read again.
+//!
+//! Where the system cannot tell, all is read again every second.
+
+mod hosts;
+
+use super::known::Known;
+use super::{Agent, Sources, join, session};
+use crate::sys::identity;
+use crate::sys::watch::{Changes, Place, Watch};
+use hosts::{Hosts, News};
+use jiff::Timestamp;
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How often all is read where the system cannot tell of changes.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The most processes whose end is waited for: each takes a descriptor. Whether the others live is looked at by
+/// [`Follower::look_again`].
+const MOST: usize = 256;
+
+/// Every agent, and what is needed to hear of changes.
+#[derive(Debug)]
+pub struct Follower {
+    sources: Sources,
+    known: Known,
+    watch: Option<Watch>,
+    hosts: Hosts,
+    ends: JoinSet<u32>,
+    awaited: HashSet<u32>,
+}
+
+impl Follower {
+    /// Begins with what there is.
+    ///
+    /// # Errors
+    /// What the system says of reading the folders. Those that do not exist are waited for.
+    pub async fn new(sources: Sources) -> io::Result<Self> {
+        // Watched before it is read, so that nothing is missed between.
+        let watch = Watch::new(places(&sources)).ok();
+        let known = Known::read(&sources).await?;
+        let hosts = Hosts::new(sources.dir.hosts());
+        let (ends, awaited) = (JoinSet::new(), HashSet::new());
+        let mut follower = Self { sources, known, watch, hosts, ends, awaited };
+        follower.read_all()?;
+        Ok(follower)
+    }
+
+    /// Whether the system tells of changes. Where it does not, what is shown may be a second old.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Every agent as it is at `now`, by id.
+    #[must_use]
+    pub fn agents(&self, now: Timestamp) -> Vec<Agent> {
+        join::agents(&self.known, &self.sources.quiet, now)
+    }
+
+    /// Waits until something may have changed, and takes it. What is not waited for to the end is not lost.
+    ///
+    /// # Errors
+    /// What the system says of reading the folders.
+    pub async fn changed(&mut self) -> io::Result<()> {
+        let Self { watch, hosts, ends, .. } = self;
+        let happened = tokio::select! {
+            changes = changes(watch) => Happened::Changed(changes),
+            news = hosts.happened() => Happened::Host(news),
+            Some(Ok(pid)) = ends.join_next() => Happened::Ended(pid),
+        };
+        match happened {
+            Happened::Changed(Ok(changes)) => self.take(changes)?,
+            Happened::Changed(Err(_)) => {
+                self.watch = None;
+                self.read_all()?;
+            }
+            Happened::Host(News::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
+            Happened::Host(News::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
+            Happened::Host(News::All(all)) => {
+                self.known.hosts.clear();
+                all.iter().for_each(|seen| self.known.host(&self.sources, seen));
+            }
+            Happened::Ended(pid) => {
+                self.awaited.remove(&pid);
+                self.known.look_again(&self.sources, |living| living == pid);
+            }
+        }
+        self.await_ends();
+        Ok(())
+    }
+
+    /// Looks again at what nobody tells of: when the conversations of sessions were written to, and whether the processes
+    /// live whose end is not waited for.
+    pub fn look_again(&mut self) {
+        let awaited = &self.awaited;
+        self.known.look_again(&self.sources, |pid| !awaited.contains(&pid));
+        self.known.look_at_sessions(&self.sources);
+    }
+
+    fn take(&mut self, changes: Changes) -> io::Result<()> {
+        let Sources { dir, claude, .. } = &self.sources;
+        let (pulses, hosts) = (dir.pulses(), dir.hosts());
+        let sessions = claude.as_deref().map(session::folder);
+        let mut more = changes.more;
+        for path in &changes.paths {
+            match path.parent() {
+                Some(folder) if folder == pulses => self.known.read_pulse(&self.sources, path),
+                Some(folder) if folder == hosts => self.hosts.look_at(path),
+                Some(folder) if Some(folder) == sessions.as_deref() => {
+                    self.known.read_session(&self.sources, path);
+                }
+                // A step to a folder that was not there.
+                _ => more = true,
+            }
+        }
+        if more { self.read_all() } else { Ok(()) }
+    }
+
+    fn read_all(&mut self) -> io::Result<()> {
+        if let Some(watch) = &mut self.watch {
+            // What came before it was watched may be the next step.
+            while watch.add(places(&self.sources))? {}
+        }
+        self.known.read_pulses(&self.sources)?;
+        self.known.read_sessions(&self.sources)?;
+        self.hosts.look_at_all();
+        self.await_ends();
+        Ok(())
+    }
+
+    fn await_ends(&mut self) {
+        let new: Vec<u32> = self.known.pids().filter(|pid| !self.awaited.contains(pid)).collect();
+        for pid in new {
+            if self.awaited.len() >= MOST {
+                return;
+            }
+            if let Some(ending) = identity::watch(pid).filter(|_| self.awaited.insert(pid)) {
+                self.ends.spawn(async move {
+                    let _ended = ending.ended().await;
+                    pid
+                });
+            }
+        }
+    }
+}
+
+enum Happened {
+    Changed(io::Result<Changes>),
+    Host(News),
+    Ended(u32),
+}
+
+async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
+    match watch {
+        Some(watch) => watch.changes().await,
+        None => {
+            tokio::time::sleep(TICK).await;
+            Ok(Changes { more: true, ..Changes::default() })
+        }
+    }
+}
+
+/// The folders, or where they are to come.
+fn places(sources: &Sources) -> Vec<Place> {
+    let sessions = sources.claude.as_deref().map(session::folder);
+    // A record is rewritten by a host that keeps it open.
+    let folders: [(Option<PathBuf>, bool); 3] =
+        [(Some(sources.dir.pulses()), false), (Some(sources.dir.hosts()), true), (sessions, false)];
+    let place = |(folder, writes): (Option<PathBuf>, bool)| {
+        let folder = folder?;
+        let place = if folder.is_dir() { Place::new(&folder, &[]) } else { return Place::coming(&folder) };
+        Some(if writes { place.and_writes() } else { place })
+    };
+    folders.into_iter().filter_map(place).collect()
+}

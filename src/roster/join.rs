@@ -1,0 +1,209 @@
+//! One agent once: what hosts, pulses and sessions say of it, put together. Pure.
+//!
+//! What belongs together is told by the agent's id, then by the id of the conversation, then, of a session, by its
+//! process. Of what they say that of a live host counts most, and then whatever is newest.
+
+use super::hosted::{Hosted, Standing};
+use super::known::{Heard, Known};
+use super::session::Session;
+use super::{Agent, Source, session_agent};
+use crate::config::quiet::Quiet;
+use crate::pulse::State;
+use crate::pulse::health::Health;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+/// What is known of one agent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row<'a> {
+    host: Option<&'a Hosted>,
+    heard: Option<&'a Heard>,
+    session: Option<&'a (Session, Option<String>)>,
+}
+
+/// Every agent that is known, by id, as it is at `now`.
+#[must_use]
+pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
+    let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
+    let mut by_session: HashMap<&str, (Timestamp, String)> = HashMap::new();
+    for (id, host) in &known.hosts {
+        rows.entry(id.clone()).or_default().host = Some(host);
+        if let Some(session) = host.session_id.as_deref().filter(|_| host.is_alive()) {
+            by_session.insert(session, (Timestamp::MAX, id.clone()));
+        }
+    }
+    for heard in known.pulses.values() {
+        let session = heard.pulse.session_id.as_deref().unwrap_or_default();
+        let of_host = by_session.get(session).filter(|(at, _)| *at == Timestamp::MAX);
+        let id = match of_host {
+            Some((_, id)) if !known.hosts.contains_key(&heard.pulse.agent_id) => id.clone(),
+            _ => heard.pulse.agent_id.clone(),
+        };
+        let row = rows.entry(id.clone()).or_default();
+        if row.heard.is_none_or(|known| known.at < heard.at) {
+            row.heard = Some(heard);
+        }
+        let newest = by_session.entry(session).or_insert((heard.at, id.clone()));
+        if newest.0 < heard.at {
+            *newest = (heard.at, id);
+        }
+    }
+    // A conversation that went on under another name is that one's.
+    rows.retain(|id, row| {
+        let Row { host: None, heard: Some(heard), .. } = row else { return true };
+        let session = heard.pulse.session_id.as_deref().unwrap_or_default();
+        let is_over = heard.pulse.state == State::Exited || heard.is_alive == Some(false);
+        session.is_empty() || !is_over || by_session.get(session).is_none_or(|(_, newest)| newest == id)
+    });
+    let mut by_pid: HashMap<u32, String> = HashMap::new();
+    for (id, row) in &rows {
+        let lives =
+            row.heard.filter(|heard| heard.is_alive == Some(true) && heard.pulse.state != State::Exited);
+        by_pid.extend(lives.map(|heard| (heard.pulse.pid, id.clone())));
+        if let Some(Standing::Up { pid, .. }) = row.host.map(|host| &host.standing) {
+            by_pid.insert(*pid, id.clone());
+        }
+    }
+    for session in known.sessions.values() {
+        let named = session_agent(&session.0.session_id);
+        let of_session = by_session.get(&*session.0.session_id).map(|(_, id)| id);
+        let id = of_session.or_else(|| by_pid.get(&session.0.pid)).cloned().unwrap_or(named);
+        let row = rows.entry(id).or_default();
+        if row.session.is_none_or(|known| known.0.at < session.0.at) {
+            row.session = Some(session);
+        }
+    }
+    rows.into_iter().filter_map(|(id, row)| row.agent(id, quiet, now)).collect()
+}
+
+/// What an agent is doing: in a word, in a pulse's words, whether its process lives, and which that is.
+type Doing = (&'static str, State, Option<bool>, u32);
+
+impl Row<'_> {
+    fn agent(mut self, agent_id: String, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
+        if let Some(host) = self.host {
+            let began = host.started_at.unwrap_or(Timestamp::MIN);
+            // What was before the host is another life's. One that has ended may have been followed by who has none.
+            let is_over = matches!(host.standing, Standing::Ended { .. });
+            self.heard = self.heard.filter(|heard| is_over || heard.at >= began);
+        }
+        let (state, doing, alive, pid) = self.doing()?;
+        let (source, at) = self.last()?;
+        let age = age(at, now);
+        let pulse = self.heard.map(|heard| &heard.pulse);
+        let session = self.session.map(|(session, _)| session);
+        let call = match self.host.map(|host| &host.standing) {
+            Some(Standing::Up { call, .. }) => call.as_ref(),
+            _ => None,
+        };
+        let text = |of_call: Option<&String>, of_pulse: Option<&String>| of_call.or(of_pulse).cloned();
+        let tasks = [
+            self.host.and_then(|host| host.task.as_ref()),
+            self.heard.and_then(|heard| heard.task.as_ref()),
+            self.session.and_then(|(_, task)| task.as_ref()),
+            pulse.map(|pulse| &pulse.current_task),
+        ];
+        let folders = [
+            pulse.map(|pulse| &pulse.workspace),
+            self.host.map(|host| &host.worktree),
+            session.map(|session| &session.cwd),
+        ];
+        let ids = [
+            self.host.and_then(|host| host.session_id.as_ref()),
+            session.map(|session| &session.session_id),
+            pulse.and_then(|pulse| pulse.session_id.as_ref()),
+        ];
+        Some(Agent {
+            agent_id,
+            source,
+            state,
+            tool_name: text(call.map(|call| &call.tool_name), pulse.map(|pulse| &pulse.tool_name))
+                .unwrap_or_default(),
+            last_action: text(call.map(|call| &call.last_action), pulse.map(|pulse| &pulse.last_action))
+                .unwrap_or_default(),
+            current_task: tasks.into_iter().flatten().next().cloned().unwrap_or_default(),
+            git_branch: pulse.map(|pulse| pulse.git_branch.clone()).unwrap_or_default(),
+            workspace: folders
+                .into_iter()
+                .flatten()
+                .find(|folder| !folder.as_os_str().is_empty())
+                .cloned()
+                .unwrap_or_default(),
+            pid,
+            session_id: ids.into_iter().flatten().next().cloned(),
+            error: pulse.and_then(|pulse| pulse.error.clone()),
+            at,
+            health: Health::of(doing, alive, age, quiet),
+            alive,
+        })
+    }
+
+    /// `None` of a host that has ended, and of which there is nothing else.
+    fn doing(&self) -> Option<Doing> {
+        let other = self.without_host();
+        Some(match self.host.map(|host| (&host.standing, host.at)) {
+            Some((Standing::Up { state, word, pid, .. }, _)) => (*word, *state, Some(true), *pid),
+            Some((Standing::Closed { word }, _)) => {
+                let (_, state, _, pid) = other.unwrap_or(("", State::Unknown, None, 0));
+                (*word, state, Some(true), pid)
+            }
+            Some((Standing::Dead, _)) => ("dead", State::Running, Some(false), 0),
+            Some((Standing::Ended { killed }, ended)) => {
+                let other = other?;
+                // Somebody goes on under this id, without a host.
+                if other.2 == Some(true) && self.last_without_host().is_some_and(|(_, at)| Some(at) > ended) {
+                    other
+                } else if *killed {
+                    ("dead", State::Running, Some(false), other.3)
+                } else {
+                    ("exited", State::Exited, Some(false), other.3)
+                }
+            }
+            None => other?,
+        })
+    }
+
+    fn without_host(&self) -> Option<Doing> {
+        let of_session = self.session.map(|(session, _)| {
+            let state = if session.is_busy == Some(true) { State::Running } else { State::Idle };
+            (state.word(), state, Some(true), session.pid)
+        });
+        let of_pulse = self.heard.map(|heard| {
+            let pulse = &heard.pulse;
+            (pulse.state.word(), pulse.state, heard.is_alive, pulse.pid)
+        });
+        let (Some(pulse), Some(session), Some(heard), Some((said, _))) =
+            (of_pulse, of_session, self.heard, self.session)
+        else {
+            return of_pulse.or(of_session);
+        };
+        let is_another = pulse.3 != said.pid;
+        // A turn that its user breaks off ends without a hook: then the session file knows better.
+        let knows_better = said.is_busy.is_some() && said.said_at > heard.at && pulse.1 != State::Exited;
+        let goes_on = is_another && (pulse.1 == State::Exited || pulse.2 != Some(true));
+        Some(if goes_on || knows_better { session } else { pulse })
+    }
+
+    /// When it was last heard of, and by what.
+    fn last(&self) -> Option<(Source, Timestamp)> {
+        let host = self.host.and_then(|host| Some((Source::Host, host.at.or(host.started_at)?)));
+        let last = [host, self.last_without_host()].into_iter().flatten().max_by_key(|(_, at)| *at);
+        last.or_else(|| self.host.map(|_| (Source::Host, Timestamp::UNIX_EPOCH)))
+    }
+
+    fn last_without_host(&self) -> Option<(Source, Timestamp)> {
+        let session = self.session.map(|(session, _)| (Source::Session, session.at));
+        let pulse = self.heard.map(|heard| (Source::Pulse, heard.at));
+        [session, pulse].into_iter().flatten().max_by_key(|(_, at)| *at)
+    }
+}
+
+/// How long ago `at` was; no time at all where the clock was set back since.
+#[must_use]
+pub fn age(at: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(at)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

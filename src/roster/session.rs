@@ -1,0 +1,142 @@
+//! Claude Code's own session files, `sessions/<pid>.json` in its folder: foreign input, of which what is understood is taken
+//! (measured on 2.1.197 and 2.1.329).
+
+use crate::sys::{file, identity};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The longest name of a folder that Claude Code keeps conversations in; what is longer is cut and gets a hash.
+const LONGEST: usize = 200;
+
+/// A session whose process lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The id of its conversation.
+    pub session_id: String,
+    /// Its process.
+    pub pid: u32,
+    /// The folder it works in.
+    pub cwd: PathBuf,
+    /// Whether it is at work; `None` where its version does not say.
+    pub is_busy: Option<bool>,
+    /// When it said so.
+    pub said_at: Timestamp,
+    /// When it was last heard of.
+    pub at: Timestamp,
+}
+
+/// Where the session files are, in Claude Code's own folder.
+#[must_use]
+pub fn folder(claude: &Path) -> PathBuf {
+    claude.join("sessions")
+}
+
+/// The session in the file at `path`; `None` where there is none that lives.
+#[must_use]
+pub fn read(path: &Path, claude: &Path) -> Option<Session> {
+    if path.extension()? != "json" {
+        return None;
+    }
+    let found: Value = serde_json::from_slice(&file::read_regular(path).ok()??).ok()?;
+    let session_id = found.get("sessionId")?.as_str().filter(|id| !id.is_empty())?.to_owned();
+    let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
+    let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
+    let started = time("startedAt").or_else(|| changed(path))?;
+    if !identity::was_alive_at(pid, started) {
+        return None;
+    }
+    let cwd = PathBuf::from(found.get("cwd").and_then(Value::as_str).unwrap_or_default());
+    let said_at = time("updatedAt").unwrap_or(started);
+    let at = conversation(claude, &cwd, &session_id).unwrap_or(said_at);
+    let is_busy = found.get("status").and_then(Value::as_str).map(|status| status == "busy");
+    Some(Session { session_id, pid, cwd, is_busy, said_at, at })
+}
+
+/// Every session, each with its file.
+///
+/// # Errors
+/// What the system says of reading the folder. One that does not exist has none.
+pub fn all(claude: &Path) -> io::Result<Vec<(PathBuf, Session)>> {
+    let entries = match std::fs::read_dir(folder(claude)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut sessions = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        sessions.extend(read(&path, claude).map(|session| (path, session)));
+    }
+    Ok(sessions)
+}
+
+/// When something last came to the conversation `session_id`, held in `cwd`.
+#[must_use]
+pub fn conversation(claude: &Path, cwd: &Path, session_id: &str) -> Option<Timestamp> {
+    // An id that is no name of a file leads nowhere.
+    if session_id.contains('/') {
+        return None;
+    }
+    let name = slug(cwd)?;
+    changed(&claude.join("projects").join(name).join(format!("{session_id}.jsonl")))
+}
+
+/// The name of the folder in which Claude Code keeps the conversations of `cwd`; `None` where it has a hash in it.
+fn slug(cwd: &Path) -> Option<String> {
+    // It counts as JavaScript does, in which some characters are two.
+    let units = cwd.to_str()?.chars().flat_map(|c| std::iter::repeat_n(c, c.len_utf16()));
+    let slug: String = units.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    (slug.len() <= LONGEST).then_some(slug)
+}
+
+fn changed(path: &Path) -> Option<Timestamp> {
+    path.metadata().ok()?.modified().ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn folders_of_conversations_are_named_as_claude_code_does() {
+        let slug = |path: &str| slug(Path::new(path));
+        assert_eq!(slug("/home/me/my.site_2").unwrap(), "-home-me-my-site-2");
+        assert_eq!(slug("/ü/😀").unwrap(), "-----");
+        assert_eq!(slug(&"x".repeat(201)), None);
+    }
+
+    #[test]
+    fn a_session_of_a_living_process_is_one_and_of_foreign_files_what_is_understood_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = folder.path();
+        std::fs::create_dir_all(claude.join("projects/-srv-site")).unwrap();
+        std::fs::create_dir(claude.join("sessions")).unwrap();
+        let (pid, now) = (std::process::id(), crate::sys::clock::now().as_millisecond());
+        let write =
+            |name: &str, text: String| std::fs::write(claude.join("sessions").join(name), text).unwrap();
+        let mut whole = json!({ "pid": pid, "sessionId": "s-1", "cwd": "/srv/site", "startedAt": now,
+            "version": "2.1.329", "status": "busy", "updatedAt": now + 5, "new": [] });
+        write("1.json", whole.to_string());
+        whole["status"] = json!(7);
+        write("2.json", whole.to_string());
+        whole["startedAt"] = json!(1000);
+        write("another-process.json", whole.to_string());
+        write("torn.json", "{".to_owned());
+        write("no.json", json!({ "pid": -1, "sessionId": "s-1" }).to_string());
+        write("other.txt", whole.to_string());
+        let mut found = all(claude).unwrap();
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        let brief: Vec<_> =
+            found.iter().map(|(_, session)| (&*session.session_id, session.is_busy)).collect();
+        assert_eq!(brief, [("s-1", Some(true)), ("s-1", None)]);
+        assert_eq!(found[0].1.at.as_millisecond(), now + 5);
+        let conversation = claude.join("projects/-srv-site/s-1.jsonl");
+        std::fs::write(&conversation, "").unwrap();
+        let session = read(&claude.join("sessions/1.json"), claude).unwrap();
+        assert_eq!(session.at, changed(&conversation).unwrap());
+        assert_eq!(all(&claude.join("nowhere")).unwrap(), []);
+    }
+}

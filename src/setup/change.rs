@@ -1,0 +1,266 @@
+//! murmur's entries put into a text and taken out of it. Every foreign byte stays.
+
+use super::splice::{Splices, without};
+use super::style::{Node, Slot, Style};
+use super::tree::{Event, Group, Settings};
+use super::wanted::Wanted;
+use crate::config::edit::layout::{Layout, quoted};
+use crate::config::json::Object;
+use crate::config::problem::Problem;
+use serde_json::Value;
+use std::path::Path;
+
+/// What became of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing of murmur's was there, and now it is.
+    Configured,
+    /// What was there was another's path or version, or more or less than is wanted.
+    Updated,
+    /// It was there.
+    AlreadyConfigured,
+    /// What was there is gone.
+    Removed,
+    /// Nothing was there.
+    NotConfigured,
+}
+
+/// Puts the wanted entries into `source`, each once, and takes out what else of murmur's is there; `path` is for
+/// messages. A blank text becomes a whole file.
+///
+/// # Errors
+/// `source` is not JSON, no object, or has something in the place of `hooks` or an event to which nothing can be added.
+pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Outcome), Problem> {
+    let events = wanted.events();
+    let settings = Settings::read(source, path, &events)?;
+    let had = settings.has_ours();
+    let settled = settle(&settings, wanted);
+    let text = match settled {
+        Some(settled) => add(&Settings::read(&settled, path, &events)?, wanted),
+        None => add(&settings, wanted),
+    };
+    let outcome = match (text == source, had) {
+        (true, _) => Outcome::AlreadyConfigured,
+        (false, true) => Outcome::Updated,
+        (false, false) => Outcome::Configured,
+    };
+    Ok((text, outcome))
+}
+
+/// Takes all of murmur's entries out, with the groups, events and `hooks` that get empty by it.
+///
+/// # Errors
+/// As [`set_up`], but for events.
+pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
+    let settings = Settings::read(source, path, &[])?;
+    Ok(match settle(&settings, &Wanted(Vec::new())) {
+        Some(text) => (text, Outcome::Removed),
+        None => (source.to_owned(), Outcome::NotConfigured),
+    })
+}
+
+/// What of a hook of murmur's becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    Becomes(String),
+    Goes,
+}
+
+/// The text in which of each wanted event at most one entry of murmur's is left, as it is to be, and of others none.
+/// `None` where it is so already.
+fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
+    let hooks = settings.hooks.as_ref()?;
+    let mut splices = Splices::default();
+    let mut gone = vec![false; hooks.object.0.len()];
+    let mut changes = false;
+    for event in hooks.events.iter().filter(|event| event.has_ours()) {
+        let wanted = wanted.0.iter().find(|(name, _)| *name == event.name).map(|(_, group)| group);
+        match settle_event(settings, event, wanted, &mut splices) {
+            Settled::Same => {}
+            Settled::Changed => changes = true,
+            // The one before would count again, which it did not.
+            Settled::Empty if event.is_repeated => {
+                splices.replace(settings.span(event.text), "[]");
+                changes = true;
+            }
+            Settled::Empty => {
+                if let Some(gone) = gone.get_mut(event.index) {
+                    *gone = true;
+                }
+                changes = true;
+            }
+        }
+    }
+    if !changes {
+        return None;
+    }
+    let spans: Vec<_> = hooks
+        .object
+        .0
+        .iter()
+        .map(|member| settings.span(member.key).start..settings.span(member.value).end)
+        .collect();
+    match without(&spans, |index| gone.get(index) == Some(&true)) {
+        Some(ranges) => splices.delete(ranges),
+        None => take_hooks_out(settings, hooks.text, &mut splices),
+    }
+    Some(splices.apply(settings.source))
+}
+
+/// Takes the member `hooks` out, whose value is `text`, unless an equal key would count in its place.
+fn take_hooks_out(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
+    let members = &settings.root.0;
+    let is_own = |index: usize| members.get(index).is_some_and(|member| std::ptr::eq(member.value, text));
+    if members.iter().filter(|member| member.name() == "hooks").count() > 1 {
+        splices.replace(settings.span(text), "{}");
+        return;
+    }
+    let spans: Vec<_> = members
+        .iter()
+        .map(|member| settings.span(member.key).start..settings.span(member.value).end)
+        .collect();
+    match without(&spans, is_own) {
+        Some(ranges) => splices.delete(ranges),
+        None => splices.replace(settings.span(settings.body), "{}"),
+    }
+}
+
+/// What became of an event's array.
+enum Settled {
+    Same,
+    Changed,
+    /// Nothing would be left in it, and nothing was done.
+    Empty,
+}
+
+fn settle_event(
+    settings: &Settings<'_>,
+    event: &Event<'_>,
+    wanted: Option<&Value>,
+    splices: &mut Splices,
+) -> Settled {
+    let wanted = wanted.and_then(|group| group.pointer("/hooks/0"));
+    let mut is_there = false;
+    let mut fates = Vec::with_capacity(event.groups.len());
+    for group in &event.groups {
+        let fate = |hook: &super::tree::Hook<'_>| match wanted {
+            _ if !hook.is_ours => Fate::Stays,
+            Some(wanted) if !is_there && group.matches_all() => {
+                is_there = true;
+                if hook.value().as_ref() == Some(wanted) {
+                    Fate::Stays
+                } else {
+                    Fate::Becomes(like(hook.text, wanted))
+                }
+            }
+            _ => Fate::Goes,
+        };
+        fates.push(group.hooks.iter().flatten().map(fate).collect::<Vec<_>>());
+    }
+    if fates.iter().flatten().all(|fate| *fate == Fate::Stays)
+        && !event.groups.iter().any(Group::is_flat_ours)
+    {
+        return Settled::Same;
+    }
+    let goes = |index: usize| {
+        let hooks = fates.get(index).filter(|fates| !fates.is_empty());
+        event.groups.get(index).is_some_and(Group::is_flat_ours)
+            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == Fate::Goes))
+    };
+    let spans: Vec<_> = event.groups.iter().map(|group| settings.span(group.text)).collect();
+    let Some(ranges) = without(&spans, goes) else { return Settled::Empty };
+    splices.delete(ranges);
+    for (index, (group, fates)) in event.groups.iter().zip(&fates).enumerate() {
+        if goes(index) {
+            continue;
+        }
+        let hooks = group.hooks.as_deref().unwrap_or_default();
+        let spans: Vec<_> = hooks.iter().map(|hook| settings.span(hook.text)).collect();
+        splices.delete(without(&spans, |index| fates.get(index) == Some(&Fate::Goes)).unwrap_or_default());
+        for (fate, span) in fates.iter().zip(spans) {
+            if let Fate::Becomes(text) = fate {
+                splices.replace(span, text.as_str());
+            }
+        }
+    }
+    Settled::Changed
+}
+
+/// `wanted`, laid out as `text`, in whose place it comes.
+fn like(text: &str, wanted: &Value) -> String {
+    let layout = Object::parse(text).ok().and_then(|object| Layout::of_object(text, &object));
+    let (style, indent) = match &layout {
+        Some(layout) => (Style::of(layout), layout.close.rsplit('\n').next().unwrap_or_default()),
+        None => (Style::default_for(""), ""),
+    };
+    style.render(&Node::of(wanted), indent)
+}
+
+/// Adds the groups of those events that have nothing of murmur's.
+fn add(settings: &Settings<'_>, wanted: &Wanted) -> String {
+    let has = |name: &str| settings.events().any(|event| event.name == name && event.has_ours());
+    let missing: Vec<&(String, Value)> = wanted.0.iter().filter(|(name, _)| !has(name)).collect();
+    if missing.is_empty() {
+        return settings.source.to_owned();
+    }
+    let list = |group: &Value| Node::List(vec![Node::of(group)]);
+    let whole = || Node::Object(missing.iter().map(|(name, group)| (quoted(name), list(group))).collect());
+    let default =
+        || Slot { style: Style::default_for(settings.source), gap: String::new(), indent: String::new() };
+    let mut splices = Splices::default();
+    let root = Slot::in_object(settings.body, &settings.root);
+    match &settings.hooks {
+        None => {
+            let hooks = [("\"hooks\"".to_owned(), whole())];
+            match (settings.root.0.last(), root) {
+                (Some(last), Some(Slot { style, gap, indent })) => {
+                    let end = settings.span(last.value).end;
+                    let [(key, value)] = &hooks;
+                    splices.replace(end..end, format!(",{gap}{}", style.member(key, value, &indent)));
+                }
+                _ => {
+                    let text = default().style.render(&Node::Object(hooks.into()), "");
+                    if settings.body.is_empty() {
+                        let newline = if settings.source.contains("\r\n") { "\r\n" } else { "\n" };
+                        let mark = if settings.source.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+                        return format!("{mark}{text}{newline}");
+                    }
+                    splices.replace(settings.span(settings.body), text);
+                }
+            }
+        }
+        Some(hooks) => {
+            let outer = root.unwrap_or_else(default);
+            let inner = Slot::in_object(hooks.text, &hooks.object);
+            let Some(inner) = inner else {
+                splices.replace(settings.span(hooks.text), outer.style.render(&whole(), &outer.indent));
+                return splices.apply(settings.source);
+            };
+            let mut members = String::new();
+            for (name, group) in missing {
+                let Some(event) = hooks.events.iter().find(|event| event.name == *name) else {
+                    let member = inner.style.member(&quoted(name), &list(group), &inner.indent);
+                    members.push_str(&format!(",{}{member}", inner.gap));
+                    continue;
+                };
+                let groups: Vec<&str> = event.groups.iter().map(|group| group.text).collect();
+                match (groups.last(), Slot::in_array(settings.source, event.text, &groups, &inner)) {
+                    (Some(last), Some(slot)) => {
+                        let end = settings.span(last).end;
+                        let group = slot.style.render(&Node::of(group), &slot.indent);
+                        splices.replace(end..end, format!(",{}{group}", slot.gap));
+                    }
+                    _ => splices
+                        .replace(settings.span(event.text), inner.style.render(&list(group), &inner.indent)),
+                }
+            }
+            if let Some(last) = hooks.object.0.last() {
+                // After the last event's own change, which ends before its array does.
+                let end = settings.span(last.value).end;
+                splices.replace(end..end, members);
+            }
+        }
+    }
+    splices.apply(settings.source)
+}

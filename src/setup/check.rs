@@ -1,0 +1,121 @@
+//! The installed hook, run once as Claude Code runs it: does a pulse arrive? Nothing of it is left behind.
+
+use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::agent::settings::PULSE_TIMEOUT;
+use crate::pulse::folder;
+use crate::sys::paths::DataDir;
+use crate::sys::process::{Signal, signal_group};
+use crate::sys::random;
+use serde_json::json;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+/// Why no pulse came.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// There is no shell, or no pipe to it.
+    #[error("the hook could not be started with `sh -c`; see that there is a shell")]
+    NotStarted(#[source] io::Error),
+    /// The shell did not find it.
+    #[error("no pulse arrived: the program of {command} is gone or cannot be run{}; `murmur setup hooks` writes where it is now", said(.stderr))]
+    Gone {
+        /// The command.
+        command: String,
+        /// What the shell said.
+        stderr: String,
+    },
+    /// It did not end.
+    #[error("no pulse arrived: {command} did not end within {PULSE_TIMEOUT} s; see what it waits for")]
+    Late {
+        /// The command.
+        command: String,
+    },
+    /// It ended and wrote none.
+    #[error("no pulse arrived in {}: {command} ended with {status}{}; see murmur.log there", dir.display(), said(.stderr))]
+    Silent {
+        /// The command.
+        command: String,
+        /// murmur's data folder.
+        dir: std::path::PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said.
+        stderr: String,
+    },
+}
+
+fn said(stderr: &str) -> String {
+    let words = stderr.split_whitespace().collect::<Vec<_>>().join(" ").replace("; ", ", ");
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", words.chars().take(200).collect::<String>())
+    }
+}
+
+/// Runs `command`, the hook of PostToolUse, for a call that never was, by an agent that never was, in the folder `here`.
+/// How long it took until it had ended.
+///
+/// # Errors
+/// [`CheckError`].
+pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration, CheckError> {
+    let number = random::bytes::<4>().map_err(CheckError::NotStarted)?;
+    let agent = format!("setup-check-{:08x}", u32::from_be_bytes(number));
+    let ran = run(command, dir, here, &agent).await;
+    let pulse = dir.pulse(&agent);
+    let arrived = folder::read(&pulse).is_some_and(|found| found.pulse.agent_id == agent);
+    // What is not there need not go.
+    let _pulse = std::fs::remove_file(pulse);
+    let _activity = std::fs::remove_dir_all(dir.agent(&agent));
+    let (status, stderr, took) = ran?;
+    let command = command.to_owned();
+    match status.code() {
+        _ if arrived => Ok(took),
+        Some(126 | 127) => Err(CheckError::Gone { command, stderr }),
+        _ => Err(CheckError::Silent { command, dir: dir.root().to_owned(), status, stderr }),
+    }
+}
+
+async fn run(
+    command: &str,
+    dir: &DataDir,
+    here: &Path,
+    agent: &str,
+) -> Result<(ExitStatus, String, Duration), CheckError> {
+    let payload = json!({
+        "session_id": agent, "transcript_path": "", "cwd": here.to_string_lossy(), "permission_mode": "default",
+        "hook_event_name": "PostToolUse", "tool_name": "Bash",
+        "tool_input": { "command": "murmur setup hooks --check", "description": "See that a pulse arrives" },
+        "tool_response": { "stdout": "", "stderr": "", "interrupted": false, "isImage": false },
+        "tool_use_id": "toolu_check", "duration_ms": 0,
+    });
+    let began = Instant::now();
+    let mut child = Command::new("sh");
+    child.args(["-c", command]).current_dir(here).process_group(0).kill_on_drop(true);
+    child.env(AGENT_VARIABLE, agent).env(DIR_VARIABLE, dir.root());
+    child.env("CLAUDECODE", "1").env("CLAUDE_PROJECT_DIR", here).env("CLAUDE_CODE_SESSION_ID", agent);
+    child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = child.spawn().map_err(CheckError::NotStarted)?;
+    let group = child.id();
+    if let Some(mut stdin) = child.stdin.take() {
+        // A hook that reads nothing has its own end.
+        let _closed = stdin.write_all(payload.to_string().as_bytes()).await;
+    }
+    let limit = Duration::from_secs(u64::from(PULSE_TIMEOUT));
+    match tokio::time::timeout(limit, child.wait_with_output()).await {
+        Ok(output) => {
+            let output = output.map_err(CheckError::NotStarted)?;
+            Ok((output.status, String::from_utf8_lossy(&output.stderr).into_owned(), began.elapsed()))
+        }
+        Err(_) => {
+            if let Some(group) = group {
+                signal_group(group, Signal::KILL);
+            }
+            Err(CheckError::Late { command: command.to_owned() })
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Hooks in the flat form, `{"matcher", "command"}`, rewritten in the one that Claude Code knows.
+
+use super::flaw::looked_at;
+use super::splice::Splices;
+use super::style::{Node, Slot, Style};
+use super::tree::{Group, Settings};
+use crate::config::edit::layout::Layout;
+use crate::config::problem::Problem;
+use std::path::Path;
+
+/// `source` with every flat entry nested, and which they were, as `hooks.PostToolUse[0]`. Nothing else changes.
+///
+/// # Errors
+/// `source` is not JSON, or no object; `path` is for the message.
+pub fn fix_flat(source: &str, path: &Path) -> Result<(String, Vec<String>), Problem> {
+    let settings = Settings::read(source, path, &[])?;
+    let mut splices = Splices::default();
+    let mut entries = Vec::new();
+    for event in looked_at(&settings) {
+        for (index, group) in event.groups.iter().enumerate() {
+            if group.flat_command().is_some() {
+                entries.push(format!("hooks.{}[{index}]", event.name));
+                splices.replace(settings.span(group.text), nested(group, source));
+            }
+        }
+    }
+    Ok((splices.apply(source), entries))
+}
+
+/// The group with all but its matcher in a hook of its own.
+fn nested(group: &Group<'_>, source: &str) -> String {
+    let member = |member: &crate::config::json::Member<'_>| {
+        (member.key.to_owned(), Node::Leaf(member.value.to_owned()))
+    };
+    let (mut outer, mut inner) = (Vec::new(), Vec::new());
+    if group.object.get("type").is_none() {
+        inner.push(("\"type\"".to_owned(), Node::Leaf("\"command\"".to_owned())));
+    }
+    for found in &group.object.0 {
+        if found.name() == "matcher" { &mut outer } else { &mut inner }.push(member(found));
+    }
+    outer.push(("\"hooks\"".to_owned(), Node::List(vec![Node::Object(inner)])));
+    let style = Slot::in_object(group.text, &group.object)
+        .map_or_else(|| Style::default_for(source), |slot| slot.style);
+    let layout = Layout::of_object(group.text, &group.object);
+    let indent =
+        layout.as_ref().map_or("", |layout| layout.close.rsplit_once('\n').map_or("", |(_, indent)| indent));
+    style.render(&Node::Object(outer), indent)
+}

@@ -1,0 +1,377 @@
+use super::change::{Outcome, set_up, take_out};
+use super::file::{Backup, Changed, Found, Moment, Plan, backup_of, change_watched};
+use super::flat::fix_flat;
+use super::flaw::flaws;
+use super::undo::{Undone, undo};
+use super::wanted::Wanted;
+use super::{SetupError, plan};
+use crate::agent::settings::HookProgram;
+use insta::assert_snapshot;
+use serde_json::json;
+use std::path::Path;
+
+const PATH: &str = "/h/settings.json";
+
+fn wanted(folder: &str) -> Wanted {
+    Wanted::of(&HookProgram::at(format!("{folder}/murmur-hook").into())).unwrap()
+}
+
+/// Two events are enough to see how they are written.
+fn two() -> Wanted {
+    let hook = |event: &str| json!({ "type": "command", "command": format!("'/b/murmur-hook' {event}"), "timeout": 5 });
+    Wanted(vec![
+        ("PostToolUse".to_owned(), json!({ "matcher": "*", "hooks": [hook("PostToolUse")] })),
+        ("Stop".to_owned(), json!({ "hooks": [hook("Stop")] })),
+    ])
+}
+
+/// The text with the two events, which goes back to what it was.
+fn set(source: &str) -> String {
+    let (text, outcome) = set_up(source, &two(), Path::new(PATH)).unwrap();
+    assert_eq!(outcome, Outcome::Configured);
+    assert_eq!(set_up(&text, &two(), Path::new(PATH)).unwrap(), (text.clone(), Outcome::AlreadyConfigured));
+    assert_eq!(undo(&text, Some(source.as_bytes()), Path::new(PATH)).unwrap(), Undone::Restored);
+    text
+}
+
+#[test]
+fn a_file_of_nothing_becomes_a_whole_one() {
+    let expected = r#"{
+  "hooks": {
+    "PostToolUse": [
+      {
+        "matcher": "*",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "'/b/murmur-hook' PostToolUse",
+            "timeout": 5
+          }
+        ]
+      }
+    ],
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "'/b/murmur-hook' Stop",
+            "timeout": 5
+          }
+        ]
+      }
+    ]
+  }
+}
+"#;
+    assert_eq!(set(""), expected);
+    assert_eq!(set(" \n"), expected);
+    assert_eq!(set("{}\n"), expected);
+    assert_eq!(set("{}"), expected.trim_end());
+    assert_eq!(set("\u{feff}"), format!("\u{feff}{expected}"));
+    assert_eq!(set("{ }\r\n"), expected.replace('\n', "\r\n"));
+}
+
+#[test]
+fn what_is_new_looks_like_what_is_around_it() {
+    assert_snapshot!(set(r#"{"model":"opus"}"#), @r#"{"model":"opus","hooks":{"PostToolUse":[{"matcher":"*","hooks":[{"type":"command","command":"'/b/murmur-hook' PostToolUse","timeout":5}]}],"Stop":[{"hooks":[{"type":"command","command":"'/b/murmur-hook' Stop","timeout":5}]}]}}"#);
+    assert_snapshot!(set(r#"{ "model": "opus", "hooks": {} }"#), @r#"{ "model": "opus", "hooks": { "PostToolUse": [{ "matcher": "*", "hooks": [{ "type": "command", "command": "'/b/murmur-hook' PostToolUse", "timeout": 5 }] }], "Stop": [{ "hooks": [{ "type": "command", "command": "'/b/murmur-hook' Stop", "timeout": 5 }] }] } }"#);
+    assert_snapshot!(set("{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }] }\n\t\t],\n\t\t\"PostToolUse\": []\n\t},\n\t\"model\" : \"opus\"\n}"), @r#"
+    {
+    	"hooks": {
+    		"Stop": [
+    			{ "hooks": [{ "type": "command", "command": "mine" }] },
+    			{ "hooks": [{ "type": "command", "command": "'/b/murmur-hook' Stop", "timeout": 5 }] }
+    		],
+    		"PostToolUse": [
+    			{
+    				"matcher": "*",
+    				"hooks": [
+    					{
+    						"type": "command",
+    						"command": "'/b/murmur-hook' PostToolUse",
+    						"timeout": 5
+    					}
+    				]
+    			}
+    		]
+    	},
+    	"model" : "opus"
+    }
+    "#);
+    assert_snapshot!(set("{\n    \"hooks\": {\n        \"Stop\": [{\n            \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]\n        }]\n    }\n}\n"), @r#"
+    {
+        "hooks": {
+            "Stop": [{
+                "hooks": [{"type": "command", "command": "mine"}]
+            }, {
+                "hooks": [
+                    {
+                        "type": "command",
+                        "command": "'/b/murmur-hook' Stop",
+                        "timeout": 5
+                    }
+                ]
+            }],
+            "PostToolUse": [
+                {
+                    "matcher": "*",
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": "'/b/murmur-hook' PostToolUse",
+                            "timeout": 5
+                        }
+                    ]
+                }
+            ]
+        }
+    }
+    "#);
+}
+
+#[test]
+fn another_path_is_replaced_where_it_stands_and_one_entry_is_left() {
+    for source in ["", "{}", r#"{"hooks":{"Stop":[{"hooks":[]}],"X":null},"model":1}"#, "{\n \"a\": [ ]\n}"] {
+        let old = set_up(source, &wanted("/a"), Path::new(PATH)).unwrap().0;
+        let (new, outcome) = set_up(&old, &wanted("/b"), Path::new(PATH)).unwrap();
+        assert_eq!(
+            (&new, outcome),
+            (&set_up(source, &wanted("/b"), Path::new(PATH)).unwrap().0, Outcome::Updated)
+        );
+        assert_eq!(undo(&new, Some(source.as_bytes()), Path::new(PATH)).unwrap(), Undone::Restored);
+    }
+    let source = r#"{"hooks": {
+  "PostToolUse": [
+    {"matcher": "Bash", "hooks": [{"type": "command", "command": "murmur-hook PostToolUse"}, {"type": "command", "command": "mine"}]},
+    {"matcher": "*", "hooks": [{"type": "command", "command": "'/a/murmur' hook PostToolUse"}]},
+    {"matcher": ".*", "command": "/a/murmur-hook PostToolUse"},
+    {"matcher": "*", "hooks": [{"type": "command", "command": "murmur-hook PostToolUse"}]}
+  ],
+  "Notification": [{"hooks": [{"type": "command", "command": "murmur-hook Notification"}]}],
+  "PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "murmur-hook PreToolUse || exit 2"}]}]
+}}"#;
+    let (text, outcome) = set_up(source, &two(), Path::new(PATH)).unwrap();
+    assert_eq!(outcome, Outcome::Updated);
+    assert_snapshot!(text, @r#"
+    {"hooks": {
+      "PostToolUse": [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]},
+        {"matcher": "*", "hooks": [{"type": "command", "command": "'/b/murmur-hook' PostToolUse", "timeout": 5}]}
+      ],
+      "PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "murmur-hook PreToolUse || exit 2"}]}],
+      "Stop": [
+        {
+          "hooks": [
+            {
+              "type": "command",
+              "command": "'/b/murmur-hook' Stop",
+              "timeout": 5
+            }
+          ]
+        }
+      ]
+    }}
+    "#);
+    assert_snapshot!(take_out(&text, Path::new(PATH)).unwrap().0, @r#"
+    {"hooks": {
+      "PostToolUse": [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
+      ],
+      "PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "murmur-hook PreToolUse || exit 2"}]}]
+    }}
+    "#);
+}
+
+#[test]
+fn of_equal_keys_the_last_counts_and_no_other_comes_to_count() {
+    let source = r#"{"hooks":{"Stop":7},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"dead"}]}],"Stop":[]}}"#;
+    let text = set(source);
+    let (out, _) = take_out(&text, Path::new(PATH)).unwrap();
+    assert_eq!(out, source);
+    let source = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"dead"}]}]},"a":1,"hooks":{}}"#;
+    assert_eq!(take_out(&set(source), Path::new(PATH)).unwrap().0, source);
+}
+
+#[test]
+fn what_cannot_be_added_to_is_named_with_its_place() {
+    let refused = |source: &str| set_up(source, &two(), Path::new(PATH)).unwrap_err().to_string();
+    let sources = [
+        "{\n  \"model\": \"opus\", // mine\n}",
+        "{\"a\": 1,}",
+        "{\n  \"ä\": tru\n}",
+        "{\"a\": {",
+        "\u{feff}nope",
+        "{} {}",
+        "[]",
+        "\n \"text\"",
+        "{\"hooks\": []}",
+        "{\"hooks\": null}",
+        "{\n  \"hooks\": {\"Stop\": {}}}",
+        "{\"hooks\": {\"PostToolUse\": \"x\"}}",
+    ];
+    assert_snapshot!(sources.map(refused).join("\n"), @"
+    /h/settings.json:2:20: JSON has no comments, and Claude Code reads nothing of the file; correct it there or just before, and run this again
+    /h/settings.json:1:9: this is not JSON (trailing comma), and Claude Code reads nothing of the file; correct it there or just before, and run this again
+    /h/settings.json:2:8: this is not JSON (expected ident), and Claude Code reads nothing of the file; correct it there or just before, and run this again
+    /h/settings.json:1:7: this is not JSON (EOF while parsing an object), and Claude Code reads nothing of the file; correct it there or just before, and run this again
+    /h/settings.json:1:1: this is not JSON (expected ident), and Claude Code reads nothing of the file; correct it there or just before, and run this again
+    /h/settings.json:1:4: this is not JSON (trailing characters), and Claude Code reads nothing of the file; correct it there or just before, and run this again
+    /h/settings.json:1:1: it is an array, not an object; correct it, Claude Code reads nothing of it
+    /h/settings.json:2:2: it is a string, not an object; correct it, Claude Code reads nothing of it
+    /h/settings.json:1:11: hooks is an array, and nothing can be added to that; make it an object, {}, or take it out
+    /h/settings.json:1:11: hooks is null, and nothing can be added to that; make it an object, {}, or take it out
+    /h/settings.json:2:21: hooks.Stop is an object, and nothing can be added to that; make it an array, [], or take it out
+    /h/settings.json:1:27: hooks.PostToolUse is a string, and nothing can be added to that; make it an array, [], or take it out
+    ");
+}
+
+#[test]
+fn flat_entries_are_named_and_nested_on_demand() {
+    let source = r#"{
+  "permissions": { "deny": ["Bash(rm *)"] },
+  "hooks": {
+    "PostToolUse": [
+      { "matcher": ".*", "command": "my-custom-hook", "timeout": 9 },
+      {
+        "matcher": "Edit",
+        "command": "other"
+      },
+      { "matcher": "*", "hooks": [{ "command": "typeless" }, { "type": "shell" }, { "type": "prompt" }, 7] }
+    ],
+    "Stop": [ "x", {} ],
+    "NoSuchEvent": [{ "command": "harmless" }]
+  },
+  "disableAllHooks": true
+}
+"#;
+    let named = |source: &str| {
+        flaws(source).iter().map(|flaw| flaw.at(Path::new(PATH))).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(named(source), @r#"
+    /h/settings.json:15:3: disableAllHooks is true: Claude Code runs no hooks, murmur's neither; take it out to have them run
+    /h/settings.json:5:7: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    /h/settings.json:6:7: hooks.PostToolUse[1] has its command beside the matcher, the flat form: Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    /h/settings.json:10:35: hooks.PostToolUse[2].hooks[0] has no "type": Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; give it "type": "command" and a command, or take it out
+    /h/settings.json:10:62: hooks.PostToolUse[2].hooks[1] is of the type "shell", which is not known: Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; give it "type": "command" and a command, or take it out
+    /h/settings.json:10:105: hooks.PostToolUse[2].hooks[3] is a number, not an object: Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; give it "type": "command" and a command, or take it out
+    /h/settings.json:12:15: hooks.Stop[0] is a string, not an object: Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; make it {"matcher", "hooks": [...]}, or take it out
+    /h/settings.json:12:20: hooks.Stop[1] has no array "hooks": Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; make it {"matcher", "hooks": [...]}, or take it out
+    "#);
+    let (text, rewritten) = fix_flat(source, Path::new(PATH)).unwrap();
+    assert_eq!(rewritten, ["hooks.PostToolUse[0]", "hooks.PostToolUse[1]"]);
+    assert_snapshot!(text, @r#"
+    {
+      "permissions": { "deny": ["Bash(rm *)"] },
+      "hooks": {
+        "PostToolUse": [
+          { "matcher": ".*", "hooks": [{ "type": "command", "command": "my-custom-hook", "timeout": 9 }] },
+          {
+            "matcher": "Edit",
+            "hooks": [
+              {
+                "type": "command",
+                "command": "other"
+              }
+            ]
+          },
+          { "matcher": "*", "hooks": [{ "command": "typeless" }, { "type": "shell" }, { "type": "prompt" }, 7] }
+        ],
+        "Stop": [ "x", {} ],
+        "NoSuchEvent": [{ "command": "harmless" }]
+      },
+      "disableAllHooks": true
+    }
+    "#);
+    assert_eq!(flaws(&text).len(), flaws(source).len() - 2);
+    assert_eq!(fix_flat(&text, Path::new(PATH)).unwrap(), (text, vec![]));
+}
+
+/// Sets up a file that another process replaces by `late` at each of `moments`.
+fn raced(
+    before: Option<&str>,
+    late: &[(Moment, Option<&str>)],
+) -> (Result<Changed<plan::Said>, SetupError>, Option<String>, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, lock) = (folder.path().join("settings.json"), folder.path().join("lock"));
+    if let Some(before) = before {
+        std::fs::write(&path, before).unwrap();
+    }
+    let mut late = late.iter();
+    let mut next = late.next();
+    let mut moments = |moment: Moment, real: &Path| {
+        if let Some((_, text)) = next.filter(|(when, _)| *when == moment) {
+            match text {
+                Some(text) => {
+                    let other = real.with_file_name("other");
+                    std::fs::write(&other, text).unwrap();
+                    std::fs::rename(other, real).unwrap();
+                }
+                None => std::fs::remove_file(real).unwrap(),
+            }
+            next = late.next();
+        }
+    };
+    let decide = |found: Found<'_>| plan::set_up(found, &two(), false, Path::new(PATH));
+    let changed = change_watched(&path, &lock, decide, &mut moments);
+    assert_eq!(next, None, "every moment came");
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    let backup = backup_of(&path.canonicalize().unwrap_or(path.clone())).exists();
+    (changed, std::fs::read_to_string(&path).ok(), left - 1 - usize::from(backup))
+}
+
+#[test]
+fn an_edit_made_meanwhile_is_not_lost_at_whatever_moment() {
+    let edited = "{\n  \"edited\": 1\n}\n";
+    for moment in [Moment::Decided, Moment::Replacing] {
+        for before in [None, Some("{}\n"), Some("{\"model\":\"opus\"}")] {
+            let (changed, text, left) = raced(before, &[(moment, Some(edited))]);
+            assert_eq!(changed.unwrap().plan.said.outcome, Outcome::Configured);
+            assert_eq!((text.unwrap(), left), (set(edited), 1), "{moment:?} {before:?}");
+        }
+        let again = "{\"edited\":2}";
+        let (changed, text, _) = raced(Some("{}"), &[(moment, Some(edited)), (moment, Some(again))]);
+        assert_eq!(changed.unwrap().before.unwrap(), again.as_bytes());
+        assert_eq!(text.unwrap(), set(again));
+        let (changed, text, _) = raced(Some("{\"a\":1}"), &[(moment, None)]);
+        assert_eq!(changed.unwrap().before, None);
+        assert_eq!(text.unwrap(), set(""));
+        // Somebody set it up meanwhile: nothing is left to do.
+        let (changed, text, _) = raced(Some("{}"), &[(moment, Some(&set(edited)))]);
+        assert_eq!(changed.unwrap().plan.said.outcome, Outcome::AlreadyConfigured);
+        assert_eq!(text.unwrap(), set(edited));
+        // Somebody broke it meanwhile: theirs is what stands there.
+        let (changed, text, left) = raced(Some("{}"), &[(moment, Some("{torn"))]);
+        assert!(matches!(changed, Err(SetupError::Wrong(_))));
+        assert_eq!((text.unwrap().as_str(), left), ("{torn", 1));
+    }
+}
+
+#[test]
+fn a_backup_is_never_replaced_by_a_text_with_hooks_of_ours() {
+    let decided = |file: &str, backup: Option<&str>| {
+        let found = Found { file: Some(file.as_bytes()), backup: backup.map(str::as_bytes) };
+        plan::set_up(found, &wanted("/b"), false, Path::new(PATH)).unwrap()
+    };
+    let old = set_up("{}", &wanted("/a"), Path::new(PATH)).unwrap().0;
+    assert_eq!(decided(&old, Some("{}")).backup, Backup::Stays);
+    assert_eq!(decided(&old, None).backup, Backup::Made);
+    assert_eq!(decided("{}", Some("{\"a\":1}")).backup, Backup::Made);
+    let Plan { next, backup, .. } = decided("{}", None);
+    assert_eq!(backup, Backup::Made);
+    let text = String::from_utf8(next.unwrap()).unwrap();
+    assert_eq!(decided(&text, Some("{}")).backup, Backup::Stays);
+}
+
+#[test]
+fn without_a_true_backup_only_our_entries_go() {
+    let text = set("{\"a\":1}");
+    let undone = |backup: Option<&str>| undo(&text, backup.map(str::as_bytes), Path::new(PATH)).unwrap();
+    assert_eq!(undone(Some("{\"a\":1}")), Undone::Restored);
+    for backup in [None, Some("{\"a\":2}"), Some("{torn"), Some(text.as_str())] {
+        assert_eq!(undone(backup), Undone::TakenOut("{\"a\":1}".to_owned()));
+    }
+    assert_eq!(undo(&set(""), None, Path::new(PATH)).unwrap(), Undone::Gone);
+    assert_eq!(undo(&set(""), Some(b"{\"x\":1}"), Path::new(PATH)).unwrap(), Undone::Gone);
+    assert_eq!(undo("{}", Some(b"{}"), Path::new(PATH)).unwrap(), Undone::NotConfigured);
+}

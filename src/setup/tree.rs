@@ -1,0 +1,260 @@
+//! A settings file by its parts: which bytes are which hook. Text in, borrowed parts out; nothing is judged here but
+//! whether hooks can be added to it.
+
+use super::ours::is_ours;
+use crate::config::json::{self, Member, Object};
+use crate::config::problem::{Place, Problem};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+/// White space of JSON.
+const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// The whole text.
+#[derive(Debug)]
+pub(super) struct Settings<'a> {
+    pub(super) source: &'a str,
+    /// The object that it is, as written; empty where the file is blank.
+    pub(super) body: &'a str,
+    pub(super) root: Object<'a>,
+    /// The value of `hooks`.
+    pub(super) hooks: Option<Hooks<'a>>,
+}
+
+/// The value of `hooks`, as written and by its members.
+#[derive(Debug)]
+pub(super) struct Hooks<'a> {
+    pub(super) text: &'a str,
+    pub(super) object: Object<'a>,
+    pub(super) events: Vec<Event<'a>>,
+}
+
+/// A member of `hooks` that counts: of equal keys the last.
+#[derive(Debug)]
+pub(super) struct Event<'a> {
+    pub(super) name: Cow<'a, str>,
+    /// Its place among the members.
+    pub(super) index: usize,
+    /// Whether a member of the same name stands before it.
+    pub(super) is_repeated: bool,
+    pub(super) text: &'a str,
+    pub(super) groups: Vec<Group<'a>>,
+}
+
+/// An element of an event's array.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) text: &'a str,
+    /// Its members; none where it is no object.
+    pub(super) object: Object<'a>,
+    /// Its hooks, where it has an array of them.
+    pub(super) hooks: Option<Vec<Hook<'a>>>,
+}
+
+/// An element of a group's `hooks`.
+#[derive(Debug)]
+pub(super) struct Hook<'a> {
+    pub(super) text: &'a str,
+    pub(super) is_ours: bool,
+}
+
+impl<'a> Settings<'a> {
+    /// The settings in `source`; `path` is for messages. A blank text is an empty object.
+    ///
+    /// # Errors
+    /// One problem, with its place: it is not JSON or no object, `hooks` is no object, or one of `events` is no array.
+    pub(super) fn read(source: &'a str, path: &Path, events: &[&str]) -> Result<Self, Problem> {
+        let body = source.strip_prefix('\u{feff}').unwrap_or(source).trim_matches(BLANK);
+        if body.is_empty() {
+            return Ok(Self { source, body, root: Object::default(), hooks: None });
+        }
+        let root = Object::parse(body).map_err(|error| not_json(source, body, path, &error))?;
+        let hooks = match root.get("hooks") {
+            None => None,
+            Some(member) if member.value.starts_with('{') => Some(Hooks::read(member.value)?),
+            Some(member) => return Err(wrong(source, path, "hooks", member.value, "an object, {}")),
+        };
+        for event in hooks.iter().flat_map(|hooks| &hooks.events) {
+            if events.contains(&event.name.as_ref()) && !event.text.starts_with('[') {
+                return Err(wrong(
+                    source,
+                    path,
+                    &format!("hooks.{}", event.name),
+                    event.text,
+                    "an array, []",
+                ));
+            }
+        }
+        Ok(Self { source, body, root, hooks })
+    }
+
+    /// The events that count.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event<'a>> {
+        self.hooks.iter().flat_map(|hooks| &hooks.events)
+    }
+
+    /// Whether anything of murmur's stands in it.
+    pub(super) fn has_ours(&self) -> bool {
+        self.events().any(Event::has_ours)
+    }
+
+    /// Where `part` lies.
+    pub(super) fn span(&self, part: &str) -> Range<usize> {
+        json::span(self.source, part)
+    }
+}
+
+impl<'a> Hooks<'a> {
+    fn read(text: &'a str) -> Result<Self, Problem> {
+        let object = Object::parse(text).unwrap_or_default();
+        let names: Vec<Cow<'a, str>> = object.0.iter().map(Member::name).collect();
+        let mut events = Vec::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            if names.iter().skip(index + 1).any(|later| later == name) {
+                continue;
+            }
+            let Some(member) = object.0.get(index) else { continue };
+            let groups = json::elements(member.value).unwrap_or_default();
+            events.push(Event {
+                name: name.clone(),
+                index,
+                is_repeated: names.iter().take(index).any(|earlier| earlier == name),
+                text: member.value,
+                groups: groups.into_iter().map(Group::read).collect(),
+            });
+        }
+        Ok(Self { text, object, events })
+    }
+}
+
+impl Event<'_> {
+    pub(super) fn has_ours(&self) -> bool {
+        self.groups.iter().any(Group::has_ours)
+    }
+}
+
+impl<'a> Group<'a> {
+    fn read(text: &'a str) -> Self {
+        let object =
+            if text.starts_with('{') { Object::parse(text).unwrap_or_default() } else { Object::default() };
+        let hooks = object.get("hooks").filter(|member| member.value.starts_with('['));
+        let hooks = hooks.map(|member| {
+            let found = json::elements(member.value).unwrap_or_default();
+            found
+                .into_iter()
+                .map(|text| Hook { text, is_ours: command(text).is_some_and(|found| is_ours(&found)) })
+                .collect()
+        });
+        Self { text, object, hooks }
+    }
+
+    /// The command that stands beside the matcher, in the flat form, which Claude Code does not know.
+    pub(super) fn flat_command(&self) -> Option<Cow<'a, str>> {
+        if self.object.get("hooks").is_some() {
+            return None;
+        }
+        json::string(self.object.get("command")?.value)
+    }
+
+    /// Whether it is a flat entry of ours.
+    pub(super) fn is_flat_ours(&self) -> bool {
+        self.flat_command().is_some_and(|command| is_ours(&command))
+    }
+
+    pub(super) fn has_ours(&self) -> bool {
+        self.is_flat_ours() || self.hooks.iter().flatten().any(|hook| hook.is_ours)
+    }
+
+    /// Whether it is asked whatever the tool, the source or the reason.
+    pub(super) fn matches_all(&self) -> bool {
+        match self.object.get("matcher") {
+            None => true,
+            Some(member) => json::string(member.value).is_some_and(|matcher| matches!(&*matcher, "" | "*")),
+        }
+    }
+}
+
+impl Hook<'_> {
+    pub(super) fn value(&self) -> Option<Value> {
+        serde_json::from_str(self.text).ok()
+    }
+}
+
+fn command(hook: &str) -> Option<Cow<'_, str>> {
+    if !hook.starts_with('{') {
+        return None;
+    }
+    let object = Object::parse(hook).ok()?;
+    json::string(object.get("command")?.value)
+}
+
+/// The text of a file's bytes.
+///
+/// # Errors
+/// The place of the first byte that is not UTF-8.
+pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str, Problem> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+        let what = format!("byte {} is not UTF-8; save the file as UTF-8", error.valid_up_to());
+        Problem::at(path, Place::of(&start, start.len()), what)
+    })
+}
+
+/// The place of `part`; a byte order mark is no character that an editor would count.
+pub(super) fn place(source: &str, part: &str) -> Place {
+    let place = Place::of(source, json::span(source, part).start);
+    let marked = place.line == 1 && source.starts_with('\u{feff}') && place.column > 1;
+    Place { column: place.column - u32::from(marked), ..place }
+}
+
+fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) -> Problem {
+    if error.is_data() {
+        let what =
+            format!("it is {}, not an object; correct it, Claude Code reads nothing of it", kind(body));
+        return Problem::at(path, place(source, body), what);
+    }
+    let line =
+        body.split('\n').take(error.line().saturating_sub(1)).map(|line| line.len() + 1).sum::<usize>();
+    // The column is that of the last byte that was read.
+    let mut at = (line + error.column()).saturating_sub(1).min(body.len());
+    // Of a word that is none, where it begins.
+    if json::message(error) == "expected ident" {
+        let word = body.as_bytes().get(..at).unwrap_or_default();
+        at -= word.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    }
+    while !body.is_char_boundary(at) {
+        at -= 1;
+    }
+    let rest = body.get(at..).unwrap_or_default();
+    let what = if rest.starts_with('/') || body.get(..at).unwrap_or_default().ends_with('/') {
+        "JSON has no comments".to_owned()
+    } else {
+        format!("this is not JSON ({})", json::message(error))
+    };
+    let what = format!(
+        "{what}, and Claude Code reads nothing of the file; correct it there or just before, and run this again"
+    );
+    Problem::at(path, place(source, rest), what)
+}
+
+fn wrong(source: &str, path: &Path, key: &str, value: &str, accepted: &str) -> Problem {
+    let what = format!(
+        "{key} is {}, and nothing can be added to that; make it {accepted}, or take it out",
+        kind(value)
+    );
+    Problem::at(path, place(source, value), what)
+}
+
+/// What a value is, in a word.
+pub(super) fn kind(value: &str) -> &'static str {
+    match value.as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "true or false",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}

@@ -1,0 +1,134 @@
+//! An end for what must not keep others waiting: this process, and its waits.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Whether the timer is one of [`lock_within`], and not the last one.
+static INTERRUPTS: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn ring(_signal: libc::c_int) {
+    if !INTERRUPTS.load(Ordering::Relaxed) {
+        // SAFETY: `_exit` may be called in a signal handler (signal-safety(7)); nothing of this process runs after it.
+        #[expect(unsafe_code, reason = "only this ends a process that is stuck, with a code of its own")]
+        unsafe {
+            libc::_exit(0);
+        }
+    }
+}
+
+/// Has this process end with exit code 0 after `limit`, whatever it does then, unless it has ended by itself: for one
+/// whose failure may not be anybody else's. It outgrows no limit on files' sizes either, but is told of it.
+pub fn exit_after(limit: Duration) {
+    // SAFETY: the handler does what a handler may do, and stands for as long as the process. Without SA_RESTART, so
+    // that it ends a wait for a lock.
+    #[expect(unsafe_code, reason = "rustix installs no handlers")]
+    unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        action.sa_sigaction = ring as *const () as usize;
+        libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        // Whoever started this process may have blocked the signal.
+        let mut rings: libc::sigset_t = MaybeUninit::zeroed().assume_init();
+        libc::sigemptyset(&raw mut rings);
+        libc::sigaddset(&raw mut rings, libc::SIGALRM);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const rings, std::ptr::null_mut());
+    }
+    set(timer(limit, Duration::ZERO));
+}
+
+/// Takes the lock on `file`, waiting for at most `patience` as long as another has it; whether it was had. Only in a
+/// process that has called [`exit_after`], from one thread.
+///
+/// # Errors
+/// What the system says of locking.
+pub fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => return Ok(true),
+        Err(Errno::WOULDBLOCK) if !patience.is_zero() => {}
+        Err(Errno::WOULDBLOCK) => return Ok(false),
+        Err(errno) => return Err(errno.into()),
+    }
+    INTERRUPTS.store(true, Ordering::Relaxed);
+    // It rings again: the first time might be before the wait has begun.
+    let last = set(timer(patience, patience));
+    let taken = rustix::fs::flock(file, FlockOperation::LockExclusive);
+    set(last);
+    INTERRUPTS.store(false, Ordering::Relaxed);
+    match taken {
+        Ok(()) => Ok(true),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn timer(first: Duration, then: Duration) -> libc::itimerval {
+    let value = |length: Duration| libc::timeval {
+        tv_sec: libc::time_t::try_from(length.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_usec: length.subsec_micros() as libc::suseconds_t,
+    };
+    libc::itimerval { it_value: value(first), it_interval: value(then) }
+}
+
+/// Sets the timer; what it was set to before.
+fn set(timer: libc::itimerval) -> libc::itimerval {
+    let mut before = self::timer(Duration::ZERO, Duration::ZERO);
+    // SAFETY: both point to values that live for the length of the call.
+    #[expect(unsafe_code, reason = "rustix has no timer that rings once and in all of Unix")]
+    unsafe {
+        libc::setitimer(libc::ITIMER_REAL, &raw const timer, &raw mut before);
+    }
+    before
+}
+
+/// All that comes out of `from` until it ends, at most `most` bytes, if that takes no longer than `limit`.
+///
+/// # Errors
+/// What the system says; [`io::ErrorKind::TimedOut`] if it does not end in time.
+pub fn read_within(from: impl AsFd, limit: Duration, most: usize) -> io::Result<Vec<u8>> {
+    let begun = Instant::now();
+    let (mut bytes, mut room) = (Vec::new(), [0; 16 << 10]);
+    while bytes.len() < most {
+        let left = limit.checked_sub(begun.elapsed()).ok_or(io::ErrorKind::TimedOut)?;
+        let left = Timespec::try_from(left).ok();
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], left.as_ref()) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        let wanted = room.len().min(most - bytes.len());
+        match rustix::io::read(&from, &mut room[..wanted]) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(&room[..read]),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_ends_in_time_is_read_and_what_does_not_is_not_waited_for() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(&[b'x'; 3000]).unwrap();
+        let late = read_within(&reader, Duration::from_millis(1), 5000).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        writer.write_all(&[b'x'; 3000]).unwrap();
+        assert_eq!(read_within(&reader, Duration::from_secs(60), 1000).unwrap().len(), 1000);
+        drop(writer);
+        assert_eq!(read_within(&reader, Duration::from_secs(60), 5000).unwrap().len(), 2000);
+        assert_eq!(read_within(&reader, Duration::from_secs(60), 5000).unwrap(), b"");
+    }
+}

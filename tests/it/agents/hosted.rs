@@ -1,0 +1,63 @@
+//! Agents under hosts, which say themselves what they are doing.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{pulse, with};
+use crate::env::{Env, kill, wait_for_end};
+
+/// Starts the agent `site-1` in a folder with these instructions; its host's process.
+fn spawn(env: &Env, instructions: &serde_json::Value) -> i64 {
+    let site = env.root().join("site");
+    std::fs::create_dir_all(&site).unwrap();
+    std::fs::write(site.join(".fake-claude.json"), instructions.to_string()).unwrap();
+    let args = ["host", "spawn", "--agent-id", "site-1", "--worktree", site.to_str().unwrap()];
+    let spawned = env.murmur(args.iter().chain(&["--json", "Mend the build\nand the docs"])).json();
+    spawned["pid"].as_i64().unwrap()
+}
+
+/// Waits until `is_it` holds for the agent as `murmur agents --watch` has it, and returns that.
+pub(super) fn watched(env: &Env, is_it: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+    let mut child = env.murmur(["agents", "--watch", "--json"]).start();
+    let mut lines = super::watch::Lines::of(&mut child);
+    let found = lines.until(|line| is_it(&line["agent"]))["agent"].clone();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    found
+}
+
+#[test]
+fn a_hosted_agent_says_what_it_does_now_and_then_that_it_has_ended() {
+    let env = Env::new();
+    let call = json!({ "type": "assistant", "message": { "id": "m", "content": [{ "type": "tool_use",
+        "id": "toolu_1", "name": "Bash", "input": { "command": "cargo test" } }] } });
+    let init = json!({ "type": "system", "subtype": "init", "session_id": "s-1", "model": "m" });
+    let host = spawn(&env, &json!({ "stdout": format!("{init}\n{call}\n"), "faults": ["hang"] }));
+    let mut agent = watched(&env, |agent| agent["tool_name"] == "Bash");
+    for key in ["age_ms", "pid"] {
+        assert!(agent[key].take().is_u64(), "{agent}");
+    }
+    assert_snapshot!(serde_json::to_string_pretty(&agent).unwrap());
+    // Old news of it says nothing against that.
+    env.beats(&with(pulse("site-1", 4000), &json!({ "state": "exited" })));
+    assert_eq!(env.in_short(), "site-1 running active host");
+    kill(host, rustix::process::Signal::KILL);
+    wait_for_end(host);
+    assert_eq!(env.in_short(), "site-1 dead dead host");
+    env.run(["host", "discover"]);
+    assert_eq!(env.in_short(), "site-1 dead dead host");
+}
+
+#[test]
+fn an_idle_one_is_idle_and_one_that_has_ended_is_listed_with_its_pulse_only() {
+    let env = Env::new();
+    let host = spawn(&env, &json!({ "live": "echo" }));
+    let agent = watched(&env, |agent| agent["state"] == "idle");
+    assert_eq!((&agent["health"], &agent["current_task"]), (&json!("active"), &json!("Mend the build")));
+    env.run(["host", "stop", "site-1"]);
+    wait_for_end(host);
+    std::fs::remove_dir_all(env.pulses()).unwrap();
+    assert_eq!(env.in_short(), "");
+    env.beats(&with(pulse("site-1", 60), &json!({ "pid": super::dead() })));
+    assert_eq!(env.in_short(), "site-1 exited exited host");
+}

@@ -1,0 +1,104 @@
+//! What agents work on: said by people, by agents, and by murmur when it starts one.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::pulse;
+use crate::env::Env;
+
+#[test]
+fn a_task_is_set_shown_and_taken_back() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 0));
+    assert_snapshot!(env.run(["agent", "task", "site-1", "Write the docs\nand more"]), @"
+    site-1 works on: Write the docs
+    [exit 0]
+    ");
+    assert_eq!(env.listed()[0]["current_task"], "Write the docs");
+    assert_snapshot!(env.run(["agent", "task", "site-1", ""]), @"
+    site-1 works on nothing in particular
+    [exit 0]
+    ");
+    assert_eq!(env.listed()[0]["current_task"], "");
+    assert_snapshot!(env.run(["agent", "task", "site-1", "x", "y"]), @"
+    | error: unexpected argument 'y' found
+    | 
+    | Usage: murmur agent task [OPTIONS] [AGENT] [TASK]
+    | 
+    | For more information, try '--help'.
+    [exit 2]
+    ");
+    assert_snapshot!(env.run(["agent", "task", "", "x"]), @"
+    | error: an agent's id is not empty
+    | hint: see: murmur agents
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_task_of_an_agent_that_is_not_there_yet_is_kept_for_it() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["agent", "task", "../odd", "Mend it"]), @"
+    ../odd works on: Mend it
+    | note: there is no agent ../odd now; see: murmur agents
+    [exit 0]
+    ");
+    env.beats(&json!({ "timestamp": super::ago(1), "agent_id": "odd" }));
+    std::fs::rename(env.pulses().join("odd.json"), env.pulses().join("x.json")).unwrap();
+    let odd = json!({ "timestamp": super::ago(1), "agent_id": "../odd" });
+    std::fs::write(env.pulses().join("x.json"), odd.to_string()).unwrap();
+    assert_eq!(env.listed()[0]["current_task"], "Mend it");
+    assert!(!env.root().join("odd").exists());
+}
+
+#[test]
+fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["agent", "task", "Mend it"]), @"
+    | error: no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session
+    | hint: say which: murmur agent task AGENT TASK, or see: murmur agents
+    [exit 1]
+    ");
+    let task = |words: &[&str]| {
+        let run = env.murmur(["agent", "task"].iter().chain(words));
+        run.set("CLAUDE_CODE_SESSION_ID", "s-1")
+    };
+    assert_snapshot!(task(&[]).run(), @"
+    | nobody said what claude-s-1 works on
+    [exit 0]
+    ");
+    assert_snapshot!(task(&["Mend it"]).run(), @"
+    claude-s-1 works on: Mend it
+    [exit 0]
+    ");
+    assert_snapshot!(task(&[]).run(), @"
+    Mend it
+    [exit 0]
+    ");
+    assert_snapshot!(task(&["Sell it"]).set("MURMUR_AGENT_ID", "site-1").run(), @"
+    site-1 works on: Sell it
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.data().join("agents")), "claude-s-1\nsite-1");
+}
+
+#[test]
+fn a_beat_works_on_its_heartbeat() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look around.");
+    site.named("nightly", "Look around at night.");
+    for (name, task) in [(None, "site"), (Some("nightly"), "nightly")] {
+        let (pace, mut gate) = env.gate(&format!("gate-of-{task}"));
+        site.plays(&json!({ "fixture": crate::env::fixture("ok"), "pace": pace }));
+        let args = ["beat", site.path()].into_iter().chain(name.iter().flat_map(|name| ["--name", name]));
+        let count = env.agents().len() + 1;
+        let mut beat = env.murmur(args).start();
+        env.wait_for_agents(count);
+        let agents = env.listed();
+        let running = agents.iter().find(|agent| agent["state"] == "running");
+        let running = running.unwrap_or_else(|| panic!("{agents:?}"));
+        assert_eq!(running["current_task"], task, "{running}");
+        std::io::Write::write_all(&mut gate, &[b'\n'; 100]).unwrap();
+        assert!(beat.wait().unwrap().success());
+    }
+}

@@ -1,0 +1,76 @@
+//! `--watch` on a terminal: a table that is drawn again in place, and a terminal that is as before when it ends.
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{pulse, with};
+use crate::env::{Env, kill};
+use crate::run::terminal::Terminal;
+
+/// `murmur agents --watch` on a terminal of 6 rows of 100 columns, and what `end` does to end it.
+fn watching(env: &Env, act: impl FnOnce(&mut Terminal)) -> (String, Option<i32>) {
+    let terminal = Terminal::open();
+    terminal.resize(6, 100);
+    let program = |words: &[&str]| env.program("setsid", words).set("TERM", "xterm");
+    let mut terminal = terminal.start(program, &[crate::env::MURMUR, "agents", "--watch"]);
+    act(&mut terminal);
+    let session = terminal.finish();
+    (session.text(), session.signal())
+}
+
+/// What a terminal of this size shows after these bytes.
+fn screen(bytes: &[u8], rows: u16, columns: u16) -> String {
+    let mut parser = vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0);
+    parser.process(bytes);
+    let lines = parser.screen().rows(0, columns).map(|line| line.trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+#[test]
+fn the_table_is_drawn_again_in_place_and_the_terminal_is_as_before_in_the_end() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 450));
+    for (signal, key) in [(Signal::INT, Some("\u{3}")), (Signal::TERM, None)] {
+        let mut pictures = Vec::new();
+        let (shown, ended) = watching(&env, |terminal| {
+            terminal.wait_for("\u{1b}[?1049h\u{1b}[?25l");
+            terminal.wait_for("\u{1b}[J");
+            pictures.push(screen(terminal.so_far(), 6, 100));
+            env.beats(&with(pulse("site-2", 2730), &json!({ "last_action": "sleep 日本語" })));
+            terminal.wait_for("site-2");
+            terminal.wait_for("\u{1b}[J");
+            pictures.push(screen(terminal.so_far(), 6, 100));
+            terminal.resize(3, 60);
+            terminal.wait_for("\u{1b}[J");
+            pictures.push(screen(terminal.so_far(), 6, 100));
+            terminal.resize(2, 60);
+            terminal.wait_for("and 2 more");
+            match key {
+                Some(key) => terminal.send(key),
+                None => kill(terminal.pid(), signal),
+            }
+        });
+        assert!(shown.ends_with("\u{1b}[?25h\u{1b}[?1049l"), "{shown:?}");
+        assert_eq!(ended, Some(signal.as_raw()));
+        assert_snapshot!("redrawn", pictures.join("\n---\n"));
+        std::fs::remove_file(env.pulses().join("site-2.json")).unwrap();
+    }
+}
+
+#[test]
+fn one_that_is_suspended_gives_the_terminal_back_until_it_goes_on() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 450));
+    let (shown, ended) = watching(&env, |terminal| {
+        terminal.wait_for("site-1");
+        kill(terminal.pid(), Signal::TSTP);
+        terminal.wait_for("\u{1b}[?1049l");
+        kill(terminal.pid(), Signal::CONT);
+        terminal.wait_for("\u{1b}[?1049h");
+        terminal.wait_for("site-1");
+        kill(terminal.pid(), Signal::TERM);
+    });
+    assert!(shown.ends_with("\u{1b}[?1049l"), "{shown:?}");
+    assert_eq!(ended, Some(Signal::TERM.as_raw()));
+}

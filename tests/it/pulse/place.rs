@@ -1,0 +1,152 @@
+//! Who the agent is and where it works: ids, branches, workspaces, tasks, processes.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{HOOK, called, is_quiet};
+use crate::env::Env;
+
+/// The pulse of an agent that is at `cwd`.
+fn at(env: &Env, cwd: &Path) -> Value {
+    let mut told = called("Bash", &json!({ "command": "ls" }));
+    told["cwd"] = cwd.to_str().unwrap().into();
+    is_quiet(env.pulse_hook("PostToolUse", told.to_string()));
+    env.pulse("claude-s1")
+}
+
+#[test]
+fn whatever_an_agent_calls_itself_its_files_stay_where_they_belong() {
+    let env = Env::new();
+    let long = "x".repeat(5000);
+    let names = ["../../escaped", "/etc/passwd", ".hidden", "a\nb", "ä", "..", &long];
+    for name in names {
+        let told = called("Bash", &json!({ "command": "ls" })).to_string();
+        is_quiet(env.pulse_hook("PostToolUse", told).set("MURMUR_AGENT_ID", name));
+    }
+    let pulses = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    let found = murmur::pulse::folder::all(&pulses).unwrap();
+    let mut ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
+    let mut expected = names.to_vec();
+    ids.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(ids, expected);
+    assert_eq!(env.names(&env.data()), "agents\nheartbeats");
+    assert_eq!(std::fs::read_dir(env.data().join("agents")).unwrap().count(), names.len());
+    // So does one whose conversation has such an id.
+    is_quiet(env.pulse_hook("Stop", json!({ "session_id": "../../x" }).to_string()));
+    assert_eq!(env.names(&env.data()), "agents\nheartbeats");
+    assert!(!env.names(env.root()).contains('x'), "{}", env.names(env.root()));
+}
+
+#[test]
+fn the_branch_is_the_one_that_git_would_name() {
+    let env = Env::new();
+    let git = |folder: &str, args: &[&str]| {
+        let folder = env.root().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut git = Command::new("git");
+        git.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", env.home()).current_dir(folder);
+        git.args(["-c", "user.name=x", "-c", "user.email=x", "-c", "init.defaultBranch=main"]).args(args);
+        git.args(if args[0] == "submodule" { &["--quiet"][..] } else { &[] });
+        assert!(git.output().unwrap().status.success(), "{args:?}");
+    };
+    git("repo", &["init", "--quiet"]);
+    let branch = |folder: &str| at(&env, &env.root().join(folder))["git_branch"].as_str().unwrap().to_owned();
+    assert_eq!(branch("repo"), "main", "without a commit");
+    git("repo", &["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    git("repo", &["checkout", "--quiet", "-b", "feature/pan-30"]);
+    git("repo", &["worktree", "add", "--quiet", "../tree", "-b", "tree"]);
+    std::fs::create_dir_all(env.root().join("repo/a/b")).unwrap();
+    assert_eq!(branch("repo"), "feature/pan-30");
+    assert_eq!(branch("repo/a/b"), "feature/pan-30");
+    assert_eq!(branch("repo/.git/refs"), "feature/pan-30");
+    assert_eq!(branch("tree"), "tree");
+    git("tree", &["checkout", "--quiet", "--detach"]);
+    let head = std::fs::read_to_string(env.root().join("repo/.git/worktrees/tree/HEAD")).unwrap();
+    assert_eq!(branch("tree"), format!("detached at {}", &head[..12]));
+    assert_eq!(branch("home"), "unknown");
+}
+
+#[test]
+fn the_workspace_is_murmur_s_then_claude_s_then_the_folder_of_the_call() {
+    let env = Env::new();
+    let told = called("Bash", &json!({ "command": "ls" })).to_string();
+    for (variables, expected) in [
+        (&[("MURMUR_WORKSPACE", "/one"), ("CLAUDE_PROJECT_DIR", "/two")][..], "/one"),
+        (&[("MURMUR_WORKSPACE", ""), ("CLAUDE_PROJECT_DIR", "/two")], "/two"),
+        (&[], "/"),
+    ] {
+        let hook = env.pulse_hook("PostToolUse", &told);
+        is_quiet(variables.iter().fold(hook, |hook, (name, value)| hook.set(name, value)));
+        assert_eq!(env.pulse("claude-s1")["workspace"], expected);
+    }
+}
+
+#[test]
+fn the_task_is_the_one_that_was_set_for_the_agent() {
+    let env = Env::new();
+    let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    murmur::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
+    assert_eq!(at(&env, Path::new("/"))["current_task"], "Mend the build");
+    std::fs::write(env.data().join("agents/claude-s1/current-task.json"), "{").unwrap();
+    assert_eq!(at(&env, Path::new("/"))["current_task"], "");
+}
+
+#[test]
+fn the_time_has_the_offset_of_the_local_zone() {
+    let env = Env::new();
+    let told = called("Bash", &json!({ "command": "ls" })).to_string();
+    is_quiet(env.pulse_hook("PostToolUse", &told).set("TZ", "IST-5:30"));
+    let time = env.pulse("claude-s1")["timestamp"].as_str().unwrap().to_owned();
+    assert!(time.ends_with("+05:30"), "{time}");
+    let ago = murmur::sys::clock::now().duration_since(time.parse().unwrap());
+    assert!((0..60).contains(&ago.as_secs()), "{time}");
+}
+
+#[test]
+fn the_process_is_the_agent_however_many_are_between_it_and_the_hook() {
+    let env = Env::new();
+    let told = env.root().join("told");
+    std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();
+    // The agent is a shell that has another's conversation in its environment, and says its own PID.
+    let between = "sh -c 'env sh -c \"\\\"$1\\\" PostToolUse <\\\"$2\\\"; true\" sh \"$@\"; true' sh";
+    let script = format!("echo $$; CLAUDE_CODE_SESSION_ID=s1 {between} \"$@\"; true");
+    let words = ["-c", &script, "sh", HOOK, told.to_str().unwrap()];
+    let agent = env.program("/bin/sh", words).set("CLAUDE_CODE_SESSION_ID", "outer").output();
+    let pid: u32 = String::from_utf8(agent.stdout).unwrap().trim().parse().unwrap();
+    assert_eq!(env.pulse("claude-s1")["pid"], pid);
+    // Where Claude Code does not say which conversation it is, it is the first that is no shell.
+    let words = ["-c", "sh -c '\"$1\" PostToolUse <\"$2\"; true' sh \"$@\"; true", "sh", HOOK];
+    is_quiet(env.program("/bin/sh", words.into_iter().chain([told.to_str().unwrap()])));
+    assert_eq!(env.pulse("claude-s1")["pid"], std::process::id());
+}
+
+#[test]
+fn no_process_is_started() {
+    let env = Env::new();
+    let told = env.root().join("told");
+    std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();
+    // Among processes that are numbered from 1 on, the number of the next one says how many there were. A thread would
+    // have one as well.
+    let next = |command: &str| {
+        let script = format!("{command} <\"$2\"; sh -c 'echo $$'; true");
+        let words = ["-rpf", "--mount-proc", "sh", "-c", &script, "sh", HOOK, told.to_str().unwrap()];
+        let output = env.program("unshare", words).set("TMUX", "/nowhere/tmux,1,0").output();
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    };
+    match (next("/bin/true"), next("sh -c '/bin/true; true'")) {
+        (Some(none), Some(one)) => {
+            assert_eq!((none.as_str(), one.as_str()), ("3\n", "4\n"));
+            assert_eq!(next("\"$1\" PostToolUse").unwrap(), none);
+            assert_eq!(env.pulse("claude-s1")["last_action"], "ls");
+        }
+        _ => eprintln!("not proved by numbers: no processes can be numbered anew here"),
+    }
+    // What is found by no name cannot be started by one.
+    is_quiet(
+        env.pulse_hook("Stop", json!({ "session_id": "s2" }).to_string()).set("PATH", "").unset("SHELL"),
+    );
+    assert_eq!(env.pulse("claude-s2")["state"], "idle");
+}

@@ -1,0 +1,208 @@
+//! `murmur setup hooks`: murmur's hooks in Claude Code's settings, and nothing else touched.
+
+mod check;
+mod file;
+mod fuzz;
+
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+/// The user's settings.
+fn settings(env: &Env) -> PathBuf {
+    env.home().join(".claude/settings.json")
+}
+
+/// Writes a settings file.
+fn write(path: &Path, text: impl AsRef<[u8]>) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn setup(env: &Env, args: &[&str]) -> String {
+    env.run(["setup", "hooks"].iter().chain(args))
+}
+
+const MINE: &str = "{
+  \"permissions\": { \"deny\": [\"Bash(rm *)\"] },
+  \"hooks\": {
+    \"PostToolUse\": [
+      { \"matcher\": \"Bash\", \"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }] }
+    ]
+  }
+}
+";
+
+#[test]
+fn hooks_are_put_in_once_and_taken_out_without_a_trace() {
+    let env = Env::new();
+    write(&settings(&env), MINE);
+    assert_snapshot!(setup(&env, &[]), @"
+    Configured murmur's hooks in [ENV]/home/.claude/settings.json
+    The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    [exit 0]
+    ");
+    let text = read(&settings(&env));
+    assert_snapshot!(text);
+    assert_snapshot!(setup(&env, &[]), @"
+    Already configured in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_eq!(read(&settings(&env)), text);
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json\nsettings.json.murmur-backup");
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Removed murmur's hooks from [ENV]/home/.claude/settings.json, which is as it was before them
+    [exit 0]
+    ");
+    assert_eq!(read(&settings(&env)), MINE);
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Not configured in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.data()), "setup.lock");
+}
+
+#[test]
+fn a_file_that_was_not_there_goes_again() {
+    let env = Env::new();
+    assert_snapshot!(setup(&env, &[]), @"
+    Configured murmur's hooks in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Removed [ENV]/home/.claude/settings.json, which had nothing but murmur's hooks in it
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.home().join(".claude")), "");
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Not configured in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+}
+
+#[test]
+fn each_scope_has_its_file() {
+    let env = Env::new();
+    let site = env.root().join("site");
+    std::fs::create_dir(&site).unwrap();
+    for (scope, file) in [("project", "settings.json"), ("local", "settings.local.json")] {
+        let shown = env.murmur(["setup", "hooks", "--scope", scope]).at(&site).run();
+        assert_eq!(
+            shown,
+            format!("Configured murmur's hooks in {}/.claude/{file}\n[exit 0]", site.display())
+        );
+    }
+    let other = env.root().join("other");
+    assert_snapshot!(env.murmur(["setup", "hooks"]).set("CLAUDE_CONFIG_DIR", &other).run(), @"
+    Configured murmur's hooks in [ENV]/other/settings.json
+    [exit 0]
+    ");
+    assert!(!settings(&env).exists());
+    assert_snapshot!(env.murmur(["setup", "hooks"]).unset("HOME").run(), @"
+    | error: neither HOME nor CLAUDE_CONFIG_DIR is set
+    | hint: set one, or pass --scope project
+    [exit 1]
+    ");
+    assert_snapshot!(setup(&env, &["--scope", "all"]), @"
+    | error: invalid value 'all' for '--scope <SCOPE>'
+    |   [possible values: user, project, local]
+    | 
+    | For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn another_path_is_updated_and_an_edit_of_the_user_stays() {
+    let env = Env::new();
+    write(&settings(&env), MINE);
+    setup(&env, &[]);
+    let text = read(&settings(&env));
+    let hook = Path::new(crate::env::MURMUR).with_file_name("murmur-hook");
+    let moved = text.replace(hook.to_str().unwrap(), "/old/murmur-hook").replace("Bash(rm *)", "Bash(mv *)");
+    write(&settings(&env), &moved);
+    assert_snapshot!(setup(&env, &[]), @"
+    Updated murmur's hooks in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_eq!(read(&settings(&env)), text.replace("Bash(rm *)", "Bash(mv *)"));
+    assert_eq!(read(&env.home().join(".claude/settings.json.murmur-backup")), MINE);
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Removed murmur's hooks from [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_eq!(read(&settings(&env)), MINE.replace("Bash(rm *)", "Bash(mv *)"));
+}
+
+#[test]
+fn a_dry_run_shows_what_would_change_and_writes_nothing() {
+    let env = Env::new();
+    assert_snapshot!(setup(&env, &["--dry-run"]));
+    assert!(!env.home().join(".claude").exists() && !env.data().exists());
+    write(&settings(&env), MINE);
+    assert_snapshot!(setup(&env, &["--dry-run"]));
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
+    write(&settings(&env), "{\"model\":\"opus\"}");
+    setup(&env, &[]);
+    assert_snapshot!(setup(&env, &["--dry-run"]), @"
+    Nothing is written. It would be:
+    Already configured in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_snapshot!(setup(&env, &["--dry-run", "--remove"]), @r#"
+    Nothing is written. It would be:
+    Removed murmur's hooks from [ENV]/home/.claude/settings.json, which is as it was before them
+    --- [ENV]/home/.claude/settings.json
+    +++ [ENV]/home/.claude/settings.json
+    @@ -1,1 +1,1 @@
+    -{"model":"opus","hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'[HOOK]' SessionStart","timeout":5}]}],"UserPromptSubmit":[{"hooks":[{"type":"command","command":"'[HOOK]' UserPromptSubmit","timeout":5}]}],"PostToolUse":[{"matcher":"*","hooks":[{"type":"command","command":"'[HOOK]' PostToolUse","timeout":5}]}],"PostToolUseFailure":[{"matcher":"*","hooks":[{"type":"command","command":"'[HOOK]' PostToolUseFailure","timeout":5}]}],"Stop":[{"hooks":[{"type":"command","command":"'[HOOK]' Stop","timeout":5}]}],"StopFailure":[{"hooks":[{"type":"command","command":"'[HOOK]' StopFailure","timeout":5}]}],"SessionEnd":[{"hooks":[{"type":"command","command":"'[HOOK]' SessionEnd","timeout":5}]}]}} [no newline]
+    +{"model":"opus"} [no newline]
+    [exit 0]
+    "#);
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json\nsettings.json.murmur-backup");
+}
+
+#[test]
+fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
+    let env = Env::new();
+    let flat = MINE
+        .replace("\"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }]", "\"command\": \"mine\"");
+    write(&settings(&env), &flat);
+    assert_snapshot!(setup(&env, &[]), @r#"
+    Configured murmur's hooks in [ENV]/home/.claude/settings.json
+    The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 drops the whole file for it without a word, so that your permissions.deny is off, 2.1.329 skips the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    [exit 0]
+    "#);
+    assert!(read(&settings(&env)).contains("{ \"matcher\": \"Bash\", \"command\": \"mine\" }"));
+    assert_snapshot!(setup(&env, &["--fix-flat"]), @"
+    Already configured in [ENV]/home/.claude/settings.json
+    Rewrote hooks.PostToolUse[0] in the nested form
+    [exit 0]
+    ");
+    assert!(read(&settings(&env)).contains(MINE.lines().nth(4).unwrap()));
+    assert_snapshot!(setup(&env, &["--fix-flat"]), @"
+    Already configured in [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Removed murmur's hooks from [ENV]/home/.claude/settings.json
+    [exit 0]
+    ");
+    assert_eq!(read(&settings(&env)), MINE);
+    write(&settings(&env), "{\"disableAllHooks\": true}");
+    assert_snapshot!(setup(&env, &[]), @"
+    Configured murmur's hooks in [ENV]/home/.claude/settings.json
+    The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    | warning: [ENV]/home/.claude/settings.json:1:2: disableAllHooks is true: Claude Code runs no hooks, murmur's neither; take it out to have them run
+    [exit 0]
+    ");
+}

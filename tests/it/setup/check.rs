@@ -1,0 +1,131 @@
+//! `murmur setup hooks --check`: the installed hook is run once, and what is wrong is said.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use super::{read, settings, setup, write};
+use crate::env::{Env, wait_for_end};
+
+/// Puts a stand-in where the settings have the hook; it runs `script`.
+fn stand_in(env: &Env, script: &str) {
+    let hook = env.root().join("bin/murmur-hook");
+    write(&hook, format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o700)).unwrap();
+    let own = Path::new(crate::env::MURMUR).with_file_name("murmur-hook");
+    let text = read(&settings(env)).replace(own.to_str().unwrap(), hook.to_str().unwrap());
+    write(&settings(env), text);
+}
+
+/// Writes a pulse as the hook does, and keeps what it was called with.
+const PULSES: &str = r#"cat > "$MURMUR_DIR/payload"; echo "$1 $CLAUDECODE $MURMUR_AGENT_ID" > "$MURMUR_DIR/called"
+mkdir -p "$MURMUR_DIR/heartbeats" "$MURMUR_DIR/agents/$MURMUR_AGENT_ID"
+pulse="{\"timestamp\":\"2026-01-21T10:30:45Z\",\"agent_id\":\"$MURMUR_AGENT_ID\"}"
+echo "$pulse" > "$MURMUR_DIR/agents/$MURMUR_AGENT_ID/activity.jsonl"
+echo "$pulse" > "$MURMUR_DIR/heartbeats/$MURMUR_AGENT_ID.json""#;
+
+#[test]
+fn a_pulse_that_arrives_is_told_and_taken_away() {
+    let env = Env::new();
+    setup(&env, &[]);
+    stand_in(&env, PULSES);
+    let before = read(&settings(&env));
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
+    [exit 0]
+    ");
+    assert_eq!(read(&settings(&env)), before);
+    let data = env.data();
+    assert_eq!(
+        (env.names(&data.join("heartbeats")), env.names(&data.join("agents"))),
+        (String::new(), String::new())
+    );
+    assert!(read(&data.join("called")).starts_with("PostToolUse 1 setup-check-"));
+    let payload: serde_json::Value = serde_json::from_str(&read(&data.join("payload"))).unwrap();
+    assert_eq!(payload["hook_event_name"], "PostToolUse");
+    assert_eq!(payload["cwd"], env.root().to_str().unwrap());
+}
+
+#[test]
+fn the_hook_that_setup_installs_writes_a_pulse() {
+    let env = Env::new();
+    setup(&env, &[]);
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    [exit 0]
+    ");
+    assert_eq!(env.names(&env.data().join("heartbeats")), "");
+    assert_eq!(env.names(&env.data().join("agents")), "");
+}
+
+#[test]
+fn what_keeps_a_pulse_from_arriving_is_said() {
+    let env = Env::new();
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    | error: murmur's hooks are not configured in [ENV]/home/.claude/settings.json
+    | hint: run `murmur setup hooks`
+    [exit 1]
+    ");
+    setup(&env, &[]);
+    stand_in(&env, "echo 'no; disk' >&2; exit 3");
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    | error: no pulse arrived in [ENV]/data: '[HOOK]' PostToolUse ended with exit status: 3 (no, disk)
+    | hint: see murmur.log there
+    [exit 1]
+    ");
+    std::fs::remove_file(env.root().join("bin/murmur-hook")).unwrap();
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    | error: no pulse arrived: the program of '[HOOK]' PostToolUse is gone or cannot be run (sh: 1: [ENV]/bin/murmur-hook: not found)
+    | hint: `murmur setup hooks` writes where it is now
+    [exit 1]
+    ");
+    stand_in(&env, "sleep 100 & exec sleep 100");
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    | error: no pulse arrived: '[HOOK]' PostToolUse did not end within 5 s
+    | hint: see what it waits for
+    [exit 1]
+    ");
+    // It would go on for longer than anything is waited for here.
+    for pid in env.alive() {
+        wait_for_end(pid);
+    }
+    stand_in(&env, PULSES);
+    let whole = read(&settings(&env));
+    write(&settings(&env), whole.replace("\"Stop\"", "\"Other\""));
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    | error: [ENV]/home/.claude/settings.json has no hook of murmur's for Stop
+    | hint: run `murmur setup hooks`
+    [exit 1]
+    ");
+    write(&settings(&env), whole.replacen("{", "{ \"disableAllHooks\": true,", 1));
+    assert_snapshot!(setup(&env, &["--check"]), @"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    | warning: [ENV]/home/.claude/settings.json:1:3: disableAllHooks is true: Claude Code runs no hooks, murmur's neither; take it out to have them run
+    | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
+    | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
+    | hint: correct what the warnings name
+    [exit 1]
+    ");
+    write(
+        &settings(&env),
+        whole.replace("\"PostToolUse\": [", "\"PostToolUse\": [ { \"command\": \"flat\" },"),
+    );
+    assert_snapshot!(setup(&env, &["--check"]), @r#"
+    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 drops the whole file for it without a word, 2.1.329 skips the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
+    | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
+    | hint: correct what the warnings name
+    [exit 1]
+    "#);
+    assert_snapshot!(setup(&env, &["--check", "--remove"]), @"
+    | error: the argument '--check' cannot be used with '--remove'
+    | 
+    | Usage: murmur setup hooks --check
+    | 
+    | For more information, try '--help'.
+    [exit 2]
+    ");
+}

@@ -1,0 +1,199 @@
+//! The file: what cannot be changed stays, modes and links are kept, and many at once get along.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::time::Instant;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::{MINE, read, settings, setup, write};
+use crate::env::{Env, show};
+
+fn mode(path: &std::path::Path) -> u32 {
+    path.metadata().unwrap().mode() & 0o7777
+}
+
+#[test]
+fn what_cannot_be_added_to_is_not_touched() {
+    let env = Env::new();
+    for (text, name) in [
+        (&b"{\n  // mine\n  \"model\": \"opus\"\n}"[..], "comment"),
+        (b"{\"model\": \"opus\",}", "comma"),
+        (b"{\"model\": \"op", "torn"),
+        (b"[]", "array"),
+        (b"{\"hooks\": []}", "hooks"),
+        (b"{\"hooks\": {\n  \"Stop\": \"x\"}}", "event"),
+        (b"{\"a\": \"\xff\"}", "bytes"),
+    ] {
+        write(&settings(&env), text);
+        let [plain, dry, check] = [&[][..], &["--dry-run"], &["--check"]].map(|args| setup(&env, args));
+        assert_eq!((&dry, &check), (&plain, &plain), "{name}");
+        insta::with_settings!({ snapshot_suffix => name }, { assert_snapshot!(plain) });
+        assert_eq!(std::fs::read(settings(&env)).unwrap(), text);
+    }
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
+}
+
+#[test]
+fn a_blank_file_is_an_empty_one() {
+    let env = Env::new();
+    write(&settings(&env), "\n");
+    setup(&env, &[]);
+    assert!(read(&settings(&env)).starts_with("{\n  \"hooks\": {\n"));
+    setup(&env, &["--remove"]);
+    assert_eq!(read(&settings(&env)), "\n");
+}
+
+#[test]
+fn modes_are_kept_and_what_is_new_is_private() {
+    let env = Env::new();
+    setup(&env, &[]);
+    assert_eq!((mode(&settings(&env)), mode(&env.home().join(".claude"))), (0o600, 0o700));
+    let backup = env.home().join(".claude/settings.json.murmur-backup");
+    for (before, of_backup) in [(0o644, 0o600), (0o666, 0o600), (0o400, 0o400)] {
+        std::fs::remove_file(settings(&env)).unwrap();
+        write(&settings(&env), MINE);
+        std::fs::set_permissions(settings(&env), PermissionsExt::from_mode(before)).unwrap();
+        setup(&env, &[]);
+        assert_eq!((mode(&settings(&env)), mode(&backup)), (before, of_backup));
+        setup(&env, &["--remove"]);
+        assert_eq!((mode(&settings(&env)), backup.exists()), (before, false));
+    }
+}
+
+#[test]
+fn links_are_followed_and_stay() {
+    let env = Env::new();
+    let real = env.root().join("dotfiles/claude.json");
+    write(&real, MINE);
+    std::fs::create_dir(env.home().join(".claude")).unwrap();
+    symlink("../../dotfiles/claude.json", settings(&env)).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    Configured murmur's hooks in [ENV]/dotfiles/claude.json
+    The file as it was is [ENV]/dotfiles/claude.json.murmur-[RANDOM]
+    [exit 0]
+    ");
+    assert!(settings(&env).is_symlink() && read(&real).contains("murmur-hook"));
+    assert_eq!(env.names(&env.root().join("dotfiles")), "claude.json\nclaude.json.murmur-backup");
+    setup(&env, &["--remove"]);
+    assert_eq!(read(&real), MINE);
+    // One that leads to a file that is not there yet makes it, and takes it away again.
+    std::fs::remove_file(&real).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    Configured murmur's hooks in [ENV]/dotfiles/claude.json
+    [exit 0]
+    ");
+    assert_snapshot!(setup(&env, &["--remove"]), @"
+    Removed [ENV]/dotfiles/claude.json, which had nothing but murmur's hooks in it
+    [exit 0]
+    ");
+    assert!(settings(&env).is_symlink() && !real.exists());
+    std::fs::remove_file(settings(&env)).unwrap();
+    symlink("settings.json", settings(&env)).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    | error: [ENV]/home/.claude/settings.json cannot be read: Too many levels of symbolic links (os error 40)
+    | hint: check its owner and mode
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_file_that_cannot_be_replaced_without_loss_is_left() {
+    let env = Env::new();
+    write(&settings(&env), MINE);
+    std::fs::hard_link(settings(&env), env.root().join("other")).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    | error: [ENV]/home/.claude/settings.json is one file under 2 names (hard links), which a change would part
+    | hint: make the others symbolic links
+    [exit 1]
+    ");
+    std::fs::remove_file(settings(&env)).unwrap();
+    std::fs::create_dir(settings(&env)).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    | error: [ENV]/home/.claude/settings.json cannot be read: it is no file
+    | hint: check its owner and mode
+    [exit 1]
+    ");
+    std::fs::remove_dir(settings(&env)).unwrap();
+    murmur::sys::fifo::make(&settings(&env)).unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    | error: [ENV]/home/.claude/settings.json cannot be read: it is no file
+    | hint: check its owner and mode
+    [exit 1]
+    ");
+    std::fs::remove_file(settings(&env)).unwrap();
+    std::fs::remove_dir(env.home().join(".claude")).unwrap();
+    std::fs::write(env.home().join(".claude"), "").unwrap();
+    assert_snapshot!(setup(&env, &[]), @"
+    | error: [ENV]/home/.claude/settings.json cannot be read: Not a directory (os error 20)
+    | hint: check its owner and mode
+    [exit 1]
+    ");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let env = Env::new();
+    write(&settings(&env), MINE);
+    let folder = env.home().join(".claude");
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o500)).unwrap();
+    // Root writes wherever it likes, so it is another user's file that it must not touch.
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(settings(&env), Some(65534), None).unwrap();
+        let shown = setup(&env, &[]);
+        let path = settings(&env);
+        let expected = format!(
+            "| error: {} belongs to another user (uid 65534)\n| hint: run this as that user\n[exit 1]",
+            path.display()
+        );
+        assert_eq!(shown, expected);
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
+        let expected = format!(
+            "| error: {} belongs to another user (uid 65534)\n| hint: run this as that user\n[exit 1]",
+            folder.display()
+        );
+        assert_eq!(setup(&env, &[]), expected);
+    } else {
+        let expected = format!(
+            "| error: {} cannot be written: Permission denied (os error 13)",
+            settings(&env).display()
+        );
+        let shown = setup(&env, &[]);
+        assert!(shown.starts_with(&expected), "{shown}");
+        assert_eq!(read(&settings(&env)), MINE);
+    }
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn many_at_once_leave_one_entry_each() {
+    let env = Env::new();
+    write(&settings(&env), MINE);
+    let running: Vec<_> = (0..16).map(|_| env.murmur(["setup", "hooks"]).start()).collect();
+    let mut shown: Vec<String> =
+        running.into_iter().map(|child| show(&child.wait_with_output().unwrap())).collect();
+    shown.sort();
+    assert!(shown[..15].iter().all(|shown| shown.starts_with("Already configured in ")), "{shown:?}");
+    assert!(shown[15].starts_with("Configured murmur's hooks in "), "{shown:?}");
+    let value: Value = serde_json::from_str(&read(&settings(&env))).unwrap();
+    assert_eq!(value["hooks"]["PostToolUse"].as_array().unwrap().len(), 2);
+    assert_eq!(env.names(&env.home().join(".claude")), "settings.json\nsettings.json.murmur-backup");
+}
+
+#[test]
+fn a_huge_file_takes_no_while() {
+    let env = Env::new();
+    let entry = "    \"Bash(some command that is allowed *)\",\n";
+    let rules = entry.repeat((10 << 20) / entry.len());
+    let huge = format!("{{\n  \"permissions\": {{ \"allow\": [\n{rules}    \"Bash(ls)\"\n  ] }}\n}}\n");
+    write(&settings(&env), &huge);
+    let began = Instant::now();
+    setup(&env, &[]);
+    let took = began.elapsed();
+    setup(&env, &["--remove"]);
+    assert!(read(&settings(&env)) == huge);
+    // A debug build is many times slower than one for users.
+    assert!(took.as_secs() < 20, "{took:?}");
+    println!("10 MB: {took:?}");
+}
