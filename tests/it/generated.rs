@@ -48,5 +48,5 @@ fn every_command_that_is_shown_has_a_manual_page() {
         let text = std::fs::read_to_string(folder.join(page)).unwrap();
         assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{page}");
     }
-    assert!(!pages.iter().any(|page| page.contains("hook") || page.contains("help")), "{pages:?}");
+    assert!(!pages.iter().any(|page| page.starts_with("murmur-hook") || page.contains("help")), "{pages:?}");
 }
