@@ -44,6 +44,10 @@ check-windows:
 advisories:
     cargo deny check advisories
 
+# a manual page for every command, in target/man
+man FOLDER="target/man":
+    cargo run --locked --quiet -- man {{FOLDER}}
+
 # format the code
 fmt:
     cargo fmt

@@ -12,8 +12,12 @@ mod args;
 mod beat;
 mod captures;
 #[cfg(unix)]
+mod completions;
+#[cfg(unix)]
 mod demo;
 mod derun;
+#[cfg(unix)]
+mod doctor;
 #[cfg(unix)]
 mod host;
 #[cfg(unix)]
@@ -22,6 +26,8 @@ mod host_args;
 mod init;
 #[cfg(unix)]
 mod log;
+#[cfg(unix)]
+mod man;
 mod mcp;
 #[cfg(unix)]
 mod permission;
@@ -40,6 +46,8 @@ mod run;
 mod schema;
 #[cfg(unix)]
 mod screen;
+#[cfg(unix)]
+mod service;
 mod sessions;
 #[cfg(unix)]
 mod setup;
@@ -146,7 +154,11 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Record(args) => record::run(&args, &place),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Doctor(args) => doctor::run(&args, &place),
+        Command::Service(args) => service::run(&args, &place),
         Command::Schema => schema::run(),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man { folder } => man::run(&folder),
         Command::Demo => demo::run(),
         Command::Permission(args) => permission::run(&args, &place),
         Command::Question(args) => permission::question(&args, &place),

@@ -31,6 +31,8 @@
 //! - `hook`: what Claude Code's hooks are answered: `permit`, and asking the daemon
 //! - `setup`: Claude Code's settings files: murmur's hooks put in and taken out, nothing else touched
 //! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
+//! - `doctor`: whether everything is as it should be: a finding a check, and what to do
+//! - `service`: pure: what systemd and launchd are told of the daemon
 //! - `cli`: one small file a command: parse, call, print
 //!
 //! On Windows there are only the captures, under derun's command line (docs/windows.md).
@@ -45,6 +47,8 @@ pub mod cli;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
+#[cfg(unix)]
+pub mod doctor;
 #[cfg(unix)]
 pub mod hook;
 #[cfg(unix)]
@@ -68,6 +72,8 @@ pub mod rpc;
 pub mod schedule;
 #[cfg(unix)]
 pub mod secrets;
+#[cfg(unix)]
+pub mod service;
 #[cfg(unix)]
 pub mod setup;
 pub mod sys;

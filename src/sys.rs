@@ -37,6 +37,8 @@ pub mod lock;
 #[cfg(unix)]
 pub mod memory;
 #[cfg(unix)]
+pub mod notify;
+#[cfg(unix)]
 pub mod paths;
 #[cfg(unix)]
 pub mod pause;

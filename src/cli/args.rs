@@ -10,6 +10,7 @@ pub(super) use super::permission_args::{
 pub(super) use super::setup_args::{Setup, SetupCommand};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,8 +53,17 @@ pub(super) enum Command {
     Record(Record),
     Run(Run),
     Mcp(Mcp),
+    Service(Service),
+    Doctor(Doctor),
     /// Print the JSON Schema of config.json
     Schema,
+    Completions(Completions),
+    /// Write a manual page for every command into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder; made where it does not exist
+        folder: PathBuf,
+    },
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
     Demo,
     Permission(Permission),
@@ -69,6 +79,65 @@ pub(super) enum Command {
     Attach(HostAttach),
     Agents(Agents),
     Agent(Agent),
+}
+
+/// Say what is not as it should be, and what to do; exits with 1 if something does not work
+#[derive(Debug, ClapArgs)]
+pub(super) struct Doctor {
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Have systemd (Linux) or launchd (macOS) start the daemon when you log in, and again when it fails
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur service install           from now on, and after every login
+  murmur service install --print   what would be written
+  murmur service status            what is installed, and whether it runs
+  murmur service uninstall         no more; agents that run go on")]
+pub(super) struct Service {
+    #[command(subcommand)]
+    pub(super) command: ServiceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ServiceCommand {
+    /// Write the service's file, and start it
+    Install {
+        /// Print the file, and do nothing
+        #[arg(long)]
+        print: bool,
+    },
+    /// Stop it, and remove its file
+    Uninstall,
+    /// Say what is installed; exits with 1 where it does not run
+    Status,
+}
+
+/// Print what a shell needs to complete murmur's commands
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur completions bash > ~/.local/share/bash-completion/completions/murmur
+  murmur completions zsh > ~/.zfunc/_murmur
+  murmur completions fish > ~/.config/fish/completions/murmur.fish
+  murmur completions bash --as mm      the same for the short name")]
+pub(super) struct Completions {
+    /// The shell
+    pub(super) shell: Shell,
+    /// The name it is called by
+    #[arg(long = "as", default_value = "murmur", value_name = "NAME")]
+    pub(super) name: CalledBy,
+}
+
+/// The names of the one binary that have commands to complete.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum CalledBy {
+    Murmur,
+    Mm,
+    Derun,
 }
 
 /// Write a HEARTBEAT.md and register the workspace; overwrites nothing

@@ -5,13 +5,17 @@ use super::place::Place;
 use super::stop::{daemon_pid, has_ended_soon};
 use crate::daemon::instance;
 use crate::daemon::serve::{self, Setup};
+use crate::sys::notify::Manager;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, inherited, process, socket};
 use anyhow::{Context, bail};
+use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 
 pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     if args.foreground {
@@ -98,15 +102,20 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let mut hang_up = signal(SignalKind::hangup())?;
-        let stop = async {
+        let manager =
+            Manager::find().inspect_err(|error| say(&format!("cannot reach NOTIFY_SOCKET: {error}")));
+        let manager = Rc::new(manager.ok().flatten());
+        let told = Rc::clone(&manager);
+        let stop = async move {
             loop {
                 tokio::select! {
-                    _ = terminate.recv() => return,
-                    _ = interrupt.recv() => return,
+                    _ = terminate.recv() => break,
+                    _ = interrupt.recv() => break,
                     // A terminal that closes does not end a daemon.
                     _ = hang_up.recv() => {}
                 }
             }
+            tell(&told, Manager::stopping);
         };
         say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
         if args.announce {
@@ -124,12 +133,38 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             keys: place.keys(),
             dir: dir.clone(),
         };
-        let served = serve::serve(setup, listener, stop, say).await;
+        tell(&manager, Manager::ready);
+        // On the loop's own thread: a loop that hangs does not say that it is alive.
+        let served = tokio::select! {
+            served = serve::serve(setup, listener, stop, say) => served,
+            never = keep_alive(&manager) => match never {},
+        };
+        tell(&manager, Manager::stopping);
         let _gone = socket::remove(dir.root(), dir.socket_name());
         say("murmur stopped");
         served.context("the daemon cannot go on")
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells the manager that started the daemon, if one did. One that is gone is told nothing.
+fn tell(manager: &Option<Manager>, what: impl FnOnce(&Manager) -> io::Result<()>) {
+    if let Some(manager) = manager {
+        let _gone = what(manager);
+    }
+}
+
+/// Says that the daemon is alive as often as its manager wants to hear it.
+async fn keep_alive(manager: &Option<Manager>) -> Infallible {
+    let Some(every) = manager.as_ref().and_then(Manager::alive_every) else {
+        return std::future::pending().await;
+    };
+    let mut interval = tokio::time::interval(every);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        interval.tick().await;
+        tell(manager, Manager::alive);
+    }
 }
 
 /// A line for people, with its time, on stderr: murmur.log in the background.

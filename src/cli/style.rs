@@ -1,6 +1,8 @@
 //! Colour, on a terminal only, and never where NO_COLOR is set.
 
 #[cfg(unix)]
+use crate::doctor::Level;
+#[cfg(unix)]
 use crate::outcome::Kind;
 #[cfg(unix)]
 use crate::pulse::health::Health;
@@ -30,6 +32,17 @@ impl Style {
             Kind::Error => "31",
         };
         self.paint(code, format_args!("{kind:<9}"))
+    }
+
+    /// How bad a finding is, in its colour, padded to the longest.
+    #[cfg(unix)]
+    pub(super) fn level(self, level: Level) -> String {
+        let (code, word) = match level {
+            Level::Ok => ("32", "ok"),
+            Level::Warn => ("33", "warn"),
+            Level::Fail => ("31", "fail"),
+        };
+        self.paint(code, format_args!("{word:<4}"))
     }
 
     /// How an agent is, in its colour.

@@ -11,6 +11,8 @@ mod captures;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod env;
 #[cfg(test)]
 mod errors;
@@ -18,6 +20,8 @@ mod errors;
 mod fake_claude;
 #[cfg(test)]
 mod fake_model;
+#[cfg(test)]
+mod generated;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
@@ -48,6 +52,8 @@ mod replay;
 mod run;
 #[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+mod service;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]

@@ -1,0 +1,172 @@
+//! murmur as a service of the user's own manager: the text of a systemd user unit and of a launchd agent. Pure.
+//!
+//! Whatever the manager does to the daemon, agents go on: hosts are processes of their own, and nobody but murmur ends
+//! them (docs/service.md).
+
+use std::path::{Path, PathBuf};
+
+/// The unit's name.
+pub const UNIT: &str = "murmur.service";
+
+/// The launchd agent's label.
+pub const LABEL: &str = "murmur";
+
+/// What is to run as a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The `murmur` executable.
+    pub program: PathBuf,
+    /// The data folder.
+    pub data_dir: PathBuf,
+    /// The user's home folder.
+    pub home: PathBuf,
+}
+
+/// A path that cannot stand in such a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} cannot stand in a service's file: it is not UTF-8, or has a control character; use another path", .0.display())]
+pub struct NotPlain(PathBuf);
+
+fn plain(path: &Path) -> Result<&str, NotPlain> {
+    let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
+    text.ok_or_else(|| NotPlain(path.to_path_buf()))
+}
+
+impl Service {
+    /// The systemd user unit (systemd.service(5)).
+    ///
+    /// # Errors
+    /// [`NotPlain`].
+    pub fn unit(&self) -> Result<String, NotPlain> {
+        let murmur =
+            format!("{} --data-dir {}", exec_word(plain(&self.program)?), exec_word(plain(&self.data_dir)?));
+        Ok(format!(
+            "\
+[Unit]
+Description=murmur: coding agents, unattended
+Documentation=man:murmur(1)
+
+[Service]
+Type=notify
+NotifyAccess=main
+ExecStart={murmur} start --foreground
+# Agents go on: each has a host of its own, and the next daemon finds them. `murmur stop` ends running beats.
+ExecStop={murmur} stop --leave-agents
+KillMode=process
+TimeoutStopSec=60
+Restart=on-failure
+RestartSec=5
+WatchdogSec=120
+# What an agent's tools do to the machine's memory is not the daemon's end.
+OOMPolicy=continue
+# No core file with what agents were told in it. Nothing below here keeps agents from their work: sandboxes of
+# systemd's hold for all that the daemon starts.
+LimitCORE=0
+
+[Install]
+WantedBy=default.target
+"
+        ))
+    }
+
+    /// The launchd agent (launchd.plist(5)).
+    ///
+    /// # Errors
+    /// [`NotPlain`].
+    pub fn plist(&self) -> Result<String, NotPlain> {
+        let [program, data_dir, home] =
+            [&self.program, &self.data_dir, &self.home].map(|path| plain(path).map(xml));
+        let (program, data_dir, home) = (program?, data_dir?, home?);
+        Ok(format!(
+            "\
+<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">
+<plist version=\"1.0\">
+<dict>
+  <key>Label</key><string>{LABEL}</string>
+  <key>ProgramArguments</key>
+  <array>
+    <string>{program}</string>
+    <string>--data-dir</string><string>{data_dir}</string>
+    <string>start</string><string>--foreground</string>
+  </array>
+  <key>RunAtLoad</key><true/>
+  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+  <!-- Agents go on: each has a host of its own. -->
+  <key>AbandonProcessGroup</key><true/>
+  <key>ExitTimeOut</key><integer>60</integer>
+  <key>ProcessType</key><string>Background</string>
+  <key>WorkingDirectory</key><string>{home}</string>
+  <key>StandardErrorPath</key><string>{data_dir}/murmur.log</string>
+  <key>HardResourceLimits</key><dict><key>Core</key><integer>0</integer></dict>
+</dict>
+</plist>
+"
+        ))
+    }
+}
+
+/// One word of a command line of systemd's: quoted, and with nothing in it expanded.
+fn exec_word(text: &str) -> String {
+    let mut word = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => word.extend(['\\', character]),
+            '%' => word.push_str("%%"),
+            '$' => word.push_str("$$"),
+            other => word.push(other),
+        }
+    }
+    word.push('"');
+    word
+}
+
+fn xml(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(program: &str) -> Service {
+        Service { program: program.into(), data_dir: "/home/u/.murmur".into(), home: "/home/u".into() }
+    }
+
+    #[test]
+    fn a_units_paths_are_words_whatever_is_in_them() {
+        let unit = service("/opt/my \"tools\"/100%/$HOME/murmur").unit().unwrap();
+        let expected = r#"ExecStart="/opt/my \"tools\"/100%%/$$HOME/murmur" --data-dir "/home/u/.murmur" start --foreground"#;
+        assert!(unit.lines().any(|line| line == expected), "{unit}");
+        for bad in ["/opt/a\nExecStartPre=/bin/true", "/opt/\u{1b}"] {
+            assert!(service(bad).unit().is_err() && service(bad).plist().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_plist_has_its_paths_escaped() {
+        let plist = service("/opt/<a&b>/murmur").plist().unwrap();
+        assert!(plist.contains("<string>/opt/&lt;a&amp;b&gt;/murmur</string>"), "{plist}");
+    }
+
+    /// systemd's own reading of the unit, where it is there.
+    #[test]
+    fn systemd_finds_nothing_wrong_with_the_unit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(UNIT);
+        std::fs::write(&path, service("/bin/true").unit().unwrap()).unwrap();
+        let verify = std::process::Command::new("systemd-analyze")
+            .args(["--user", "--man=no", "verify"])
+            .arg(&path)
+            .env("XDG_RUNTIME_DIR", folder.path())
+            .env("HOME", folder.path())
+            .output();
+        match verify {
+            Ok(verified) => {
+                let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+                assert!(verified.status.success() && !said.contains("murmur.service"), "{said}");
+            }
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Telling systemd how this service is (sd_notify(3)): a datagram to the socket that `NOTIFY_SOCKET` names. Without one
+//! nothing is told to anybody.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::time::Duration;
+
+/// The manager that started this process, where it wants to be told.
+#[derive(Debug)]
+pub struct Manager {
+    socket: UnixDatagram,
+    watchdog: Option<Duration>,
+}
+
+impl Manager {
+    /// The manager that the environment names: `NOTIFY_SOCKET`, and `WATCHDOG_USEC` where it is meant for this process
+    /// (`WATCHDOG_PID`).
+    ///
+    /// # Errors
+    /// What the system says of the socket.
+    pub fn find() -> io::Result<Option<Self>> {
+        let [address, span, pid] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"].map(std::env::var_os);
+        let Some(address) = address.filter(|address| !address.is_empty()) else { return Ok(None) };
+        let text = |value: Option<std::ffi::OsString>| value.and_then(|value| value.into_string().ok());
+        Self::connect(&address, text(span).as_deref(), text(pid).as_deref()).map(Some)
+    }
+
+    fn connect(address: &OsStr, span: Option<&str>, pid: Option<&str>) -> io::Result<Self> {
+        let socket = UnixDatagram::unbound()?;
+        match address.as_bytes() {
+            #[cfg(target_os = "linux")]
+            [b'@', name @ ..] => {
+                use std::os::linux::net::SocketAddrExt;
+                socket.connect_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)?;
+            }
+            _ => socket.connect(Path::new(address))?,
+        }
+        // A manager that does not read is no reason to wait.
+        socket.set_nonblocking(true)?;
+        let is_ours = pid.is_none_or(|pid| pid.parse() == Ok(std::process::id()));
+        let span = span.filter(|_| is_ours).and_then(|span| span.parse().ok()).filter(|span| *span > 0);
+        Ok(Self { socket, watchdog: span.map(Duration::from_micros) })
+    }
+
+    /// The service answers.
+    ///
+    /// # Errors
+    /// What the system says of sending; so for the others.
+    pub fn ready(&self) -> io::Result<()> {
+        self.tell("READY=1")
+    }
+
+    /// It is about to end.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn stopping(&self) -> io::Result<()> {
+        self.tell("STOPPING=1")
+    }
+
+    /// It is alive.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn alive(&self) -> io::Result<()> {
+        self.tell("WATCHDOG=1")
+    }
+
+    /// How often it is to say that it is alive: twice as often as it is looked for; `None` if nobody does.
+    #[must_use]
+    pub fn alive_every(&self) -> Option<Duration> {
+        self.watchdog.map(|span| span / 2)
+    }
+
+    fn tell(&self, what: &str) -> io::Result<()> {
+        self.socket.send(what.as_bytes()).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_is_told_and_says_how_often_it_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        let ours = std::process::id().to_string();
+        let manager = Manager::connect(path.as_os_str(), Some("3000000"), Some(&ours)).unwrap();
+        assert_eq!(manager.alive_every(), Some(Duration::from_millis(1500)));
+        let mut told = [0; 64];
+        type Tell = fn(&Manager) -> io::Result<()>;
+        let tells: [(Tell, &str); 3] =
+            [(Manager::ready, "READY=1"), (Manager::alive, "WATCHDOG=1"), (Manager::stopping, "STOPPING=1")];
+        for (tell, expected) in tells {
+            tell(&manager).unwrap();
+            let read = socket.recv(&mut told).unwrap();
+            assert_eq!(&told[..read], expected.as_bytes());
+        }
+        // One that is meant for another process, or says nonsense, is none.
+        for (span, pid) in
+            [(Some("3000000"), Some("1")), (Some("x"), None), (Some("0"), None), (None, Some(&*ours))]
+        {
+            let manager = Manager::connect(path.as_os_str(), span, pid).unwrap();
+            assert_eq!(manager.alive_every(), None, "{span:?} {pid:?}");
+        }
+        drop(socket);
+        assert!(manager.ready().is_err());
+        assert!(Manager::connect(OsStr::new("/nowhere/notify"), None, None).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_manager_in_the_abstract_namespace_is_told_as_well() {
+        use std::os::linux::net::SocketAddrExt;
+        let name = format!("murmur-test-{}", std::process::id());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap();
+        let socket = UnixDatagram::bind_addr(&address).unwrap();
+        Manager::connect(OsStr::new(&format!("@{name}")), None, None).unwrap().ready().unwrap();
+        let mut told = [0; 64];
+        let read = socket.recv(&mut told).unwrap();
+        assert_eq!(&told[..read], b"READY=1");
+    }
+}
