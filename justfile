@@ -40,6 +40,10 @@ fuzz CASES="100000":
 check-windows:
     tests/windows/check.sh
 
+# the flake, with nixpkgs replaced by what this machine has (tests/nix): all of it, or some of its steps
+nix *STEPS:
+    tests/nix/run {{STEPS}}
+
 # known vulnerabilities in the dependencies; fetches the advisory database, so not part of check
 advisories:
     cargo deny check advisories

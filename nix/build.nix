@@ -1,0 +1,31 @@
+# Builds some of the programs. The arguments are those of buildRustPackage, with `programs` instead of flags.
+{ lib, rustPlatform }:
+{ programs, meta, ... }@arguments:
+let
+  manifest = (lib.importTOML ../Cargo.toml).package;
+in
+rustPlatform.buildRustPackage (
+  {
+    inherit (manifest) version;
+    src = (import ./source.nix { inherit lib; }).program;
+    cargoLock.lockFile = ../Cargo.lock;
+    cargoBuildFlags = lib.concatMap (program: [
+      "--bin"
+      program
+    ]) programs;
+    # The tests are a check of their own, so that an edit of theirs builds no program again.
+    doCheck = false;
+    meta = {
+      license = [
+        lib.licenses.mit
+        lib.licenses.asl20
+      ];
+      platforms = lib.platforms.linux ++ lib.platforms.darwin;
+    }
+    // meta;
+  }
+  // removeAttrs arguments [
+    "programs"
+    "meta"
+  ]
+)

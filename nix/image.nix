@@ -1,0 +1,78 @@
+# A container image: murmur's daemon, as a user that is not root, with all it keeps in one volume.
+#
+# murmur is process 1. It reaps what agents leave behind, and ends in time when it is told to.
+{
+  dockerTools,
+  writeTextDir,
+  bash,
+  coreutils,
+  cacert,
+  murmur,
+  # What agents need besides, and the agent itself.
+  extraContents ? [ ],
+}:
+let
+  user = "1000:1000";
+  # Its home as well: there is nowhere else to write.
+  data = "/data";
+  seconds = count: count * 1000000000;
+in
+dockerTools.buildLayeredImage {
+  name = "murmur";
+  tag = murmur.version;
+  contents = [
+    murmur
+    # Claude Code runs hooks by `sh`.
+    bash
+    coreutils
+    cacert
+    (writeTextDir "etc/passwd" ''
+      root:x:0:0:root:/:/bin/sh
+      murmur:x:1000:1000:murmur:${data}:/bin/sh
+    '')
+    (writeTextDir "etc/group" ''
+      root:x:0:
+      murmur:x:1000:
+    '')
+  ]
+  ++ extraContents;
+  fakeRootCommands = ''
+    mkdir -p .${data} ./tmp
+    chown ${user} .${data}
+    chmod 0700 .${data}
+    chmod 1777 ./tmp
+  '';
+  config = {
+    Entrypoint = [ "/bin/murmur" ];
+    Cmd = [
+      "start"
+      "--foreground"
+    ];
+    User = user;
+    WorkingDir = data;
+    Volumes.${data} = { };
+    Env = [
+      "HOME=${data}"
+      "PATH=/bin"
+      "SHELL=/bin/sh"
+      "SSL_CERT_FILE=/etc/ssl/certs/ca-bundle.crt"
+    ];
+    Healthcheck = {
+      Test = [
+        "CMD"
+        "/bin/murmur"
+        "status"
+      ];
+      Interval = seconds 30;
+      Timeout = seconds 10;
+      StartPeriod = seconds 5;
+      Retries = 3;
+    };
+    StopSignal = "SIGTERM";
+    Labels = {
+      "org.opencontainers.image.title" = "murmur";
+      "org.opencontainers.image.version" = murmur.version;
+      "org.opencontainers.image.licenses" = "MIT OR Apache-2.0";
+    };
+  };
+}

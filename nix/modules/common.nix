@@ -1,0 +1,80 @@
+# What both modules make of their options.
+{
+  lib,
+  pkgs,
+  cfg,
+}:
+let
+  inherit (lib) optional optionalAttrs;
+  workspaces = lib.attrValues cfg.workspaces;
+  option = workspace: key: "services.murmur.workspaces.${workspace}.${key}";
+  given = lib.filterAttrs (_: value: value != null);
+in
+rec {
+  # The text of config.json, without what murmur itself writes there.
+  configJson = builtins.toJSON (
+    optionalAttrs (cfg.maxConcurrent != null) { inherit (cfg) maxConcurrent; }
+    // {
+      workspaces = map given workspaces;
+    }
+  );
+
+  # Puts it where murmur reads it. Its argument is murmur's folder.
+  prepare = pkgs.writeShellScript "murmur-prepare" ''
+    PATH=${
+      lib.makeBinPath [
+        pkgs.coreutils
+        pkgs.flock
+        pkgs.jq
+      ]
+    }
+    . ${./prepare.sh} ${pkgs.writeText "murmur-config.json" configJson} "$1"
+  '';
+
+  # What no type of one option can say.
+  assertions =
+    lib.concatLists (
+      lib.mapAttrsToList (name: workspace: [
+        {
+          assertion = workspace.interval == null || workspace.cron == null;
+          message = "${option name "interval"} is set together with ${option name "cron"}; keep one of them";
+        }
+        {
+          assertion = workspace.tz == null || workspace.cron != null;
+          message = "${option name "tz"} is set without ${option name "cron"}, and only cron has a zone; set both or none";
+        }
+        {
+          assertion = !lib.hasPrefix builtins.storeDir workspace.path;
+          message = "${option name "path"} is ${workspace.path}, in the Nix store, where agents cannot write; name a folder elsewhere";
+        }
+      ]) cfg.workspaces
+    )
+    ++ lib.mapAttrsToList (path: names: {
+      assertion = lib.length names == 1;
+      message = "${option (lib.concatStringsSep " and services.murmur.workspaces." names) "path"} are the same, ${path}; keep one of them";
+    }) (lib.groupBy (name: cfg.workspaces.${name}.path) (lib.attrNames cfg.workspaces))
+    ++ map (file: {
+      assertion = !lib.hasPrefix builtins.storeDir file;
+      message = "services.murmur.environmentFiles has ${file}, in the Nix store, where everyone can read it; keep it elsewhere";
+    }) cfg.environmentFiles;
+
+  # Agents run on when the daemon is replaced: it lets go of them, and systemd ends nobody but it. So nothing may be
+  # taken from them at its end either, such as a private /tmp.
+  service = {
+    Type = "exec";
+    ExecStart = "${lib.getExe cfg.package} start --foreground";
+    ExecStop = "${lib.getExe cfg.package} stop --leave-agents";
+    KillMode = "process";
+    Restart = "on-failure";
+    RestartSec = 5;
+  }
+  // optionalAttrs (cfg.environmentFiles != [ ]) { EnvironmentFile = cfg.environmentFiles; };
+
+  # What a service can give up without a change to the file system that it sees. Agents need to make namespaces of
+  # their own, to write code and run it, and to trace their children.
+  hardening = optionalAttrs cfg.hardening {
+    NoNewPrivileges = true;
+    RestrictRealtime = true;
+    RestrictSUIDSGID = true;
+  };
+}

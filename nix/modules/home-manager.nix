@@ -1,0 +1,81 @@
+# services.murmur for Home Manager: a daemon of one user, by systemd or by launchd.
+{
+  config,
+  lib,
+  pkgs,
+  ...
+}:
+let
+  inherit (lib) mkOption types;
+  inherit (pkgs.stdenv.hostPlatform) isDarwin isLinux;
+  cfg = config.services.murmur;
+  common = import ./common.nix { inherit lib pkgs cfg; };
+  path = lib.makeBinPath (
+    [
+      pkgs.bash
+      pkgs.coreutils
+    ]
+    ++ cfg.extraPackages
+  );
+
+  # launchd reads no files of variables and runs nothing first.
+  launch = pkgs.writeShellScript "murmur-launch" ''
+    set -euo pipefail
+    for file in ${lib.escapeShellArgs cfg.environmentFiles}; do
+      while IFS= read -r line || [[ -n $line ]]; do
+        if [[ $line =~ ^[A-Za-z_][A-Za-z0-9_]*= ]]; then
+          export "$line"
+        fi
+      done <"$file"
+    done
+    ${common.prepare} ${cfg.dataDir}
+    exec ${lib.getExe cfg.package} start --foreground
+  '';
+in
+{
+  imports = [ ./options.nix ];
+
+  options.services.murmur.dataDir = mkOption {
+    type = types.strMatching "/[A-Za-z0-9_./-]*";
+    default = "${config.home.homeDirectory}/.murmur";
+    defaultText = lib.literalExpression ''"''${config.home.homeDirectory}/.murmur"'';
+    description = "murmur's folder, MURMUR_DIR.";
+  };
+
+  config = lib.mkIf cfg.enable {
+    inherit (common) assertions;
+    home.packages = [ cfg.package ];
+
+    systemd.user.services.murmur = lib.mkIf isLinux {
+      Unit.Description = "murmur: coding agents on a schedule";
+      Install.WantedBy = [ "default.target" ];
+      Service =
+        common.service
+        // {
+          ExecStartPre = "${common.prepare} ${cfg.dataDir}";
+          Environment = [
+            "MURMUR_DIR=${cfg.dataDir}"
+            "PATH=${path}"
+          ];
+        }
+        // common.hardening;
+    };
+
+    launchd.agents.murmur = lib.mkIf isDarwin {
+      enable = true;
+      config = {
+        ProgramArguments = [ "${launch}" ];
+        EnvironmentVariables = {
+          MURMUR_DIR = cfg.dataDir;
+          PATH = "${path}:/usr/bin:/bin:/usr/sbin:/sbin";
+        };
+        RunAtLoad = true;
+        KeepAlive.SuccessfulExit = false;
+        # Agents run on when the daemon is replaced.
+        AbandonProcessGroup = true;
+        ProcessType = "Background";
+        StandardErrorPath = "${config.home.homeDirectory}/Library/Logs/murmur.log";
+      };
+    };
+  };
+}

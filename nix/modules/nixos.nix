@@ -1,0 +1,108 @@
+# services.murmur for NixOS: a daemon of the whole machine, as a user of its own.
+{
+  config,
+  lib,
+  pkgs,
+  ...
+}:
+let
+  inherit (lib) mkOption types;
+  cfg = config.services.murmur;
+  common = import ./common.nix { inherit lib pkgs cfg; };
+
+  own = "murmur";
+  state = "/var/lib/murmur";
+  home = config.users.users.${cfg.user}.home or cfg.dataDir;
+
+  # A path in a list of systemd's. One that does not exist is no reason not to start: its own beat says so.
+  listed = path: "\"-${lib.replaceStrings [ "\\" "\"" "%" ] [ "\\\\" "\\\"" "%%" ] path}\"";
+  writable = [
+    cfg.dataDir
+    home
+  ]
+  ++ map (workspace: workspace.path) (lib.attrValues cfg.workspaces)
+  ++ cfg.writablePaths;
+in
+{
+  imports = [ ./options.nix ];
+  # The server of Mumble was called murmur as well.
+  disabledModules = [ "services/networking/murmur.nix" ];
+
+  options.services.murmur = {
+    user = mkOption {
+      type = types.strMatching "[A-Za-z_][A-Za-z0-9_-]*";
+      default = own;
+      description = "Who runs the daemon and its agents. The default is made; another one is there already.";
+    };
+
+    dataDir = mkOption {
+      type = types.strMatching "/[A-Za-z0-9_./-]*";
+      default = state;
+      description = "murmur's folder, MURMUR_DIR.";
+    };
+
+    writablePaths = mkOption {
+      type = types.listOf (types.strMatching "/[^[:cntrl:]]*");
+      default = [ ];
+      description = "Where agents may write besides, with hardening on: all else but the workspaces and their home is read-only.";
+    };
+  };
+
+  config = lib.mkIf cfg.enable {
+    assertions = common.assertions ++ [
+      {
+        assertion = config.users.users ? ${cfg.user};
+        message = "services.murmur.user is ${cfg.user}, whom users.users does not have; add them there";
+      }
+    ];
+    environment.systemPackages = [ cfg.package ];
+
+    users = lib.mkIf (cfg.user == own) {
+      users.${own} = {
+        isSystemUser = true;
+        group = own;
+        home = cfg.dataDir;
+      };
+      groups.${own} = { };
+    };
+
+    systemd.services.murmur = {
+      description = "murmur: coding agents on a schedule";
+      wantedBy = [ "multi-user.target" ];
+      wants = [ "network-online.target" ];
+      after = [ "network-online.target" ];
+      path = [ pkgs.bash ] ++ cfg.extraPackages;
+      environment = {
+        HOME = home;
+        MURMUR_DIR = cfg.dataDir;
+      };
+      serviceConfig =
+        common.service
+        // {
+          ExecStartPre = "${common.prepare} ${cfg.dataDir}";
+          User = cfg.user;
+        }
+        // lib.optionalAttrs (cfg.dataDir == state) {
+          StateDirectory = "murmur";
+          StateDirectoryMode = "0700";
+        }
+        // common.hardening
+        // lib.optionalAttrs cfg.hardening {
+          CapabilityBoundingSet = "";
+          ProtectControlGroups = true;
+          ProtectHome = "read-only";
+          ProtectKernelModules = true;
+          ProtectSystem = "strict";
+          ReadWritePaths = map listed (
+            lib.unique (
+              writable
+              ++ [
+                "/tmp"
+                "/var/tmp"
+              ]
+            )
+          );
+        };
+    };
+  };
+}

@@ -1,0 +1,40 @@
+# What the builds see of the repository: whatever else is edited rebuilds nothing.
+{ lib }:
+let
+  inherit (lib.fileset) difference toSource unions;
+
+  program = unions [
+    ../Cargo.lock
+    ../Cargo.toml
+    ../fake-claude
+    ../src
+    # The runs that the demo replays.
+    ../fixtures/claude/api-429
+    ../fixtures/claude/attention
+    ../fixtures/claude/ok
+  ];
+in
+{
+  # What the programs are made of.
+  program = toSource {
+    root = ../.;
+    fileset = program;
+  };
+
+  # That, and what the tests, the lints and the documentation of the code read besides.
+  whole = toSource {
+    root = ../.;
+    fileset = unions [
+      program
+      ../.ci/run
+      ../benches
+      ../clippy.toml
+      (difference ../docs ../docs/nix.md)
+      ../fixtures
+      ../permissions.toml.default
+      ../rustfmt.toml
+      ../tests/conformance
+      ../tests/it
+    ];
+  };
+}

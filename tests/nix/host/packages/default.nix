@@ -1,0 +1,149 @@
+# The packages: the machine's own programs, and the functions that build with them.
+{
+  lib,
+  system,
+  machine,
+}:
+let
+  platform = {
+    inherit system;
+    isLinux = builtins.elem system lib.platforms.linux;
+    isDarwin = builtins.elem system lib.platforms.darwin;
+    isStatic = false;
+  };
+
+  build = import ./build.nix { inherit lib system machine; };
+  rust = import ./rust.nix {
+    inherit lib machine pkgs;
+    inherit (build) mkDerivation runCommand;
+  };
+  tool = name: programs: build.tool name programs;
+  tools = names: lib.genAttrs names (name: tool name [ name ]);
+
+  callPackage =
+    file: given:
+    let
+      function = if lib.isFunction file then file else import file;
+      wanted = builtins.functionArgs function;
+      make = more: function (builtins.intersectAttrs wanted pkgs // given // more);
+      made = make { };
+    in
+    # As nixpkgs does it: what is made can be made otherwise, so a set that is made has one attribute more.
+    if lib.isAttrs made then made // { override = make; } else made;
+
+  pkgs =
+    tools [
+      "cargo-deny"
+      "cargo-insta"
+      "fish"
+      "flock"
+      "git"
+      "htop"
+      "jq"
+      "just"
+      "less"
+      "nixfmt-tree"
+      "perl"
+      "shellcheck"
+      "tmux"
+      "vim"
+    ]
+    // {
+      inherit lib pkgs callPackage;
+      inherit (build)
+        mkShell
+        runCommand
+        symlinkJoin
+        writeShellScript
+        writeText
+        writeTextDir
+        ;
+      inherit (rust) rustPlatform;
+      stdenv = {
+        inherit (build) mkDerivation;
+        hostPlatform = platform;
+      };
+      pkgsStatic = pkgs // {
+        inherit (rust.static) rustPlatform;
+        stdenv = pkgs.stdenv // {
+          hostPlatform = platform // {
+            isStatic = true;
+          };
+        };
+        callPackage =
+          file: given:
+          callPackage file (builtins.intersectAttrs (builtins.functionArgs (import file)) pkgs.pkgsStatic // given);
+      };
+      dockerTools = import ./docker.nix { inherit (build) mkDerivation; };
+
+      bash = tool "bash" [
+        "bash"
+        "sh"
+      ];
+      bashInteractive = pkgs.bash;
+      cacert = build.runCommand "cacert" { } ''
+        mkdir -p $out/etc/ssl/certs
+        cp ${machine.certificates} $out/etc/ssl/certs/ca-bundle.crt
+      '';
+      cargo = tool "cargo" [ "cargo" ];
+      clippy = tool "clippy" [
+        "cargo-clippy"
+        "clippy-driver"
+      ];
+      # Those of them that something asks for.
+      coreutils = tool "coreutils" [
+        "cat"
+        "chmod"
+        "cp"
+        "dd"
+        "env"
+        "false"
+        "head"
+        "id"
+        "ln"
+        "ls"
+        "mkdir"
+        "mkfifo"
+        "mv"
+        "od"
+        "printf"
+        "readlink"
+        "rm"
+        "seq"
+        "sleep"
+        "sort"
+        "stat"
+        "stty"
+        "tail"
+        "timeout"
+        "touch"
+        "tr"
+        "true"
+        "uname"
+        "wc"
+        "yes"
+      ];
+      findutils = tool "findutils" [
+        "find"
+        "xargs"
+      ];
+      gnugrep = tool "gnugrep" [ "grep" ];
+      gnused = tool "gnused" [ "sed" ];
+      util-linux = tool "util-linux" [
+        "kill"
+        "mount"
+        "script"
+        "setsid"
+        "unshare"
+      ];
+      rustc = tool "rustc" [
+        "rustc"
+        "rustdoc"
+      ];
+      rustfmt = tool "rustfmt" [
+        "cargo-fmt"
+        "rustfmt"
+      ];
+    };
+in
+pkgs

@@ -1,0 +1,81 @@
+# What nixpkgs' rustPlatform offers, with the machine's own cargo.
+{
+  lib,
+  machine,
+  mkDerivation,
+  runCommand,
+  pkgs,
+}:
+let
+  # The sources of the dependencies, from the archives that cargo has fetched, held against the lock file.
+  importCargoLock =
+    { lockFile }:
+    let
+      packages = lib.filter (package: package ? checksum) (lib.importTOML lockFile).package;
+    in
+    runCommand "cargo-vendor-dir"
+      {
+        crates = map (package: "${package.name}-${package.version} ${package.checksum}\n") packages;
+        passAsFile = [ "crates" ];
+      }
+      ''
+        mkdir $out
+        while read -r crate checksum; do
+          if [[ -z $crate ]]; then
+            continue
+          fi
+          archive=${machine.archives}/$crate.crate
+          if [[ ! -e $archive ]]; then
+            echo "$archive is not there; run cargo fetch --locked" >&2
+            exit 1
+          fi
+          sha256sum --check --quiet <<<"$checksum  $archive"
+          tar --extract --gzip --no-same-owner --file "$archive" --directory $out
+          printf '{"files":{},"package":"%s"}' "$checksum" >"$out/$crate/.cargo-checksum.json"
+        done <"$cratesPath"
+      '';
+
+  cargoSetupHook = runCommand "cargo-setup-hook" { } ''
+    mkdir $out
+    cp ${./cargo-setup.sh} $out/setup-hook
+  '';
+
+  platform = target: {
+    inherit cargoSetupHook importCargoLock;
+    rustLibSrc = runCommand "rust-lib-src" { } "mkdir $out";
+
+    # As a quick build: this is about what is built and where it goes, not about its speed.
+    buildRustPackage =
+      arguments:
+      mkDerivation (
+        {
+          buildPhase = ''
+            cargo build --locked --offline ${target} $cargoBuildFlags
+          '';
+          installPhase = ''
+            installed=$(cargo build --locked --offline ${target} $cargoBuildFlags --message-format json |
+              jq --raw-output '.executable // empty')
+            for program in $installed; do
+              install -D --strip "$program" "$out/bin/''${program##*/}"
+            done
+          '';
+        }
+        // removeAttrs arguments [ "cargoLock" ]
+        // {
+          cargoDeps = importCargoLock arguments.cargoLock;
+          nativeBuildInputs = [
+            cargoSetupHook
+            pkgs.cargo
+            pkgs.rustc
+            pkgs.jq
+          ]
+          ++ arguments.nativeBuildInputs or [ ];
+        }
+      );
+  };
+in
+{
+  rustPlatform = platform "";
+  # RUSTFLAGS are for the program alone and not for what builds it, where a target is named.
+  static.rustPlatform = platform "--target ${machine.triple}";
+}

@@ -1,0 +1,57 @@
+# The checks of the modules: what they make of settings, and that murmur itself takes it.
+{ pkgs, murmur }:
+let
+  inherit (pkgs) lib;
+  taken = import ./taken.nix { inherit pkgs murmur; };
+  refused = import ./refused.nix;
+
+  wrong = lib.concatLists (
+    lib.mapAttrsToList (
+      name: { got, wanted }:
+      lib.concatMap (
+        part:
+        let
+          is = builtins.toJSON got.${part};
+          should = builtins.toJSON wanted.${part};
+        in
+        lib.optional (is != should) "${name}: ${part} is\n  ${is}\nand should be\n  ${should}"
+      ) (lib.attrNames wanted)
+    ) taken
+  );
+
+  evaluates =
+    kind: settings:
+    (builtins.tryEval (
+      builtins.deepSeq (builtins.toJSON (import ./evaluate.nix { inherit pkgs murmur kind; } settings)) true
+    )).success;
+  passed = lib.filter (name: evaluates "nixos" refused.${name}.settings) (lib.attrNames refused);
+
+  complaints = wrong ++ map (name: "${name}: is taken and should be refused") passed;
+
+  workspaceOptions =
+    (import ../../../nix/modules/workspace.nix {
+      inherit lib;
+      name = "any";
+    }).options;
+  every = import ./evaluate.nix {
+    inherit pkgs murmur;
+    kind = "nixos";
+  } { workspaces = import ./every-key.nix; };
+in
+{
+  modules =
+    if complaints == [ ] then
+      pkgs.runCommand "murmur-modules" { } "touch $out"
+    else
+      throw (lib.concatStringsSep "\n" complaints);
+
+  # The options are the keys of config.json, and config.json is taken by murmur.
+  config-json = pkgs.runCommand "murmur-config-json" {
+    nativeBuildInputs = [
+      murmur
+      pkgs.jq
+    ];
+    inherit (every) prepare;
+    keys = lib.attrNames workspaceOptions;
+  } (builtins.readFile ./config-json.sh);
+}

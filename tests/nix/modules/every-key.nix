@@ -1,0 +1,36 @@
+# Workspaces in which every key stands, with every word that it can be.
+let
+  words = name: more: {
+    path = "/srv/${name}";
+    interval = "1d 2h";
+  }
+  // more;
+in
+{
+  all = {
+    path = "/srv/all";
+    name = "All of it";
+    cron = "0 9 * * MON-FRI";
+    tz = "Europe/Berlin";
+    maxTurns = 5;
+    timeout = "1h30m";
+    model = "opus";
+    permissions.deny = [ "Bash(curl *)" ];
+    permissionsChecker = "manual";
+    approval = "defer";
+    approvalWait = "2m";
+    approvalExpiry = "24h";
+    questions = "broker";
+  };
+  deny = words "deny" {
+    permissions = { };
+    permissionsChecker = "deny";
+    approval = "wait";
+    questions = "deny";
+  };
+  llm = words "llm" {
+    permissions = "skip";
+    permissionsChecker = "llm";
+  };
+  off = words "off" { permissionsChecker = "off"; };
+}

@@ -1,0 +1,91 @@
+# Settings that are wrong, and what the error has to name. Each is one error, before anything is built.
+let
+  site = more: {
+    workspaces.site = {
+      path = "/srv/site";
+    }
+    // more;
+  };
+  option = key: "services.murmur.workspaces.site.${key}";
+  wrong = key: value: {
+    settings = site { ${key} = value; };
+    says = option key;
+  };
+in
+{
+  "a workspace without a path" = {
+    settings.workspaces.site.interval = "30m";
+    says = option "path";
+  };
+  "a relative path" = wrong "path" "srv/site";
+  "a path with a tilde" = wrong "path" "~/site";
+  "a path that is a list" = wrong "path" [ "/srv/site" ];
+  "a path in the store" = wrong "path" "${builtins.storeDir}/site";
+  "a key that is not known" = wrong "intervall" "30m";
+  "an interval that is a number" = wrong "interval" 30;
+  "an interval without a unit" = wrong "interval" "30";
+  "an interval that is nothing" = wrong "interval" "";
+  "an interval of no time" = wrong "interval" "0m";
+  "an interval from small to large" = wrong "interval" "30m1h";
+  "a cron expression of six fields" = wrong "cron" "0 0 9 * * 1";
+  "a cron name that does not exist" = wrong "cron" "@reboot";
+  "a zone without cron" = wrong "tz" "Europe/Berlin";
+  "a zone with a space" = {
+    settings = site {
+      cron = "@daily";
+      tz = "Europe/ Berlin";
+    };
+    says = option "tz";
+  };
+  "both interval and cron" = {
+    settings = site {
+      interval = "30m";
+      cron = "@daily";
+    };
+    says = option "cron";
+  };
+  "no turns" = wrong "maxTurns" 0;
+  "a name that looks like an option" = wrong "name" "-site";
+  "an empty model" = wrong "model" "";
+  "permissions of another word" = wrong "permissions" "off";
+  "a deny list that is a text" = wrong "permissions" { deny = "Edit"; };
+  "permissions of another key" = wrong "permissions" { allow = [ "Edit" ]; };
+  "a checker that does not exist" = wrong "permissionsChecker" "nobody";
+  "an approval that does not exist" = wrong "approval" "allow";
+  "questions to nobody known" = wrong "questions" "user";
+  "two workspaces of one folder" = {
+    settings.workspaces = {
+      one.path = "/srv/site";
+      two.path = "/srv/site";
+    };
+    says = "services.murmur.workspaces.one and services.murmur.workspaces.two.path";
+  };
+  "nothing at once" = {
+    settings.maxConcurrent = 0;
+    says = "services.murmur.maxConcurrent";
+  };
+  "a file of keys that is a Nix path" = {
+    settings.environmentFiles = [ ./refused.nix ];
+    says = "services.murmur.environmentFiles";
+  };
+  "a file of keys in the store" = {
+    settings.environmentFiles = [ "${builtins.storeDir}/keys" ];
+    says = "services.murmur.environmentFiles";
+  };
+  "a package that is a text" = {
+    settings.package = "murmur";
+    says = "services.murmur.package";
+  };
+  "a folder of murmur's with a space" = {
+    settings.dataDir = "/var/lib/my murmur";
+    says = "services.murmur.dataDir";
+  };
+  "a user whom nobody made" = {
+    settings.user = "someone";
+    says = "services.murmur.user";
+  };
+  "an option that is not known" = {
+    settings.workspace.site = { };
+    says = "services.murmur.workspace";
+  };
+}

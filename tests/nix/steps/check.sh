@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+on_flake flake check --print-build-logs

@@ -1,0 +1,17 @@
+# A developer's shell: `just` finds what it needs, and the dependencies come from the store. $MURMUR_NIX_TESTS is what is
+# tested, all of it where it is set and empty.
+# shellcheck shell=bash disable=SC2154,SC2016
+develop() {
+  HOME=$scratch/home XDG_CACHE_HOME=$scratch/cache CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true \
+    on_flake develop --command "$@"
+}
+mkdir -p "$scratch/home"
+
+programs=$(develop sh -c 'type cargo rustc rustfmt cargo-clippy just jq git')
+for program in cargo rustc rustfmt cargo-clippy just jq git; do
+  has "$programs" "$program is $NIX_STORE_DIR/"
+done
+has "$(develop sh -c 'cat "$CARGO_HOME/config.toml"')" "directory = \"$NIX_STORE_DIR/"
+
+read -ra filter <<<"${MURMUR_NIX_TESTS---lib config::}"
+develop just test "${filter[@]}"

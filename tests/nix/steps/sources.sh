@@ -1,0 +1,36 @@
+# What no build reads changes no derivation, and what one reads changes those that read it.
+# shellcheck shell=bash disable=SC2154
+copy=$scratch/copy
+mkdir "$copy"
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory "$copy"
+
+# Every derivation of the flake, one a line.
+derivations() {
+  local output
+  for output in packages checks devShells; do
+    on_flake eval --json "path:$copy#$output.x86_64-linux" --apply 'builtins.mapAttrs (_: made: made.drvPath)' |
+      jq --raw-output --arg output "$output" 'to_entries[] | "\($output).\(.key) \(.value)"'
+  done
+}
+derivations >"$scratch/before"
+
+# Those that became others are $1, and no more.
+are_others() {
+  local others
+  derivations >"$scratch/after"
+  others=$(comm -13 <(sort "$scratch/before") <(sort "$scratch/after") | cut -d ' ' -f 1 | tr '\n' ' ')
+  [[ $others == "$1" ]] || fail "built again is: $others
+and should be: $1"
+}
+
+for unread in README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT docs/nix.md justfile tests/nix/run; do
+  echo "an edit" >>"$copy/$unread"
+done
+are_others ""
+
+echo "an edit" >>"$copy/docs/config.md"
+echo "// an edit" >>"$copy/tests/it/main.rs"
+are_others "checks.clippy checks.docs checks.fmt checks.tests "
+
+echo "// an edit" >>"$copy/src/main.rs"
+are_others "checks.clippy checks.config-json checks.docs checks.fmt checks.tests packages.default packages.fake-claude packages.image packages.murmur "
