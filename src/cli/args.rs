@@ -286,7 +286,7 @@ Examples:
   murmur log --outcome error --since 1d  what went wrong today
   murmur log --follow --json | jq .      every beat as it ends, for a program")]
 pub(super) struct Log {
-    /// The most beats to show
+    /// The most lines to show
     #[arg(short = 'n', value_name = "N", default_value_t = 20)]
     pub(super) count: usize,
     /// Go on and show beats as they end

@@ -4,6 +4,7 @@ mod follow;
 
 use super::args::Log;
 use super::place::Place;
+use super::span::span;
 use super::style::{Style, plain_line};
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
@@ -14,6 +15,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
@@ -60,13 +62,19 @@ impl Printer {
             out.write_all(line)?;
             return out.write_all(b"\n");
         }
-        let when = entry.started().map_or_else(
+        // Of a beat it is told when it began; of an agent that is stuck, when that was noticed.
+        let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
+        let when = at.map_or_else(
             || plain_line(&entry.ts),
             |at| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         );
         let name =
             entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name))).unwrap_or_default();
-        let seconds = format!("{:.1}s", entry.duration_ms as f64 / 1000.0);
+        let took = Duration::from_millis(entry.duration_ms);
+        let seconds = match entry.kind.is_beat() {
+            true => format!("{:.1}s", took.as_secs_f64()),
+            false => span(SignedDuration::try_from(took).unwrap_or(SignedDuration::MAX)),
+        };
         let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
         let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();
         let (style, workspace) = (self.style, plain_line(&entry.workspace));

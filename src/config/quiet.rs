@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// From which length of silence on an agent at work is what (spec 2, the consumers' thresholds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table of spans of time, as [quiet]")]
 pub struct Quiet {
     /// Stale; before it the agent is active.
     pub stale: Interval,
