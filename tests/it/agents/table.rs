@@ -100,13 +100,17 @@ fn what_a_terminal_would_obey_is_not_shown() {
     ] {
         evil[key] = json!(format!("{nasty}{key}"));
     }
-    std::fs::write(env.pulses().join("evil.json"), evil.to_string()).unwrap();
-    let id = evil["agent_id"].as_str().unwrap();
-    let watched = env.murmur(["agents", "--watch"]).start_and_read_a_line();
-    for shown in [env.run(["agents"]), env.run(["agents", id]), watched] {
-        let obeyed = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
-        assert!(shown.contains("xylast_action") || shown.contains("x ylast_action"), "{shown}");
-        assert_eq!(shown.chars().find(obeyed), None, "{shown:?}");
+    let id = evil["agent_id"].as_str().unwrap().to_owned();
+    // What failed is shown instead of what was done.
+    for said in ["error", "last_action"] {
+        std::fs::write(env.pulses().join("evil.json"), evil.to_string()).unwrap();
+        let watched = env.murmur(["agents", "--watch"]).start_and_read_a_line();
+        for shown in [env.run(["agents"]), env.run(["agents", &id]), watched] {
+            let obeyed = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
+            assert!(shown.contains(&format!("x y{said}")), "{shown}");
+            assert_eq!(shown.chars().find(obeyed), None, "{shown:?}");
+        }
+        evil["error"] = json!(null);
     }
 }
 
