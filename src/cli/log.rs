@@ -73,7 +73,7 @@ impl Printer {
         let took = Duration::from_millis(entry.duration_ms);
         let seconds = match entry.kind.is_beat() {
             true => format!("{:.1}s", took.as_secs_f64()),
-            false => span(SignedDuration::try_from(took).unwrap_or(SignedDuration::MAX)),
+            false => span(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default())),
         };
         let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
         let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();

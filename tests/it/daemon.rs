@@ -42,6 +42,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     env.wait(&env.data(), || env.data().join("journal.reserve").exists().then_some(()));
     assert_snapshot!(env.names(&env.data()), @"
     beats
+    heartbeats
     hosts
     journal.reserve
     murmur.log
@@ -54,6 +55,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     ");
     assert_snapshot!(env.names(&env.data()), @"
     beats
+    heartbeats
     hosts
     journal.reserve
     murmur.log
@@ -98,6 +100,7 @@ fn sigterm_and_sigint_end_it_with_exit_code_0_and_no_file_left() {
         assert!(status.success(), "{status} {said:#?}");
         insta::allow_duplicates! { assert_snapshot!(env.names(&env.data()), @"
         beats
+        heartbeats
         hosts
         "); }
     }

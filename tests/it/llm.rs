@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Condvar, Mutex};
 
 use insta::assert_snapshot;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::env::{Daemon, Env};
@@ -62,7 +63,12 @@ fn answer_to(env: &Env, bytes: impl Into<Vec<u8>>) -> String {
 
 /// Ends the daemon; nothing that it wrote has the key.
 fn ends_without_the_key(env: &Env, daemon: Daemon) {
-    daemon.stop();
+    daemon.signal(Signal::TERM);
+    let (status, said) = daemon.ended();
+    // Its first look at the agents may be before the settings or after them, and those may be wrong.
+    let said: Vec<&String> =
+        said.iter().filter(|line| !line.ends_with("until then the defaults hold")).collect();
+    assert!(status.success() && matches!(&said[..], [last] if last.ends_with("murmur stopped")), "{said:#?}");
     for name in ["decisions.jsonl", "murmur.log", "heartbeats.jsonl"] {
         let text = std::fs::read_to_string(env.data().join(name)).unwrap_or_default();
         assert!(!text.contains(KEY), "{name}: {text}");

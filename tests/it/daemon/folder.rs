@@ -15,7 +15,7 @@ fn a_folder_too_deep_for_a_socket_works() {
     assert!(shown.starts_with("murmur is running (PID") && shown.ends_with("[exit 0]"), "{shown}");
     assert!(murmur(&["status"]).contains("is running (PID"));
     assert!(murmur(&["stop"]).ends_with("[exit 0]"));
-    assert_eq!(env.names(&deep), "beats\nhosts\njournal.reserve\nmurmur.log");
+    assert_eq!(env.names(&deep), "beats\nheartbeats\nhosts\njournal.reserve\nmurmur.log");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     let mut events = env.connect();
     events.ask("attach", &json!({ "from": 0 }));
     let event = events.event("agent_stuck");
-    assert_snapshot!(followed.next().unwrap().unwrap(), @"[WHEN]  attention [S]  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build");
+    assert_snapshot!(followed.next().unwrap().unwrap(), @"[WHEN]  attention     31m  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build");
     follow.kill().unwrap();
     follow.wait().unwrap();
     assert_eq!(event["agent_id"], "site-1");
@@ -183,8 +183,8 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     assert_eq!(env.config(), before);
     assert_snapshot!(env.run(["log"]), @"
     [WHEN]  ok [S]  [ENV]/site
-    [WHEN]  attention [S]  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build
-    [WHEN]  attention [S]  [ENV]  stuck: agent blog-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build
+    [WHEN]  attention     31m  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build
+    [WHEN]  attention     31m  [ENV]  stuck: agent blog-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build
     [exit 0]
     ");
     let line = env.journal_text().lines().nth(1).unwrap().to_owned();
