@@ -48,6 +48,9 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     }
     if !args.remove {
         warn(&changed)?;
+        if let Err(error) = pulses_dir(place) {
+            writeln!(io::stderr(), "warning: {error:#}")?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,6 +117,11 @@ fn show(changed: &Changed<Said>) -> anyhow::Result<ExitCode> {
 /// Runs what is installed, and says what is wrong.
 fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
     let wanted = wanted()?;
+    let again = match scope {
+        ScopeArg::User => "murmur setup hooks",
+        ScopeArg::Project => "murmur setup hooks --scope project",
+        ScopeArg::Local => "murmur setup hooks --scope local",
+    };
     let mut text = String::new();
     let found = file::look(path, |found: Found<'_>| {
         text = String::from_utf8_lossy(found.file.unwrap_or_default()).into_owned();
@@ -129,11 +137,11 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     let missing: Vec<&str> =
         commands.iter().filter(|(_, command)| command.is_none()).map(|(event, _)| *event).collect();
     if missing.len() == commands.len() {
-        bail!("murmur's hooks are not configured in {}; run `murmur setup hooks`", shown(real));
+        bail!("murmur's hooks are not configured in {}; run `{again}`", shown(real));
     }
     if !missing.is_empty() {
         let events = missing.join(", ");
-        bail!("{} has no hook of murmur's for {events}; run `murmur setup hooks`", shown(real));
+        bail!("{} has no hook of murmur's for {events}; run `{again}`", shown(real));
     }
     let command =
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
@@ -142,7 +150,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
         let command = check::shown(&command);
         bail!(
-            "{command} in {} is not as setup writes it and was not run; look at it, then run `murmur setup hooks`",
+            "{command} in {} is not as setup writes it and was not run; look at it, then run `{again}`",
             shown(real)
         );
     }
@@ -151,10 +159,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     writeln!(io::stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.said.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
-        writeln!(
-            io::stderr(),
-            "warning: {path} has the hooks of another murmur; `murmur setup hooks` updates them"
-        )?;
+        writeln!(io::stderr(), "warning: {path} has the hooks of another murmur; `{again}` updates them")?;
     }
     if flaws.is_empty() {
         return Ok(ExitCode::SUCCESS);

@@ -35,7 +35,10 @@ pub fn set_up(found: Found<'_>, wanted: &Wanted, flat: bool, path: &Path) -> Res
         return Ok(Plan { next: found.file.map(<[u8]>::to_vec), backup: Backup::Stays, said });
     }
     let had_ours = Settings::read(source, path, &[])?.has_ours();
-    let backup = if had_ours && found.backup.is_some() { Backup::Stays } else { Backup::Made };
+    // Of a file that is all murmur's own there was none before.
+    let is_kept =
+        || found.backup.is_some() || undo(source, None, path).is_ok_and(|undone| undone == Undone::Gone);
+    let backup = if had_ours && is_kept() { Backup::Stays } else { Backup::Made };
     Ok(Plan { next: Some(text.into_bytes()), backup, said })
 }
 

@@ -357,6 +357,9 @@ fn a_backup_is_never_replaced_by_a_text_with_hooks_of_ours() {
     let old = set_up("{}", &wanted("/a"), Path::new(PATH)).unwrap().0;
     assert_eq!(decided(&old, Some("{}")).backup, Backup::Stays);
     assert_eq!(decided(&old, None).backup, Backup::Made);
+    // One that is all murmur's own was made by it.
+    let made = set_up("", &wanted("/a"), Path::new(PATH)).unwrap().0;
+    assert_eq!(decided(&made, None).backup, Backup::Stays);
     assert_eq!(decided("{}", Some("{\"a\":1}")).backup, Backup::Made);
     let Plan { next, backup, .. } = decided("{}", None);
     assert_eq!(backup, Backup::Made);
@@ -373,6 +376,8 @@ fn without_a_true_backup_only_our_entries_go() {
         assert_eq!(undone(backup), Undone::TakenOut("{\"a\":1}".to_owned()));
     }
     assert_eq!(undo(&set(""), None, Path::new(PATH)).unwrap(), Undone::Gone);
-    assert_eq!(undo(&set(""), Some(b"{\"x\":1}"), Path::new(PATH)).unwrap(), Undone::Gone);
+    // There was a file, whatever became of it.
+    let kept = Undone::TakenOut("{}\n".to_owned());
+    assert_eq!(undo(&set(""), Some(b"{\"x\":1}"), Path::new(PATH)).unwrap(), kept);
     assert_eq!(undo("{}", Some(b"{}"), Path::new(PATH)).unwrap(), Undone::NotConfigured);
 }

@@ -35,10 +35,11 @@ pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone,
         let has_ours = Settings::read(before, path, &[]).ok()?.has_ours();
         Some(!has_ours && set_up(before, wanted, path).ok()?.0 == current)
     };
+    let had_file = backup.is_some();
     let backup = backup.and_then(|bytes| text_of(bytes, path).ok());
     Ok(if backup.and_then(becomes) == Some(true) {
         Undone::Restored
-    } else if becomes("") == Some(true) {
+    } else if !had_file && becomes("") == Some(true) {
         Undone::Gone
     } else {
         Undone::TakenOut(text)
@@ -67,6 +68,16 @@ mod tests {
             assert_eq!(take_out(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
             assert_eq!(undo(&source, None, Path::new(PATH)).unwrap(), Undone::NotConfigured);
         }
+    }
+
+    #[test]
+    fn a_file_that_was_there_stays_one_whoever_laid_it_out_anew() {
+        let text = set_up("", &wanted(), Path::new(PATH)).unwrap().0;
+        assert_eq!(undo(&text, None, Path::new(PATH)).unwrap(), Undone::Gone);
+        let Undone::TakenOut(rest) = undo(&text, Some(b"{ }"), Path::new(PATH)).unwrap() else {
+            panic!("{text}")
+        };
+        assert_eq!(rest.trim(), "{}");
     }
 
     #[test]
