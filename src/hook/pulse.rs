@@ -67,6 +67,8 @@ fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
     let text = read()?;
     let Told { mut pulse, cwd } =
         moment.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
+    // Spec 2's script knows its own folder only.
+    let cwd = cwd.or_else(|| std::env::current_dir().ok());
     let agent = owner::own(pulse.session_id.as_deref());
     pulse.agent_id = agent.unwrap_or_else(|| branch::UNKNOWN.to_owned());
     let workspace = path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT));

@@ -20,8 +20,9 @@ const COMMIT: usize = 12;
 /// on none, and [`UNKNOWN`] where there is no repository or it cannot be read.
 #[must_use]
 pub fn of(folder: &Path) -> String {
-    // Where the folders above are is only known of an absolute path.
-    let mut above = folder.is_absolute().then_some(folder).into_iter().flat_map(Path::ancestors);
+    // Where the folders above are is only known of an absolute path, and of one without links in it.
+    let real = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()));
+    let mut above = real.iter().flat_map(|folder| folder.ancestors());
     above.find_map(head).and_then(|head| named(&head)).unwrap_or_else(|| UNKNOWN.to_owned())
 }
 

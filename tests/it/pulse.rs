@@ -134,10 +134,19 @@ fn whatever_is_missing_the_pulse_says_what_is_known() {
     let env = Env::new();
     is_quiet(env.pulse_hook("PostToolUse", "{}"));
     let pulse = env.pulse("unknown");
+    let here = env.root().to_str().unwrap();
     let fields = ["agent_id", "tool_name", "last_action", "git_branch", "workspace", "session_id", "state"];
     assert_eq!(
         fields.map(|name| pulse[name].clone()).to_vec(),
-        [json!("unknown"), json!(""), json!(""), json!("unknown"), json!(""), Value::Null, json!("running")]
+        [
+            json!("unknown"),
+            json!(""),
+            json!(""),
+            json!("unknown"),
+            json!(here),
+            Value::Null,
+            json!("running")
+        ]
     );
     is_quiet(env.pulse_hook("Stop", "{}").set("CLAUDE_CODE_SESSION_ID", "s9"));
     assert_eq!(env.pulse("claude-s9")["state"], "idle");

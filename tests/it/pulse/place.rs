@@ -73,7 +73,7 @@ fn no_pulse_is_longer_than_one_that_is_read() {
     let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
     assert_eq!(murmur::pulse::folder::all(&dir).unwrap().len(), 1);
     for cwd in ["/".repeat(4097), "/x".repeat(10 << 20)] {
-        assert_eq!(at(&env, Path::new(&cwd))["workspace"], "");
+        assert_eq!(at(&env, Path::new(&cwd))["workspace"], env.root().to_str().unwrap());
     }
     let hook = env.pulse_hook("PostToolUse", called("Bash", &json!({})).to_string());
     is_quiet(hook.set("MURMUR_WORKSPACE", "/".repeat(5000)));
@@ -102,6 +102,8 @@ fn the_branch_is_the_one_that_git_would_name() {
     assert_eq!(branch("repo"), "feature/pan-30");
     assert_eq!(branch("repo/a/b"), "feature/pan-30");
     assert_eq!(branch("repo/.git/refs"), "feature/pan-30");
+    std::os::unix::fs::symlink("repo/a", env.root().join("link")).unwrap();
+    assert_eq!(branch("link/b"), "feature/pan-30");
     assert_eq!(branch("tree"), "tree");
     git("tree", &["checkout", "--quiet", "--detach"]);
     let head = std::fs::read_to_string(env.root().join("repo/.git/worktrees/tree/HEAD")).unwrap();
