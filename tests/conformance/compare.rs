@@ -73,6 +73,7 @@ impl Seen {
         parser.feed(&run.stdout, &mut sink);
         parser.finish(&mut sink);
         for events in [&mut main, &mut subagent] {
+            number_messages(events);
             sort_results(events);
         }
         let ending = match run.run.end {
@@ -92,6 +93,21 @@ fn normalised(event: Event<'_>) -> String {
         }
         Event::Result(result) => format!("{:?}", Event::Result(RunResult { duration_ms: None, ..result })),
         event => format!("{event:?}"),
+    }
+}
+
+/// Messages are numbered as their requests came to the model, and an agent and its subagent ask at the same time: within
+/// each stream they are numbered anew, as they come.
+fn number_messages(events: &mut [String]) {
+    let mut known: Vec<String> = Vec::new();
+    for event in events {
+        let Some((before, rest)) = event.split_once("message: \"") else { continue };
+        let Some((message, after)) = rest.split_once('"') else { continue };
+        let number = known.iter().position(|other| other == message).unwrap_or_else(|| {
+            known.push(message.to_owned());
+            known.len() - 1
+        });
+        *event = format!("{before}message: \"{number}\"{after}");
     }
 }
 
