@@ -4,7 +4,7 @@ use super::home::Home;
 use super::measure::{interleave, ms, time_of};
 use super::table::{Row, Table};
 use jiff::SignedDuration;
-use murmur::journal::entry::{Entry, LineKind};
+use murmur::journal::entry::Entry;
 use murmur::outcome::{Kind, Outcome};
 use murmur::sys::clock;
 use murmur::sys::process::Exit;
@@ -69,27 +69,18 @@ fn write_journal(home: &Home) -> anyhow::Result<()> {
         let minutes = i64::try_from(LINES - number)?;
         let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
         let mut entry = Entry {
-            ts: clock::rfc3339(at),
-            workspace: format!("/workspaces/{:03}", number % WORKSPACES),
-            outcome: Kind::Ok,
-            duration_ms: 41_234,
-            summary: None,
-            error: None,
-            turns: None,
-            kind: LineKind::Beat,
             beat: murmur::beat::new_id(at),
-            heartbeat: None,
             agent: format!("{:03}-{number:08x}", number % WORKSPACES),
             session_id: Some(format!("{number:08x}-0000-4000-8000-000000000001")),
             cost_usd: Some(0.0132),
             num_turns: Some(3),
             exit: Some(Exit::Code(0)),
-            timed_out: false,
-            denials: Vec::new(),
-            capture: None,
-            capture_lost: None,
-            waiting: None,
-            resumes: None,
+            ..Entry::new(
+                clock::rfc3339(at),
+                format!("/workspaces/{:03}", number % WORKSPACES),
+                Kind::Ok,
+                41_234,
+            )
         };
         if number % ERROR_EVERY == ERROR_EVERY / 2 {
             entry.set_outcome(Outcome::Error("API Error: 429 rate limited; try again later".to_owned()));

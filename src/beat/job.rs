@@ -12,7 +12,7 @@ use crate::config::settings::Settings;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
-use crate::journal::entry::{Entry, LineKind};
+use crate::journal::entry::Entry;
 use crate::journal::unfinished::Begun;
 use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
@@ -122,27 +122,12 @@ impl Job {
     /// The line of a beat whose process died before it could say more.
     pub(super) fn entry(&self, started: Timestamp) -> Entry {
         Entry {
-            ts: clock::rfc3339(started),
-            workspace: self.workspace.display().to_string(),
-            outcome: Kind::Error,
-            duration_ms: 0,
-            summary: None,
             error: Some("murmur was killed while this beat ran; what came of it is not known".to_owned()),
-            turns: None,
-            kind: LineKind::Beat,
             beat: self.beat.clone(),
             heartbeat: self.name.clone(),
             agent: self.agent.clone(),
-            session_id: None,
-            cost_usd: None,
-            num_turns: None,
-            exit: None,
-            timed_out: false,
-            denials: Vec::new(),
-            capture: None,
-            capture_lost: None,
-            waiting: None,
             resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
+            ..Entry::new(clock::rfc3339(started), self.workspace.display().to_string(), Kind::Error, 0)
         }
     }
 

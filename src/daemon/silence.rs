@@ -49,27 +49,16 @@ pub fn lines(agents: &[Agent], now: Timestamp) -> Vec<Entry> {
 fn line(agent: &Agent, now: Timestamp) -> Entry {
     let quiet = Duration::try_from(now.duration_since(agent.at)).unwrap_or_default();
     Entry {
-        ts: rfc3339(agent.at),
-        workspace: first_characters(&agent.workspace.to_string_lossy(), PATH),
-        outcome: Kind::Attention,
-        duration_ms: u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX),
         summary: Some(summary(agent, quiet)),
-        error: None,
-        turns: None,
         kind: LineKind::Stuck,
-        beat: String::new(),
-        heartbeat: None,
         agent: agent.agent_id.clone(),
         session_id: agent.session_id.clone(),
-        cost_usd: None,
-        num_turns: None,
-        exit: None,
-        timed_out: false,
-        denials: Vec::new(),
-        capture: None,
-        capture_lost: None,
-        waiting: None,
-        resumes: None,
+        ..Entry::new(
+            rfc3339(agent.at),
+            first_characters(&agent.workspace.to_string_lossy(), PATH),
+            Kind::Attention,
+            u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX),
+        )
     }
 }
 

@@ -115,6 +115,34 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// A line of which nothing else is known.
+    #[must_use]
+    pub fn new(ts: String, workspace: String, outcome: Kind, duration_ms: u64) -> Self {
+        Self {
+            ts,
+            workspace,
+            outcome,
+            duration_ms,
+            summary: None,
+            error: None,
+            turns: None,
+            kind: LineKind::Beat,
+            beat: String::new(),
+            heartbeat: None,
+            agent: String::new(),
+            session_id: None,
+            cost_usd: None,
+            num_turns: None,
+            exit: None,
+            timed_out: false,
+            denials: Vec::new(),
+            capture: None,
+            capture_lost: None,
+            waiting: None,
+            resumes: None,
+        }
+    }
+
     /// Sets the outcome and the words that go with it.
     pub fn set_outcome(&mut self, outcome: Outcome) {
         self.outcome = outcome.kind();

@@ -224,32 +224,14 @@ fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::entry::LineKind;
     use crate::outcome::Kind;
 
     fn begun(beat: &str) -> Begun {
         let entry = Entry {
-            ts: "2026-02-03T10:00:00Z".to_owned(),
-            workspace: "/w".to_owned(),
-            outcome: Kind::Error,
-            duration_ms: 0,
-            summary: None,
             error: Some("died".to_owned()),
-            turns: None,
-            kind: LineKind::Beat,
             beat: beat.to_owned(),
-            heartbeat: None,
             agent: "w-1".to_owned(),
-            session_id: None,
-            cost_usd: None,
-            num_turns: None,
-            exit: None,
-            timed_out: false,
-            denials: Vec::new(),
-            capture: None,
-            capture_lost: None,
-            waiting: None,
-            resumes: None,
+            ..Entry::new("2026-02-03T10:00:00Z".to_owned(), "/w".to_owned(), Kind::Error, 0)
         };
         Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None, data_dir: None }
     }
