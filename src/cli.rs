@@ -10,6 +10,9 @@ mod agents_args;
 mod args;
 #[cfg(unix)]
 mod beat;
+#[cfg(test)]
+#[cfg(unix)]
+mod book;
 mod captures;
 #[cfg(unix)]
 mod completions;
@@ -68,9 +71,11 @@ mod verbose;
 mod workspaces;
 
 #[cfg(unix)]
-use args::{Args, Command};
+use args::{Args, Command, Host, HostCommand};
 use clap::Parser;
 use derun::{Derun, DerunCommand};
+#[cfg(unix)]
+use host_args::HostProgram;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -78,7 +83,18 @@ use std::process::ExitCode;
 /// Runs murmur with these arguments, the program's name first, and says how it ended.
 ///
 /// Exit codes: 0 done, 1 it failed, 2 usage.
+///
+/// As process 1 of a container it leaves that to `sys::init`, and does all of this in a child.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    match crate::sys::init::stay_behind() {
+        Ok(None) => {}
+        Ok(Some(code)) => return crate::sys::exit::code(code),
+        Err(error) => {
+            complain(&anyhow::Error::new(error).context("cannot start a process"));
+            return ExitCode::FAILURE;
+        }
+    }
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.is_empty() {
         args.push("murmur".into());
@@ -108,9 +124,10 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
     if name == "claude" {
         Ok(Ok(demo::replay()))
     } else if name == "murmur-host" {
-        // The same as `murmur host serve`.
-        let words = ["murmur", "host", "serve"].map(OsString::from);
-        Args::try_parse_from(words.into_iter().chain(args.into_iter().skip(1))).map(dispatch)
+        // The same as `murmur host serve`, with a name and a version of its own.
+        let HostProgram { data_dir, serve } = HostProgram::try_parse_from(args)?;
+        let command = Command::Host(Host { command: HostCommand::Serve(serve) });
+        Ok(dispatch(Args { data_dir, command }))
     } else if name == "murmur-hook" {
         Ok(Ok(crate::hook::run(args.get(1).map(OsString::as_os_str))))
     } else if name == "derun" {
@@ -159,7 +176,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),
         Command::Man { folder } => man::run(&folder),
-        Command::Demo => demo::run(),
+        Command::Demo => demo::run(&place),
         Command::Permission(args) => permission::run(&args, &place),
         Command::Question(args) => permission::question(&args, &place),
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),

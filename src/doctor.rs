@@ -4,62 +4,25 @@
 //! looked at is never called well.
 
 mod agent;
+mod config;
+mod credentials;
 mod files;
+mod finding;
 mod guard;
+mod hint;
 mod processes;
 mod settings;
 
+use crate::config::heartbeat::Cache;
+use crate::sys::clock;
 use crate::sys::paths::{DataDir, User};
+pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
+pub use finding::{Check, Finding, Level};
+pub use hint::Hint;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+pub use processes::Service;
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// As it should be.
-    Ok,
-    /// murmur works, and something is worth a look.
-    Warn,
-    /// Something does not work.
-    Fail,
-}
-
-/// What came of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The check, in one or two words.
-    pub check: &'static str,
-    /// How bad it is.
-    pub level: Level,
-    /// What was found.
-    pub found: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-impl Finding {
-    fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, level: Level::Ok, found: found.into(), hint: None }
-    }
-
-    fn warn(check: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check, level: Level::Warn, found: found.into(), hint: Some(hint.into()) }
-    }
-
-    fn fail(check: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check, level: Level::Fail, found: found.into(), hint: Some(hint.into()) }
-    }
-
-    /// A failure that says itself what to do, behind `; `, as murmur's errors do.
-    fn of_error(check: &'static str, error: impl std::fmt::Display) -> Self {
-        let text = error.to_string();
-        let (found, hint) = text.split_once("; ").map_or((&*text, None), |(found, hint)| (found, Some(hint)));
-        Self { check, level: Level::Fail, found: found.to_owned(), hint: hint.map(str::to_owned) }
-    }
-}
 
 /// What the environment says.
 #[derive(Debug)]
@@ -78,14 +41,26 @@ pub struct Environment {
     pub has_credentials: bool,
     /// Claude Code's own folder.
     pub claude: PathBuf,
+    /// Where captures are kept, if the environment says so.
+    pub captures: Option<PathBuf>,
+    /// The service; `None` where none can be written.
+    pub service: Option<Service>,
 }
 
-/// Examines everything. Starts the login shell, `claude --version` and the hook, and ends within seconds.
+/// Examines everything. Starts the login shell, `claude --version` and the hook, and waits for them and for those that run
+/// at once: for about a second, and for less than a minute if all of them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
-    let mut findings = agent::examine(environment).await;
-    findings.extend(settings::examine(environment));
-    findings.extend(files::examine(environment));
-    findings.extend(processes::examine(environment).await);
-    findings.extend(guard::examine(environment).await);
+    let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
+    let (agent, processes, guard) = tokio::join!(
+        agent::examine(environment),
+        processes::examine(environment),
+        guard::examine(environment)
+    );
+    let mut findings = agent;
+    findings.push(credentials::examine(environment));
+    findings.extend(settings::examine(environment, config.as_ref().ok()));
+    findings.extend(files::examine(environment, &config));
+    findings.extend(processes);
+    findings.extend(guard);
     findings
 }

@@ -6,7 +6,8 @@
 //! command line to speak of.
 //!
 //! Of events that are not decided on it writes the agent's pulse, prints nothing, and ends with 0 whatever happens
-//! (docs/pulses.md).
+//! (docs/pulses.md). An event that nobody here knows is refused: it may be one that decides, misspelled, and only
+//! settings that name an event call this for it.
 
 mod answer;
 mod ask;
@@ -28,24 +29,47 @@ use std::io::{self, Read, Write};
 use std::panic::UnwindSafe;
 use std::process::ExitCode;
 use surroundings::Surroundings;
+pub use transcript::DEFERS;
 
 /// The exit code that blocks a call; what stands on stderr reaches the model.
 const BLOCK: u8 = 2;
 
+/// What is said to whoever looks what this is.
+const HELP: &str = "\
+Answers one of Claude Code's hooks; its JSON stands on stdin. `murmur setup hooks` has Claude Code call it.
+
+Usage: murmur-hook EVENT
+
+Events: PreToolUse, PermissionRequest (decided on); SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure,
+        Stop, StopFailure, SessionEnd (pulses)
+";
+
 /// Answers the event called `event`, which stdin describes.
 #[must_use]
 pub fn run(event: Option<&OsStr>) -> ExitCode {
+    if let Some(told) = event.and_then(OsStr::to_str).and_then(told) {
+        let _gone = io::stdout().lock().write_all(told.as_bytes());
+        return ExitCode::SUCCESS;
+    }
     if let Some(moment) = event.and_then(OsStr::to_str).and_then(Moment::parse) {
         pulse::write(moment);
         return ExitCode::SUCCESS;
     }
     match unless_it_panics(|| answer(event, &mut io::stdin().lock())) {
-        Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(answer)) => match print(&answer) {
+        Ok(answer) => match print(&answer) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => block(&format!("murmur's answer could not be written: {error}")),
         },
         Err(reason) => block(&reason),
+    }
+}
+
+/// What is answered to who asks about this program.
+fn told(word: &str) -> Option<&'static str> {
+    match word {
+        "--version" | "-V" => Some(concat!("murmur-hook ", env!("CARGO_PKG_VERSION"), "\n")),
+        "--help" | "-h" => Some(HELP),
+        _ => None,
     }
 }
 
@@ -55,18 +79,20 @@ fn unless_it_panics<T>(answer: impl FnOnce() -> Result<T, String> + UnwindSafe) 
     answered.unwrap_or_else(|_| Err("murmur's hook failed; the call is refused".to_owned()))
 }
 
-/// What is answered: nothing to an event that nobody here knows.
-fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Option<Answer>, String> {
+/// What is answered.
+fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, String> {
     let Some(name) = name else {
         return Err("which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse".to_owned());
     };
-    let Some(event) = name.to_str().and_then(Event::parse) else { return Ok(None) };
+    let Some(event) = name.to_str().and_then(Event::parse) else {
+        return Err(format!("{name:?} is no event that murmur-hook knows; see: murmur-hook --help"));
+    };
     let surroundings = Surroundings::read().map_err(|error| error.to_string())?;
     surroundings.limit_time();
     let refused = |error: EventError| format!("{error}; murmur refuses the call");
     let input = Input::read(stdin).map_err(refused)?;
     let decision = decide::decide(input, &surroundings)?;
-    Ok(Some(Answer::of(event, decision)))
+    Ok(Answer::of(event, decision))
 }
 
 /// One object, in one write: Claude Code takes nothing else for an answer.
@@ -91,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_refusal() {
-        let said = unless_it_panics(|| -> Result<Option<Answer>, String> { panic!("oh") });
+        let said = unless_it_panics(|| -> Result<Answer, String> { panic!("oh") });
         assert_eq!(said, Err("murmur's hook failed; the call is refused".to_owned()));
     }
 }

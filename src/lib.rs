@@ -12,7 +12,7 @@
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
-//! - `sys`: clock, atomic files, locks, process trees, sockets, wake-ups; the only unsafe code, the only clock
+//! - `sys`: clock, atomic files, locks, process trees, process 1, sockets, arrivals, wake-ups; the only unsafe code and clock
 //! - `secrets`: what looks like a secret in a text, and the text without it
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake

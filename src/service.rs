@@ -3,6 +3,7 @@
 //! Whatever the manager does to the daemon, agents go on: hosts are processes of their own, and nobody but murmur ends
 //! them (docs/service.md).
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The unit's name.
@@ -20,7 +21,14 @@ pub struct Service {
     pub data_dir: PathBuf,
     /// The user's home folder.
     pub home: PathBuf,
+    /// The variables that it finds its settings by, and their values: those that [`Self::environment_of`] says.
+    pub environment: Vec<(&'static str, PathBuf)>,
 }
+
+/// The variables by which settings, Claude Code's own folder and captures are found, and where those are without them,
+/// below the home folder.
+const VARIABLES: [(&str, &str); 3] =
+    [("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state"), ("CLAUDE_CONFIG_DIR", ".claude")];
 
 /// A path that cannot stand in such a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +41,19 @@ fn plain(path: &Path) -> Result<&str, NotPlain> {
 }
 
 impl Service {
+    /// What a service of a user with this home folder has to be told of the environment, where `value` says what a
+    /// variable has: a manager's own environment is not that of the shell, and rules would be looked for elsewhere.
+    pub fn environment_of(
+        home: &Path,
+        value: impl Fn(&str) -> Option<OsString>,
+    ) -> Vec<(&'static str, PathBuf)> {
+        let told = VARIABLES.into_iter().filter_map(|(name, default)| {
+            let folder = PathBuf::from(value(name)?);
+            (folder.is_absolute() && folder != home.join(default)).then_some((name, folder))
+        });
+        told.collect()
+    }
+
     /// The systemd user unit (systemd.service(5)).
     ///
     /// # Errors
@@ -40,6 +61,10 @@ impl Service {
     pub fn unit(&self) -> Result<String, NotPlain> {
         let murmur =
             format!("{} --data-dir {}", exec_word(plain(&self.program)?), exec_word(plain(&self.data_dir)?));
+        let mut environment = String::new();
+        for (name, folder) in &self.environment {
+            environment += &format!("Environment={}\n", word(&format!("{name}={}", plain(folder)?)));
+        }
         Ok(format!(
             "\
 [Unit]
@@ -49,7 +74,7 @@ Documentation=man:murmur(1)
 [Service]
 Type=notify
 NotifyAccess=main
-ExecStart={murmur} start --foreground
+{environment}ExecStart={murmur} start --foreground
 # Agents go on: each has a host of its own, and the next daemon finds them. `murmur stop` ends running beats.
 ExecStop={murmur} stop --leave-agents
 KillMode=process
@@ -77,6 +102,13 @@ WantedBy=default.target
         let [program, data_dir, home] =
             [&self.program, &self.data_dir, &self.home].map(|path| plain(path).map(xml));
         let (program, data_dir, home) = (program?, data_dir?, home?);
+        let mut environment = String::new();
+        for (name, folder) in &self.environment {
+            environment += &format!("<key>{name}</key><string>{}</string>", xml(plain(folder)?));
+        }
+        if !environment.is_empty() {
+            environment = format!("  <key>EnvironmentVariables</key><dict>{environment}</dict>\n");
+        }
         Ok(format!(
             "\
 <?xml version=\"1.0\" encoding=\"UTF-8\"?>
@@ -90,7 +122,7 @@ WantedBy=default.target
     <string>--data-dir</string><string>{data_dir}</string>
     <string>start</string><string>--foreground</string>
   </array>
-  <key>RunAtLoad</key><true/>
+{environment}  <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <!-- Agents go on: each has a host of its own. -->
   <key>AbandonProcessGroup</key><true/>
@@ -108,12 +140,16 @@ WantedBy=default.target
 
 /// One word of a command line of systemd's: quoted, and with nothing in it expanded.
 fn exec_word(text: &str) -> String {
+    word(text).replace('$', "$$")
+}
+
+/// One word of another line of systemd's, where variables are not expanded.
+fn word(text: &str) -> String {
     let mut word = String::from("\"");
     for character in text.chars() {
         match character {
             '"' | '\\' => word.extend(['\\', character]),
             '%' => word.push_str("%%"),
-            '$' => word.push_str("$$"),
             other => word.push(other),
         }
     }
@@ -130,7 +166,13 @@ mod tests {
     use super::*;
 
     fn service(program: &str) -> Service {
-        Service { program: program.into(), data_dir: "/home/u/.murmur".into(), home: "/home/u".into() }
+        let environment = Service::environment_of(Path::new("/home/u"), |name| {
+            let is_config = name == "XDG_CONFIG_HOME";
+            Some(if is_config { "/my \"100%\"/$c&f" } else { "/home/u/.local/state" }.into())
+        });
+        let environment = environment.into_iter().filter(|(name, _)| *name != "CLAUDE_CONFIG_DIR").collect();
+        let (data_dir, home) = ("/home/u/.murmur".into(), "/home/u".into());
+        Service { program: program.into(), data_dir, home, environment }
     }
 
     #[test]
@@ -141,6 +183,20 @@ mod tests {
         for bad in ["/opt/a\nExecStartPre=/bin/true", "/opt/\u{1b}"] {
             assert!(service(bad).unit().is_err() && service(bad).plist().is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn what_settings_are_found_by_stands_there_where_it_is_not_the_default() {
+        let service = service("/bin/murmur");
+        assert_eq!(service.environment.len(), 1, "{service:?}");
+        let line = r#"Environment="XDG_CONFIG_HOME=/my \"100%%\"/$c&f""#;
+        assert!(service.unit().unwrap().lines().any(|found| found == line));
+        let dict = "<key>EnvironmentVariables</key><dict><key>XDG_CONFIG_HOME</key><string>/my \"100%\"/$c&amp;f</string></dict>";
+        assert!(service.plist().unwrap().lines().any(|found| found.trim() == dict));
+        let told = |value: &str| Service::environment_of(Path::new("/home/u"), |_| Some(value.into())).len();
+        assert_eq!([told("relative"), told(""), told("/home/u/.claude"), told("/x")], [0, 0, 2, 3]);
+        let without = Service { environment: Vec::new(), ..service };
+        assert!(!(without.unit().unwrap() + &without.plist().unwrap()).contains("Environment"));
     }
 
     #[test]

@@ -9,6 +9,8 @@
 pub mod alarm;
 #[cfg(unix)]
 pub mod ancestors;
+#[cfg(unix)]
+pub mod arrival;
 #[cfg_attr(windows, path = "sys/windows/atomic.rs")]
 pub mod atomic;
 pub mod clock;
@@ -33,6 +35,8 @@ pub mod held;
 pub mod identity;
 #[cfg(unix)]
 pub mod inherited;
+#[cfg(target_os = "linux")]
+pub mod init;
 pub mod lock;
 #[cfg(unix)]
 pub mod memory;
@@ -42,8 +46,7 @@ pub mod notify;
 pub mod paths;
 #[cfg(unix)]
 pub mod pause;
-#[cfg(windows)]
-#[path = "sys/windows/pipe.rs"]
+#[cfg_attr(windows, path = "sys/windows/pipe.rs")]
 pub mod pipe;
 #[cfg(unix)]
 pub mod process;
@@ -51,6 +54,8 @@ pub mod process;
 #[path = "sys/windows/pseudo.rs"]
 pub mod pseudo;
 pub mod random;
+#[cfg(unix)]
+pub mod scratch;
 #[cfg(unix)]
 pub mod signals;
 #[cfg(unix)]

@@ -101,6 +101,14 @@ impl HookProgram {
         Ok(format!("'{quoted}' {}{event}", self.words))
     }
 
+    /// The command for an event that decides, for `sh -c`: every failure of the hook is a refusal.
+    ///
+    /// # Errors
+    /// [`NotText`].
+    pub fn deciding(&self, event: &str) -> Result<String, NotText> {
+        Ok(format!("{} || exit 2", self.command(event)?))
+    }
+
     /// What stands in settings under `event`, one of [`PULSE_EVENTS`], so that pulses are written. Claude Code runs one
     /// command once, however many settings files name it: so murmur's own settings and the user's say the same.
     ///
@@ -194,8 +202,7 @@ impl Guarded<'_> {
         for event in DECIDING {
             let entry = json!({
                 "type": "command",
-                // Every failure of the hook is a refusal.
-                "command": format!("{} || exit 2", hook.command(event)?),
+                "command": hook.deciding(event)?,
                 "timeout": self.policy.timeout(),
                 "onFailure": "block",
             });

@@ -106,10 +106,9 @@ pub fn run(
 /// whole group has reached the command already, but a hang-up only reaches who leads the session.
 #[cfg(unix)]
 fn is_for_command(came: signals::Came) -> bool {
-    let leads = || rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid());
     match came.from {
         Sender::Other => true,
-        Sender::Kernel => came.signal == libc::SIGHUP && leads(),
+        Sender::Kernel => came.signal == libc::SIGHUP && crate::sys::process::leads_session(),
         Sender::Us => false,
     }
 }

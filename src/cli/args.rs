@@ -3,13 +3,14 @@
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
+use super::init::Templates;
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
 };
 pub(super) use super::setup_args::{Setup, SetupCommand};
 use crate::outcome::Kind;
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,7 +33,7 @@ Examples:
 )]
 pub(super) struct Args {
     /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) data_dir: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Command,
@@ -62,6 +63,7 @@ pub(super) enum Command {
     #[command(hide = true)]
     Man {
         /// The folder; made where it does not exist
+        #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
     /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
@@ -110,10 +112,14 @@ pub(super) enum ServiceCommand {
         #[arg(long)]
         print: bool,
     },
-    /// Stop it, and remove its file
+    /// Stop it, and remove its file, whatever its manager says
     Uninstall,
     /// Say what is installed; exits with 1 where it does not run
-    Status,
+    Status {
+        /// One JSON object on stdout
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Print what a shell needs to complete murmur's commands
@@ -126,6 +132,7 @@ Examples:
   murmur completions bash --as mm      the same for the short name")]
 pub(super) struct Completions {
     /// The shell
+    #[arg(value_name = "bash|zsh|fish|elvish|powershell")]
     pub(super) shell: Shell,
     /// The name it is called by
     #[arg(long = "as", default_value = "murmur", value_name = "NAME")]
@@ -149,7 +156,7 @@ Examples:
   murmur init --name nightly --interval 1d      a second heartbeat, heartbeats/nightly/HEARTBEAT.md")]
 pub(super) struct Init {
     /// The workspace
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Make a named heartbeat, heartbeats/NAME/HEARTBEAT.md
     #[arg(long)]
@@ -163,8 +170,8 @@ pub(super) struct Init {
     /// The time zone of --cron, as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// What to write [possible values: default, tests, issues, deploy, or a file of yours]
-    #[arg(long, default_value = "default")]
+    /// What to write: a file of yours, or one of these
+    #[arg(long, default_value = "default", value_parser = Templates)]
     pub(super) template: String,
 }
 
@@ -186,7 +193,7 @@ pub(super) enum WorkspacesCommand {
     /// Register a folder that has a HEARTBEAT.md
     Add {
         /// The workspace
-        #[arg(default_value = ".")]
+        #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
         /// Run every so often [default: 30m, unless --cron or HEARTBEAT.md's frontmatter says]
         #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
@@ -201,7 +208,7 @@ pub(super) enum WorkspacesCommand {
     /// Forget a workspace; its files stay
     Remove {
         /// The workspace
-        #[arg(default_value = ".")]
+        #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
     },
 }
@@ -216,7 +223,7 @@ Examples:
   murmur beat --dry-run         what would run, without running it")]
 pub(super) struct Beat {
     /// The workspace, registered or not
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// The named heartbeat to run
     #[arg(long)]
@@ -252,11 +259,17 @@ pub(super) struct Stop {
     /// Let the running agents go on; the next daemon waits for them
     #[arg(long)]
     pub(super) leave_agents: bool,
+    /// Kill a daemon that does not answer; what it has started goes on
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 /// Replace the daemon by a new one, of this murmur; running agents go on
 #[derive(Debug, ClapArgs)]
 pub(super) struct Restart {
+    /// Kill a daemon that does not answer
+    #[arg(long)]
+    pub(super) force: bool,
     /// Look for edits this often as well [default: as the old one does]
     #[arg(long, value_name = "INTERVAL", value_parser = tick)]
     pub(super) tick: Option<Duration>,
@@ -276,6 +289,9 @@ pub(super) struct Status {
     /// One JSON object on stdout
     #[arg(long)]
     pub(super) json: bool,
+    /// Exit with 0 if the daemon answers, whatever else is wrong, and with 1 if not
+    #[arg(long)]
+    pub(super) check: bool,
 }
 
 /// Show the journal
@@ -293,7 +309,7 @@ pub(super) struct Log {
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
     /// Only this workspace
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(super) workspace: Option<PathBuf>,
     /// Only this outcome
     #[arg(long)]
@@ -333,15 +349,15 @@ pub(super) struct Record {
     /// The fixture's name
     pub(super) name: String,
     /// The folder it is put in
-    #[arg(long, value_name = "DIR", default_value = "fixtures/claude")]
+    #[arg(long, value_name = "DIR", default_value = "fixtures/claude", value_hint = ValueHint::DirPath)]
     pub(super) into: PathBuf,
     /// Record a beat of this workspace
-    #[arg(long, value_name = "PATH", conflicts_with = "command")]
+    #[arg(long, value_name = "PATH", conflicts_with = "command", value_hint = ValueHint::DirPath)]
     pub(super) beat: Option<PathBuf>,
     /// With --beat: the named heartbeat
     #[arg(long, value_name = "HEARTBEAT", requires = "beat")]
     pub(super) heartbeat: Option<String>,
     /// The command to record
-    #[arg(last = true, required_unless_present = "beat")]
+    #[arg(last = true, required_unless_present = "beat", value_hint = ValueHint::CommandWithArguments)]
     pub(super) command: Vec<std::ffi::OsString>,
 }

@@ -2,12 +2,14 @@
 //!
 //! Needs nothing installed and no credential, ends by itself, leaves no file and no process.
 
+use super::place::Place;
 use super::style::{Style, plain_line};
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::replay::{End, Fixture, Pace, Parts, play};
 use crate::sys::atomic;
 use crate::sys::process::{self, Signal};
+use crate::sys::scratch;
 use crate::sys::watch::{Place as Watched, Watch};
 use anyhow::{Context, bail};
 use std::io::{self, Write};
@@ -41,12 +43,9 @@ const FIXTURE: &str = ".recorded-run";
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-pub(super) fn run() -> anyhow::Result<ExitCode> {
+pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
-    let stage = tempfile::Builder::new()
-        .prefix("murmur-demo-")
-        .tempdir()
-        .context("cannot make a temporary folder")?;
+    let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot make a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
     set_stage(&home, &data)?;

@@ -2,7 +2,7 @@
 
 use crate::capture::record::State;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::time::Duration;
 
 const DERUN_RUN: &str = "\
@@ -108,7 +108,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "DURATION", value_parser = retention)]
     pub(super) retention: Option<Duration>,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(super) command: Vec<std::ffi::OsString>,
 }
 

@@ -3,26 +3,21 @@
 use super::args::Doctor;
 use super::place::Place;
 use super::style::{Style, plain_line};
-use crate::doctor::{self, Environment, Level};
+use crate::doctor::{self, CREDENTIAL_VARIABLES, Environment, Finding, Level, Service};
+use crate::sys::paths::{DataDir, User};
 use serde_json::json;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Variables that hold credentials of Claude Code's.
-const CREDENTIALS: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+/// Where logind writes down whose services outlive their sessions.
+const LINGERING: &str = "/var/lib/systemd/linger";
 
 pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let environment = Environment {
-        dir: place.data_dir()?,
-        user: place.user()?,
-        shell: place.shell(),
-        path: place.path(),
-        time_zone: place.time_zone(),
-        has_credentials: CREDENTIALS.iter().any(is_set),
-        claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
+    let findings = match (place.data_dir(), place.user()) {
+        (Ok(dir), Ok(user)) => super::runtime()?.block_on(doctor::examine(&environment(place, dir, user))),
+        (Err(error), _) | (_, Err(error)) => vec![Finding::homeless(&error)],
     };
-    let findings = super::runtime()?.block_on(doctor::examine(&environment));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let mut out = io::stdout().lock();
     if args.json {
@@ -31,11 +26,30 @@ pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
         let style = Style::of_stdout();
         for finding in &findings {
             let found = plain_line(&finding.found);
-            writeln!(out, "{} {:<17}{found}", style.level(finding.level), finding.check)?;
+            writeln!(out, "{} {:<17}{found}", style.level(finding.level), finding.check.name())?;
             if let Some(hint) = &finding.hint {
-                writeln!(out, "{:23}{}", "", style.dim(plain_line(hint)))?;
+                writeln!(out, "{:23}{}", "", style.dim(plain_line(hint.as_str())))?;
             }
         }
     }
     Ok(if worst == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    // Where a manager other than systemd's is asked, there is nobody to linger.
+    let user_name = std::env::var_os("USER").filter(|name| cfg!(target_os = "linux") && !name.is_empty());
+    let linger = user_name.map(|name| Path::new(LINGERING).join(name));
+    let service = super::service::file_of(place).ok();
+    Environment {
+        dir,
+        user,
+        shell: place.shell(),
+        path: place.path(),
+        time_zone: place.time_zone(),
+        has_credentials: CREDENTIAL_VARIABLES.iter().any(is_set),
+        claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
+        captures: super::captures::root().ok(),
+        service: service.map(|(file, text)| Service { file, text, linger }),
+    }
 }

@@ -50,7 +50,9 @@ async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
             pong.protocol_version,
             pong.version
         ),
-        Condition::Silent => bail!("the host of {agent} does not answer; see: murmur host list"),
+        Condition::Silent => bail!(
+            "the host of {agent} does not answer; if it goes on so, end it with: murmur host stop --force {agent}"
+        ),
         Condition::Ended(_) => bail!("agent {agent} has ended; see: murmur host status {agent}"),
         Condition::Dead => bail!("the host of {agent} was killed; clean up with: murmur host discover"),
     }

@@ -1,7 +1,7 @@
 //! What can be typed after `murmur host`, and after `murmur-host`.
 
 use crate::host::id::AgentId;
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ pub(crate) struct HostSpawn {
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
     /// The folder it works in
-    #[arg(long, value_name = "PATH", default_value = ".")]
+    #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
     /// What it works on, as #42
     #[arg(long)]
@@ -120,7 +120,7 @@ pub(crate) struct HostStop {
     /// Every live agent
     #[arg(long, conflicts_with = "agent")]
     pub(crate) all: bool,
-    /// Kill it at once
+    /// Kill it at once, and its host as well if that does not answer
     #[arg(long)]
     pub(crate) force: bool,
     /// How long it has to end by itself [default: 5s]
@@ -129,6 +129,17 @@ pub(crate) struct HostStop {
     /// One JSON object on stdout for each
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The host of one agent; murmur starts it, for `murmur host spawn` and for every beat
+#[derive(Debug, Parser)]
+#[command(name = "murmur-host", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct HostProgram {
+    /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) serve: HostServe,
 }
 
 /// Be the host of one agent until it ends (spec 3, Spawn Flow)
@@ -147,7 +158,7 @@ pub(crate) struct HostServe {
     #[arg(long, default_value = "claude")]
     pub(crate) backend: String,
     /// The folder it works in
-    #[arg(long, value_name = "PATH", required_unless_present = "beat")]
+    #[arg(long, value_name = "PATH", required_unless_present = "beat", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: Option<PathBuf>,
     /// What it works on
     #[arg(long)]

@@ -9,6 +9,9 @@ use crate::config::file::File;
 use crate::config::interval::Interval;
 use crate::config::timing::Schedule as Timing;
 use anyhow::{Context, bail};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -21,6 +24,22 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("issues", include_str!("templates/issues.md")),
     ("deploy", include_str!("templates/deploy.md")),
 ];
+
+/// Their names, for help and completions; the path of a file is as good.
+#[derive(Debug, Clone)]
+pub(super) struct Templates;
+
+impl TypedValueParser for Templates {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(TEMPLATES.iter().map(|(name, _)| PossibleValue::new(name))))
+    }
+}
 
 /// How often, where nothing is said.
 const INTERVAL: &str = "30m";
@@ -38,7 +57,7 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     };
     let mut out = io::stdout().lock();
     // A named heartbeat carries its own schedule; a workspace's own stands in config.json.
-    let text = if args.name.is_some() { format!("{}{template}", front(&schedule)) } else { template };
+    let text = if args.name.is_some() { scheduled(&template, &schedule, args) } else { template };
     if create(&file, &text)? {
         writeln!(out, "wrote {}", file.display())?;
     } else {
@@ -122,12 +141,20 @@ fn checked(name: &str) -> anyhow::Result<&str> {
     Ok(name)
 }
 
-fn front(schedule: &Schedule) -> String {
+/// A template with this schedule in its frontmatter, in the place of one that it has. That stays where no other was typed.
+fn scheduled(template: &str, schedule: &Schedule, args: &Init) -> String {
+    let is_schedule = |line: &&str| ["interval:", "cron:", "tz:"].iter().any(|key| line.starts_with(key));
+    let (settings, text) =
+        template.strip_prefix("---\n").and_then(|rest| rest.split_once("---\n")).unwrap_or(("", template));
+    if args.interval.is_none() && args.cron.is_none() && settings.lines().any(|line| is_schedule(&line)) {
+        return template.to_owned();
+    }
     let mut lines = vec!["---".to_owned()];
     lines.extend(schedule.interval.map(|interval| format!("interval: {interval}")));
     lines.extend(schedule.cron.as_ref().map(|cron| format!("cron: '{cron}'")));
     lines.extend(schedule.tz.as_ref().map(|tz| format!("tz: {tz}")));
-    lines.push("---\n".to_owned());
+    lines.extend(settings.lines().filter(|line| !is_schedule(line)).map(str::to_owned));
+    lines.push(format!("---\n{text}"));
     lines.join("\n")
 }
 

@@ -1,6 +1,7 @@
 //! `murmur permission`, `murmur question`: what agents may do, what they wait for, and a person's answers.
 
 mod check;
+mod denied;
 mod rules;
 mod spelled;
 
@@ -13,7 +14,7 @@ use crate::config::cron::Crons;
 use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::broker::Kind;
 use crate::hook::judge;
-use crate::sys::clock;
+use crate::sys::{clock, paths};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -44,10 +45,29 @@ pub(super) fn question(args: &Question, place: &Place) -> anyhow::Result<ExitCod
     }
 }
 
+/// Whose rules are asked about.
+struct Whose<'a> {
+    /// The project that was named.
+    project: Option<&'a str>,
+    /// The folder that was named.
+    cwd: Option<&'a Path>,
+    /// The folder of the agent whose project it would be: a beat's workspace, a hosted agent's own folder.
+    folder: &'a Path,
+}
+
+impl Whose<'_> {
+    /// The project: the one that was named, in an agent its own, else that of a beat or an agent in the folder.
+    fn project(&self, place: &Place) -> String {
+        // The environment's is about here, and not about another folder.
+        let own = || place.project().filter(|_| self.cwd.is_none());
+        let of_folder = || paths::readable(&self.folder.file_name().unwrap_or_default().to_string_lossy());
+        self.project.map(str::to_owned).or_else(own).unwrap_or_else(of_folder)
+    }
+}
+
 /// The files of rules, in the order in which they are looked at.
-fn files(project: Option<&str>, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
-    let project = project.map(str::to_owned).or_else(|| place.project());
-    Ok(judge::files(&place.data_dir()?, &place.settings_dir()?, project.as_deref())?)
+fn files(project: &str, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(judge::files(&place.data_dir()?, &place.settings_dir()?, Some(project))?)
 }
 
 /// The heartbeat of the innermost workspace that `cwd` is in; without one, what `cwd` would be as a workspace.

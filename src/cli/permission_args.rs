@@ -2,7 +2,7 @@
 
 use super::requests::Verdicts;
 use crate::permit::policy::Role;
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 /// What agents may do: what waits for an answer, the rules, and what would become of a call
@@ -92,9 +92,9 @@ pub(crate) struct PermissionCheck {
     /// {"tool_name":...,"tool_input":{...}} from stdin
     pub(crate) call: String,
     /// The folder that the agent is in [default: this one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// The project whose rules come first [default: $MURMUR_PROJECT]
+    /// The project whose rules come first [default: $MURMUR_PROJECT, else that of a beat or agent in the folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
     /// What the agent is
@@ -108,7 +108,10 @@ pub(crate) struct PermissionCheck {
 /// List the rules in the order in which they are looked at
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PermissionRules {
-    /// The project whose rules come first [default: $MURMUR_PROJECT]
+    /// The folder that the agent is in [default: this one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The project whose rules come first [default: $MURMUR_PROJECT, else that of a beat in the folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
     /// One JSON object on stdout

@@ -3,7 +3,7 @@
 use super::args::Restart;
 use super::place::Place;
 use super::start::start_behind;
-use super::stop::{daemon_pid, leave};
+use super::stop::{daemon_pid, kill_if_silent, leave};
 use crate::daemon::instance;
 use anyhow::bail;
 use std::io::{self, Write};
@@ -12,8 +12,12 @@ use std::process::ExitCode;
 pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.prepared_data_dir()?;
     dir.require_private()?;
-    let old = match instance::is_running(&dir)? {
-        true => leave(&dir, |daemon| {
+    let killed = match args.force && instance::is_running(&dir)? {
+        true => kill_if_silent(&dir)?,
+        false => None,
+    };
+    let old = match killed.is_none() && instance::is_running(&dir)? {
+        true => leave(&dir, "murmur restart --force", |daemon| {
             if daemon.foreground {
                 let pid = daemon.pid;
                 bail!(
@@ -32,8 +36,8 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
         None => daemon_pid(&dir)?,
     };
     let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
-    match old {
-        Some(old) => writeln!(io::stdout(), "murmur was restarted (PID {} -> {new})", old.pid)?,
+    match killed.or(old.as_ref().map(|old| old.pid)) {
+        Some(old) => writeln!(io::stdout(), "murmur was restarted (PID {old} -> {new})")?,
         None => writeln!(io::stdout(), "murmur was not running; it is now (PID {new})")?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,7 @@
 //! `murmur service`: the daemon as a service of the user's own manager, systemd or launchd.
 
+mod manager;
+
 use super::args::{Service as Args, ServiceCommand};
 use super::place::Place;
 use super::stop::daemon_pid;
@@ -7,27 +9,33 @@ use crate::daemon::instance;
 use crate::service::{LABEL, Service, UNIT};
 use crate::sys::{atomic, file};
 use anyhow::{Context, bail};
+use manager::{Answer, IS_LAUNCHD, ManagerError};
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-const IS_LAUNCHD: bool = cfg!(target_os = "macos");
+use std::process::ExitCode;
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
-    let service = Service {
-        program: std::env::current_exe().context("cannot find murmur itself")?,
-        data_dir: place.data_dir()?.root().to_path_buf(),
-        home: place.home(),
-    };
-    let text = if IS_LAUNCHD { service.plist()? } else { service.unit()? };
-    let path = path(place);
+    let (path, text) = file_of(place)?;
     match args.command {
         ServiceCommand::Install { print: true } => io::stdout().write_all(text.as_bytes())?,
         ServiceCommand::Install { print: false } => install(&path, &text, place)?,
         ServiceCommand::Uninstall => uninstall(&path)?,
-        ServiceCommand::Status => return status(&path, &text),
+        ServiceCommand::Status { json } => return status(&path, &text, json),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the manager looks for the service's file, and what is to be in it.
+pub(super) fn file_of(place: &Place) -> anyhow::Result<(PathBuf, String)> {
+    let service = Service {
+        program: std::env::current_exe().context("cannot find murmur itself")?,
+        data_dir: place.data_dir()?.root().to_path_buf(),
+        environment: Service::environment_of(&place.home(), |name| std::env::var_os(name)),
+        home: place.home(),
+    };
+    let text = if IS_LAUNCHD { service.plist()? } else { service.unit()? };
+    Ok((path(place), text))
 }
 
 /// Where the manager looks for it.
@@ -55,29 +63,82 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
-        atomic::write(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
-        writeln!(io::stdout(), "Wrote {}", path.display())?;
-    } else {
-        writeln!(io::stdout(), "{} is up to date", path.display())?;
-    }
-    if IS_LAUNCHD {
-        if found.is_some() && is_new {
-            // One that is not loaded is none to unload.
-            let _not_loaded = ask("launchctl", &["bootout", &target()]);
+        if let Some(found) = &found {
+            write(&backup(path), found)?;
         }
-        manage("launchctl", &["bootstrap", &domain(), &path.to_string_lossy()])?;
-    } else {
-        manage("systemctl", &["--user", "daemon-reload"])?;
-        manage("systemctl", &["--user", "enable", "--now", UNIT])?;
-        if found.is_some() && is_new {
-            manage("systemctl", &["--user", "restart", UNIT])?;
+        write(path, text.as_bytes())?;
+    }
+    if let Err(error) = load(path, found.is_some() && is_new) {
+        // A file that nobody reads would only be in the way of what starts murmur instead.
+        if is_new {
+            take_back(path, found.as_deref())?;
+        }
+        return Err(error.into());
+    }
+    let mut out = io::stdout();
+    match (&found, is_new) {
+        (_, false) => writeln!(out, "{} is up to date", path.display())?,
+        (None, true) => writeln!(out, "Wrote {}", path.display())?,
+        (Some(_), true) => {
+            writeln!(
+                out,
+                "Wrote {}, which was different: as it was it is {}",
+                path.display(),
+                backup(path).display()
+            )?;
+            if !IS_LAUNCHD {
+                writeln!(
+                    out,
+                    "What you changed in it stays when it stands in a drop-in: systemctl --user edit {UNIT}"
+                )?;
+            }
         }
     }
-    writeln!(io::stdout(), "murmur runs as a service")?;
     if !IS_LAUNCHD {
-        writeln!(io::stdout(), "It ends when you log out, unless you run once: loginctl enable-linger")?;
+        manager::tell("systemctl", &["--user", "enable", "--now", UNIT])?;
+        if found.is_some() && is_new {
+            manager::tell("systemctl", &["--user", "restart", UNIT])?;
+        }
+    }
+    writeln!(out, "murmur runs as a service")?;
+    if !IS_LAUNCHD {
+        writeln!(out, "It ends when you log out, unless you run once: loginctl enable-linger")?;
     }
     Ok(())
+}
+
+/// Has the manager read the file.
+fn load(path: &Path, is_replaced: bool) -> Result<(), ManagerError> {
+    if !IS_LAUNCHD {
+        return manager::tell("systemctl", &["--user", "daemon-reload"]);
+    }
+    if is_replaced {
+        manager::unload()?;
+    }
+    manager::tell("launchctl", &["bootstrap", &manager::domain(), &path.to_string_lossy()])
+}
+
+/// Puts what was `found` at `path` back.
+fn take_back(path: &Path, found: Option<&[u8]>) -> anyhow::Result<()> {
+    match found {
+        Some(found) => {
+            write(path, found)?;
+            let _left = std::fs::remove_file(backup(path));
+            Ok(())
+        }
+        None => std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display())),
+    }
+}
+
+/// What a file that is replaced is kept as; no manager takes it for one of its own.
+fn backup(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".murmur-backup");
+    name.into()
+}
+
+fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    atomic::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn uninstall(path: &Path) -> anyhow::Result<()> {
@@ -85,78 +146,77 @@ fn uninstall(path: &Path) -> anyhow::Result<()> {
         writeln!(io::stdout(), "murmur is no service")?;
         return Ok(());
     }
-    if IS_LAUNCHD {
-        let _not_loaded = ask("launchctl", &["bootout", &target()]);
-    } else {
-        manage("systemctl", &["--user", "disable", "--now", UNIT])?;
-    }
+    let ended = match IS_LAUNCHD {
+        true => manager::unload(),
+        false => manager::tell("systemctl", &["--user", "disable", "--now", UNIT]),
+    };
     std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
-    if !IS_LAUNCHD {
-        manage("systemctl", &["--user", "daemon-reload"])?;
+    // A manager that does not answer leaves the link by which it would start at the next login.
+    let link = path.with_file_name("default.target.wants").join(UNIT);
+    if std::fs::symlink_metadata(&link).is_ok_and(|found| found.is_symlink()) {
+        std::fs::remove_file(&link).with_context(|| format!("cannot remove {}", link.display()))?;
     }
     writeln!(io::stdout(), "Removed {}; agents that run go on", path.display())?;
+    let read_anew = match IS_LAUNCHD || ended.is_err() {
+        true => Ok(()),
+        false => manager::tell("systemctl", &["--user", "daemon-reload"]),
+    };
+    if let Err(error) = ended.and(read_anew) {
+        let said = error.to_string();
+        let said = said.split("; ").next().unwrap_or_default();
+        writeln!(
+            io::stderr(),
+            "note: its manager was not told: {said}; a daemon that runs goes on, up to: murmur stop"
+        )?;
+    }
     Ok(())
 }
 
-fn status(path: &Path, text: &str) -> anyhow::Result<ExitCode> {
+fn status(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout();
-    match read(path)? {
-        None => {
-            writeln!(out, "murmur is no service; murmur service install makes it one")?;
-            return Ok(ExitCode::FAILURE);
-        }
-        Some(found) if found == text.as_bytes() => writeln!(out, "{}", path.display())?,
-        Some(_) => writeln!(
-            out,
-            "{} is not what this murmur would write; murmur service install replaces it",
-            path.display()
-        )?,
-    }
-    let state = if IS_LAUNCHD {
-        ask("launchctl", &["print", &target()])?.map_or("not loaded", |_| "loaded").to_owned()
-    } else {
-        let is = |what: &str| -> anyhow::Result<String> {
-            let said = Command::new("systemctl").args(["--user", what, UNIT]).output();
-            let said = said.with_context(|| unmanaged("systemctl"))?;
-            Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
-        };
-        format!("{}, {}", is("is-active")?, is("is-enabled")?)
+    let found = read(path)?;
+    let is_current = found.as_deref().map(|found| found == text.as_bytes());
+    let (active, enabled) = match (is_current, IS_LAUNCHD) {
+        (None, _) => (Answer::default(), None),
+        (Some(_), true) => (manager::is_loaded(), None),
+        (Some(_), false) => (manager::ask("is-active"), Some(manager::ask("is-enabled"))),
     };
-    writeln!(out, "{state}")?;
-    let runs = state.starts_with("active") || state == "loaded";
+    let problem = active.problem.or_else(|| enabled.as_ref()?.problem.clone());
+    let word = |word: String| if word.is_empty() { "unknown".to_owned() } else { word };
+    let enabled = enabled.map(|answer| word(answer.word));
+    let active = is_current.map(|_| word(active.word));
+    let runs = active.as_deref().is_some_and(|active| active == "active" || active == "loaded");
+    if json {
+        let object = json!({
+            "file": path.display().to_string(),
+            "installed": is_current.is_some(),
+            "current": is_current,
+            "state": active,
+            "enabled": enabled,
+            "problem": problem,
+        });
+        writeln!(out, "{object}")?;
+    } else {
+        match is_current {
+            None => writeln!(out, "murmur is no service; murmur service install makes it one")?,
+            Some(true) => writeln!(out, "{}", path.display())?,
+            Some(false) => writeln!(
+                out,
+                "{} is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup",
+                path.display()
+            )?,
+        }
+        let states: Vec<&str> = active.iter().chain(&enabled).map(String::as_str).collect();
+        if !states.is_empty() {
+            writeln!(out, "{}", states.join(", "))?;
+        }
+        if let Some(problem) = problem {
+            writeln!(out, "problem: {problem}")?;
+        }
+    }
     Ok(if runs { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     file::read_regular(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-fn domain() -> String {
-    format!("gui/{}", rustix::process::getuid().as_raw())
-}
-
-fn target() -> String {
-    format!("{}/{LABEL}", domain())
-}
-
-/// Tells the manager something that it must do.
-fn manage(program: &str, words: &[&str]) -> anyhow::Result<()> {
-    let said = Command::new(program).args(words).output().with_context(|| unmanaged(program))?;
-    if !said.status.success() {
-        let why = String::from_utf8_lossy(&said.stderr);
-        bail!("{program} {}: {}; see: murmur service status", words.join(" "), why.trim());
-    }
-    Ok(())
-}
-
-/// Asks the manager something; `None` where it says no.
-fn ask(program: &str, words: &[&str]) -> anyhow::Result<Option<String>> {
-    let said = Command::new(program).args(words).output().with_context(|| unmanaged(program))?;
-    Ok(said.status.success().then(|| String::from_utf8_lossy(&said.stdout).into_owned()))
-}
-
-fn unmanaged(program: &str) -> String {
-    format!(
-        "cannot run {program}; without it, have `murmur start --foreground` started by what you have instead"
-    )
 }

@@ -27,9 +27,11 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     if args.check {
         return try_out(&path, args.scope, &here, place);
     }
-    let wanted = if args.remove { None } else { Some(wanted()?) };
+    let sets_up = !args.remove && !args.fix_flat;
+    let wanted = if sets_up { Some(wanted()?) } else { None };
     let decide = |found: Found<'_>| match &wanted {
-        Some(wanted) => plan::set_up(found, wanted, args.fix_flat, &path),
+        Some(wanted) => plan::set_up(found, wanted, &path),
+        None if args.fix_flat => plan::mend_flat(found, &path),
         None => plan::remove(found, &path),
     };
     if args.dry_run {
@@ -48,9 +50,9 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     }
     if !args.remove {
         warn(&changed)?;
-        if let Err(error) = pulses_dir(place) {
-            writeln!(io::stderr(), "warning: {error:#}")?;
-        }
+    }
+    if sets_up && let Err(error) = pulses_dir(place) {
+        writeln!(io::stderr(), "warning: {error:#}")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -68,6 +70,10 @@ fn tell(out: &mut impl Write, changed: &Changed<Said>) -> io::Result<()> {
         Outcome::Updated => writeln!(out, "Updated murmur's hooks in {path}")?,
         Outcome::AlreadyConfigured => writeln!(out, "Already configured in {path}")?,
         Outcome::NotConfigured => writeln!(out, "Not configured in {path}")?,
+        Outcome::Untouched if said.rewritten.is_empty() => {
+            writeln!(out, "No entry in {path} is in the flat form")?;
+        }
+        Outcome::Untouched => writeln!(out, "Mended {path}")?,
         Outcome::Removed if changed.plan.next.is_none() => {
             writeln!(out, "Removed {path}, which had nothing but murmur's hooks in it")?;
         }
@@ -125,7 +131,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     let mut text = String::new();
     let found = file::look(path, |found: Found<'_>| {
         text = String::from_utf8_lossy(found.file.unwrap_or_default()).into_owned();
-        plan::set_up(found, &wanted, false, path)
+        plan::set_up(found, &wanted, path)
     })?;
     let real = &found.real;
     let flaws = flaws(&text);

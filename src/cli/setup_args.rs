@@ -23,7 +23,8 @@ Examples:
   murmur setup hooks --scope local     only those in this folder: .claude/settings.local.json
   murmur setup hooks --dry-run         what would change, changing nothing
   murmur setup hooks --check           whether a pulse arrives
-  murmur setup hooks --remove          the file as it was before")]
+  murmur setup hooks --remove          the file as it was before
+  murmur setup hooks --fix-flat        mend entries of others in the flat form; adds no hooks")]
 pub(crate) struct SetupHooks {
     /// Whose sessions: user is ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR), project .claude/settings.json and
     /// local .claude/settings.local.json in this folder
@@ -38,7 +39,7 @@ pub(crate) struct SetupHooks {
     /// Show what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Rewrite entries in the flat form, by which Claude Code drops the file, as well
+    /// Only rewrite entries in the flat form, by which Claude Code drops the file; adds no hooks
     #[arg(long)]
     pub(crate) fix_flat: bool,
 }

@@ -22,35 +22,53 @@ use std::process::ExitCode;
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
+    match show(args, place, &dir) {
+        Ok(runs) => Ok(if args.check && !runs { ExitCode::FAILURE } else { ExitCode::SUCCESS }),
+        // A daemon that answers is well, also where a file cannot be read that belongs to what is shown.
+        Err(error) if args.check && answers(&dir) && !super::is_closed_pipe(&error) => {
+            super::complain(&error);
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn answers(dir: &DataDir) -> bool {
+    let ping = async { client::ping(&mut client::connect(dir).await?).await };
+    super::runtime().is_ok_and(|runtime| runtime.block_on(ping).is_ok())
+}
+
+/// Prints it, and says whether there is a daemon.
+fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
-    let mut status = match instance::is_running(&dir)? {
-        true => match super::runtime()?.block_on(client::status(&dir)) {
+    let mut status = match instance::is_running(dir)? {
+        true => match super::runtime()?.block_on(client::status(dir)) {
             Ok(status) => status,
             // It may have ended while it was asked.
-            Err(_) if !instance::is_running(&dir)? => from_files(&dir, place, now)?,
+            Err(_) if !instance::is_running(dir)? => from_files(dir, place, now)?,
             Err(error) => {
                 let held = dir.pid();
                 bail!(
-                    "the daemon holds {} and does not answer: {error}; murmur stop, or kill it",
+                    "the daemon holds {} and does not answer: {error}; if it goes on so: murmur restart --force",
                     held.display()
                 )
             }
         },
-        false => from_files(&dir, place, now)?,
+        false => from_files(dir, place, now)?,
     };
     if let Err(open) = dir.require_private()
         && dir.root().exists()
     {
         status.problems.push(open.to_string());
     }
-    add_last(&dir, &mut status.heartbeats)?;
+    add_last(dir, &mut status.heartbeats)?;
     let mut out = io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {
         print(&mut out, &status, now)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(status.daemon.is_some())
 }
 
 /// What the daemon would say if it ran.

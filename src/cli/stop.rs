@@ -23,8 +23,14 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
         writeln!(io::stdout(), "murmur is not running")?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.force
+        && let Some(pid) = kill_if_silent(&dir)?
+    {
+        writeln!(io::stdout(), "murmur (PID {pid}) did not answer and was killed; its agents go on")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.leave_agents {
-        match leave(&dir, |_| Ok(()))? {
+        match leave(&dir, "murmur stop --force", |_| Ok(()))? {
             Some(daemon) => writeln!(io::stdout(), "murmur stopped (PID {}); its agents go on", daemon.pid)?,
             None => writeln!(io::stdout(), "murmur is not running")?,
         }
@@ -32,8 +38,16 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let end = instance::end(&dir)?;
     let Some(pid) = daemon_pid(&dir)? else { bail!("murmur is just being started or stopped; try again") };
+    // It is told in any case: who does not answer may listen to signals.
+    let is_silent = is_silent(&dir)?;
     process::signal(pid, Signal::TERM);
-    wait(end, pid, PATIENCE)?;
+    if is_silent {
+        if ends_within(end, ANSWER).transpose()?.is_none() {
+            bail!("murmur (PID {pid}) does not answer; {KILLS} murmur stop --force");
+        }
+    } else {
+        wait(end, pid, PATIENCE)?;
+    }
     writeln!(io::stdout(), "murmur stopped (PID {pid})")?;
     // They do not need the daemon, and whoever stops that may have forgotten them.
     match discover::live(&dir.hosts()).unwrap_or_default().len() {
@@ -44,10 +58,41 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// How long a daemon may take to answer before it is taken for one that hangs, and one of those to end when it is told.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// What helps against a daemon that hangs, up to the command.
+const KILLS: &str = "this kills it, and its agents go on:";
+
+/// Whether the daemon takes no question, or answers none.
+fn is_silent(dir: &DataDir) -> anyhow::Result<bool> {
+    let asked = super::runtime()?.block_on(async {
+        let mut client = Client::connect(dir.root(), dir.socket_name(), ANSWER).await?;
+        client.answer("ping", serde_json::Value::Null, ANSWER).await
+    });
+    Ok(matches!(asked, Err(AskError::Silent(_))))
+}
+
+/// Kills the daemon if it does not answer, and returns which process it was when it is gone.
+pub(super) fn kill_if_silent(dir: &DataDir) -> anyhow::Result<Option<u32>> {
+    // Of the one that is asked, and of no later one.
+    let end = instance::end(dir)?;
+    let Some(pid) = daemon_pid(dir)? else { return Ok(None) };
+    if !is_silent(dir)? {
+        return Ok(None);
+    }
+    process::signal_if(pid, Signal::KILL, || daemon_pid(dir).is_ok_and(|now| now == Some(pid)));
+    match ends_within(end, PATIENCE).transpose()? {
+        Some(()) => Ok(Some(pid)),
+        None => bail!("murmur (PID {pid}) cannot be killed; see what it waits for: ps -o stat,wchan {pid}"),
+    }
+}
+
 /// Has the daemon end and leave its beats, if `may` allows it, and returns what it was when it is gone. `None` if it
-/// went by itself.
+/// went by itself. `force` is the command that helps if it hangs.
 pub(super) fn leave(
     dir: &DataDir,
+    force: &str,
     may: impl FnOnce(&Ping) -> anyhow::Result<()>,
 ) -> anyhow::Result<Option<Ping>> {
     let asked = super::runtime()?.block_on(async {
@@ -77,7 +122,7 @@ pub(super) fn leave(
         Err(_) if !instance::is_running(dir)? => Ok(None),
         Err(AskError::Gone(_)) if has_ended_soon(dir)? => Ok(None),
         Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
-            Some(pid) => bail!("murmur (PID {pid}) does not answer: {error}; if it hangs: kill -9 {pid}"),
+            Some(pid) => bail!("murmur (PID {pid}) does not answer: {error}; {KILLS} {force}"),
             None => bail!("murmur is just being started or stopped; try again"),
         },
         Err(error) => bail!(
@@ -118,7 +163,7 @@ fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
     match ends_within(end, patience) {
         Some(gone) => Ok(gone?),
         None => bail!(
-            "murmur (PID {pid}) did not end within {} s; if it hangs: kill -9 {pid}",
+            "murmur (PID {pid}) did not end within {} s; if it hangs, {KILLS} murmur stop --force",
             patience.as_secs()
         ),
     }

@@ -17,6 +17,7 @@ use super::json::{self, Member, Object};
 use super::problem::{Place, Problem};
 use super::spelling;
 use super::timing::Schedule;
+use crate::sys::file;
 use jiff::Timestamp;
 
 #[cfg(test)]
@@ -75,8 +76,9 @@ impl File {
     /// # Errors
     /// When it cannot be read, or is wrong as a whole; [`File::parse`] says when that is.
     pub fn read(path: &Path, crons: &Crons) -> Result<Self, FileError> {
-        match std::fs::read(path) {
-            Ok(bytes) => Self::parse(&bytes, path, crons),
+        match file::read_regular(path) {
+            Ok(Some(bytes)) => Self::parse(&bytes, path, crons),
+            Ok(None) => Ok(Self::empty()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::empty()),
             Err(source) => Err(FileError::Read { path: path.to_owned(), source }),
         }

@@ -98,8 +98,9 @@ pub async fn serve(
     let mut talking = tokio::spawn(rpc::serve::serve(listener, desk, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();
-    // Before the first question, so that an answer knows the beats that run already.
+    // Before the first question, so that an answer knows the beats and the hosts that run already.
     daemon.survey();
+    daemon.survey_hosts();
     // Beats wait for the PATH, those that are asked for too; other questions do not.
     let mut waiting = Vec::new();
     let path = {
@@ -227,8 +228,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.say(recovered);
         let now = clock::now();
         self.expire();
-        let surveyed = self.hosts.survey();
-        self.tell_of_hosts(surveyed);
+        self.survey_hosts();
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
         let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
         self.withdraw_announced();
@@ -322,6 +322,11 @@ impl<L: FnMut(&str)> Daemon<L> {
             Event::Agents(happened) => self.take_agents(happened),
             Event::Unread => self.tell(),
         }
+    }
+
+    fn survey_hosts(&mut self) {
+        let surveyed = self.hosts.survey();
+        self.tell_of_hosts(surveyed);
     }
 
     fn reload(&mut self) {

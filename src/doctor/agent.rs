@@ -1,12 +1,15 @@
-//! Claude Code: where it is, how old it is, and whether it can log in.
+//! Claude Code: where it is, and what of murmur's it is too old for.
 
-use super::{Environment, Finding};
+mod version;
+
+use super::{Check, Environment, Finding, Hint};
 use crate::agent::find::{self, CLAUDE};
+use crate::hook::DEFERS;
+use crate::secrets::mask;
+use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
-use tokio::process::Command;
-use tokio::time::timeout;
 
 /// How long the login shell may take, as for the daemon.
 const LOGIN: Duration = Duration::from_secs(5);
@@ -14,98 +17,99 @@ const LOGIN: Duration = Duration::from_secs(5);
 /// How long `claude --version` may take.
 const VERSION: Duration = Duration::from_secs(20);
 
+/// As much of a line that a program prints is shown, in characters.
+const SHOWN: usize = 200;
+
 /// The oldest version that murmur was tried with.
 const OLDEST: [u32; 3] = [2, 1, 197];
 
-/// From when on Claude Code itself blocks a call whose hook is missing or was killed (`onFailure`).
-const BLOCKS: [u32; 3] = [2, 1, 295];
+/// What of murmur's needs a newer Claude Code than others, and which.
+const NEEDS: [([u32; 3], &str); 2] = [
+    (DEFERS, "putting a call off until somebody answers, which is denied instead"),
+    ([2, 1, 295], "blocking by itself a call whose hook is killed or gone, which runs instead"),
+];
 
 pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
-    let path = find::login_path(&environment.shell, &environment.path, LOGIN).await;
-    let mut findings = Vec::new();
-    match find::find(CLAUDE, &path) {
-        Ok(program) => {
-            let is_only_ours = find::find(CLAUDE, &environment.path).is_err();
-            let found = format!("{} finds {}", environment.shell.display(), program.display());
-            findings.push(Finding::ok(
-                "login PATH",
-                if is_only_ours { format!("{found}, which this PATH does not") } else { found },
-            ));
-            findings.push(version(&program, &path).await);
+    let (shell, own) = (environment.shell.display(), &environment.path);
+    let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;
+    let check = Check::LOGIN_PATH;
+    let (program, finding) = match (find::find(CLAUDE, &login), find::find(CLAUDE, own)) {
+        (Ok(program), here) => {
+            let here = here.map_or(", which this PATH does not".to_owned(), |here| {
+                if here == program { String::new() } else { format!(", and this PATH {}", here.display()) }
+            });
+            let found = format!("{shell} finds {}{here}", program.display());
+            (program, check.ok(found))
         }
-        Err(error) => findings.push(Finding::of_error("claude", error)),
-    }
-    findings.push(credentials(environment));
-    findings
-}
-
-async fn version(program: &Path, path: &std::ffi::OsStr) -> Finding {
-    let asked = Command::new(program)
-        .arg("--version")
-        .env("PATH", path)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let said = match timeout(VERSION, asked).await {
-        Ok(Ok(output)) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        (Err(_), Ok(program)) if environment.shell.is_absolute() && !environment.shell.is_file() => {
+            let found =
+                format!("{shell}, the login shell, does not exist; this PATH has {}", program.display());
+            (program, check.warn(found, Hint::NO_LOGIN_SHELL))
         }
-        Ok(Ok(output)) => {
-            return Finding::fail(
-                "claude",
-                format!("{} --version ended with {}", program.display(), output.status),
-                "install Claude Code anew",
-            );
+        (Err(_), Ok(program)) if login.is_empty() => {
+            let found = format!("{shell} does not say its PATH; this PATH has {}", program.display());
+            (program, check.warn(found, Hint::LOGIN_SHELL_IS_SILENT))
         }
-        Ok(Err(error)) => {
-            return Finding::fail(
-                "claude",
-                format!("{} cannot be run: {error}", program.display()),
-                "install Claude Code anew",
-            );
+        (Err(_), Ok(program)) => {
+            let found = format!("{shell} finds no claude; this PATH has {}", program.display());
+            (program, check.warn(found, Hint::LOGIN_SHELL_FINDS_NONE))
         }
-        Err(_) => {
-            return Finding::fail(
-                "claude",
-                format!("{} --version does not end", program.display()),
-                "run it by hand",
-            );
+        // Of both, what the daemon would say: it knows of a file that is there and cannot be executed.
+        (Err(login), Err(own)) => {
+            let is_missing = matches!(login, find::FindError::Missing { .. });
+            return vec![Check::CLAUDE.failed(if is_missing { &own } else { &login })];
         }
     };
-    judge(program, &said)
+    let path = std::env::join_paths(std::env::split_paths(&login).chain(std::env::split_paths(own)));
+    vec![finding, version(&program, path.as_deref().unwrap_or(own)).await]
+}
+
+async fn version(program: &Path, path: &OsStr) -> Finding {
+    let check = Check::CLAUDE;
+    let answer = version::ask(program, path, VERSION).await;
+    let program = program.display();
+    match answer {
+        Ok(answer) => match answer.status {
+            Some(status) if !status.success() => {
+                let why = first_line(&answer.stderr).map_or(String::new(), |line| format!(": {line}"));
+                check.fail(format!("{program} --version ended with {status}{why}"), Hint::INSTALL_CLAUDE)
+            }
+            _ => judge(&program.to_string(), String::from_utf8_lossy(&answer.stdout).trim()),
+        },
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            check.fail(format!("{program} --version does not end"), Hint::RUN_CLAUDE)
+        }
+        Err(error) => check.fail(format!("{program} cannot be run: {error}"), Hint::INSTALL_CLAUDE),
+    }
+}
+
+/// The first line that says something, as it may be shown: short, and with neither secrets nor what a terminal would obey.
+fn first_line(said: &[u8]) -> Option<String> {
+    let said = mask(&String::from_utf8_lossy(said));
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())
 }
 
 /// What it means that `program` calls itself `said`.
-fn judge(program: &Path, said: &str) -> Finding {
-    let update = "run: claude update";
-    let named = said.lines().next().unwrap_or_default();
+fn judge(program: &str, said: &str) -> Finding {
+    let check = Check::CLAUDE;
     let Some(version) = parse(said) else {
-        return Finding::warn(
-            "claude",
-            format!("{} says {named:?}, which is no version", program.display()),
-            update,
-        );
+        let named = first_line(said.as_bytes()).unwrap_or_default();
+        return check.warn(format!("{program} says {named:?}, which is no version"), Hint::UPDATE_CLAUDE);
     };
-    let [major, minor, patch] = version;
-    let found = format!("{} is {major}.{minor}.{patch}", program.display());
-    if version < OLDEST {
-        let [major, minor, patch] = OLDEST;
-        return Finding::warn(
-            "claude",
-            format!("{found}; murmur was tried with {major}.{minor}.{patch} and newer"),
-            update,
-        );
+    let found = format!("{program} is {}", dotted(version));
+    let lacks = NEEDS.iter().filter(|(since, _)| version < *since);
+    let lacks: Vec<String> = lacks.map(|(since, what)| format!("{what} ({})", dotted(*since))).collect();
+    let untried = (version < OLDEST).then(|| format!("; murmur was tried with {} and newer", dotted(OLDEST)));
+    if lacks.is_empty() {
+        return check.ok(found);
     }
-    if version < BLOCKS {
-        let [major, minor, patch] = BLOCKS;
-        let lacks = "does not block a call whose hook is killed or gone";
-        return Finding::warn(
-            "claude",
-            format!("{found}, older than {major}.{minor}.{patch}: it {lacks}"),
-            update,
-        );
-    }
-    Finding::ok("claude", found)
+    let found = format!("{found}, too old for {}{}", lacks.join(" and for "), untried.unwrap_or_default());
+    check.warn(found, Hint::UPDATE_CLAUDE)
+}
+
+fn dotted([major, minor, patch]: [u32; 3]) -> String {
+    format!("{major}.{minor}.{patch}")
 }
 
 fn parse(said: &str) -> Option<[u32; 3]> {
@@ -118,25 +122,6 @@ fn parse(said: &str) -> Option<[u32; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// Whether there are some; never which.
-fn credentials(environment: &Environment) -> Finding {
-    let check = "credentials";
-    if environment.has_credentials {
-        return Finding::ok(check, "a key is in the environment; a service does not have this environment");
-    }
-    if environment.claude.join(".credentials.json").is_file() {
-        return Finding::ok(check, "claude has logged in");
-    }
-    if cfg!(target_os = "macos") {
-        return Finding::ok(check, "none in files; they may be in the keychain, which is not looked into");
-    }
-    Finding::warn(
-        check,
-        "none in the environment, and claude has not logged in",
-        "run `claude` once, and /login",
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,16 +129,26 @@ mod tests {
 
     #[test]
     fn a_version_is_well_or_old_or_none() {
-        let level = |said| judge(Path::new("/bin/claude"), said).level;
+        let level = |said| judge("/bin/claude", said).level;
         assert_eq!(level("2.1.329 (Claude Code)\n"), Level::Ok);
+        assert_eq!(level("2.1.295 (Claude Code)"), Level::Ok);
         assert_eq!(level("v3.0.0-beta"), Level::Ok);
         for old in ["2.1.294 (Claude Code)", "2.1.197 (Claude Code)", "1.0.0", "hello", ""] {
             assert_eq!(level(old), Level::Warn, "{old:?}");
         }
-        let old = judge(Path::new("/bin/claude"), "2.1.197 (Claude Code)");
+    }
+
+    #[test]
+    fn an_old_version_is_told_what_it_is_too_old_for() {
+        let found = |said| judge("/bin/claude", said).found;
+        let blocks = "blocking by itself a call whose hook is killed or gone, which runs instead (2.1.295)";
+        assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, too old for {blocks}"));
         assert_eq!(
-            old.found,
-            "/bin/claude is 2.1.197, older than 2.1.295: it does not block a call whose hook is killed or gone"
+            found("2.1.88"),
+            format!(
+                "/bin/claude is 2.1.88, too old for putting a call off until somebody answers, which is denied instead \
+                 (2.1.89) and for {blocks}; murmur was tried with 2.1.197 and newer"
+            )
         );
     }
 }

@@ -1,12 +1,16 @@
 //! murmur's own files: that nobody else reads them, that they can be read, and that there is room for more.
 
-use super::{Environment, Finding};
-use crate::config::heartbeat::Cache;
-use crate::config::settings::Settings;
-use crate::journal::read::Backward;
-use crate::permit::rules::Rules;
-use crate::sys::{clock, file};
-use std::os::unix::fs::MetadataExt;
+use super::finding::counted;
+use super::{Check, Environment, Finding, Hint, config};
+use crate::config::file::FileError;
+use crate::config::heartbeat::Resolved;
+use crate::journal::read::{Backward, Entries};
+use crate::sys::clock;
+use crate::sys::paths::{DataDir, PathsError};
+use jiff::{SignedDuration, Timestamp};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// With less room than this on its disk murmur still works, but not for long, in MiB.
@@ -15,177 +19,216 @@ const LITTLE: u64 = 200;
 /// With less than this beats are not started well, in MiB.
 const NONE: u64 = 10;
 
-pub(super) fn examine(environment: &Environment) -> Vec<Finding> {
-    let mut findings = vec![folder(environment)];
-    if environment.dir.root().is_dir() {
-        findings.extend([
-            config(environment),
+/// So far ahead of the clock is no matter of two clocks that differ a little.
+const AHEAD: SignedDuration = SignedDuration::from_mins(5);
+
+pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileError>) -> Vec<Finding> {
+    let usable = usable(&environment.dir);
+    let mut findings = vec![folder(environment, &usable)];
+    match usable {
+        Ok(false) => {}
+        Ok(true) => findings.extend([
+            config::heartbeats(environment, read),
             room(environment),
             journal(environment),
-            the_clock(environment),
-        ]);
+            the_clock(environment, read.as_ref().ok()),
+        ]),
+        Err(_) => {
+            let depend = [Check::CONFIG, Check::DISK, Check::JOURNAL, Check::CLOCK];
+            findings.extend(depend.map(Check::not_looked_at));
+            if environment.user.settings.root().starts_with(environment.dir.root()) {
+                findings.extend([Check::SETTINGS, Check::RULES].map(Check::not_looked_at));
+                return findings;
+            }
+        }
     }
-    findings.extend([settings(environment), rules(environment)]);
+    findings.extend([config::settings(environment), config::rules(environment)]);
     findings
 }
 
-fn folder(environment: &Environment) -> Finding {
-    let (check, dir) = ("data folder", &environment.dir);
-    if !dir.root().exists() {
-        return Finding::warn(
-            check,
-            format!("{} is not there yet", dir.root().display()),
-            "murmur start makes it",
-        );
+/// Whether the data folder is there; it is then one that can be used.
+///
+/// # Errors
+/// Why it cannot, or could not be made.
+pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
+    let unusable = |source| PathsError::Unusable { path: dir.root().to_path_buf(), source };
+    match dir.root().metadata() {
+        Ok(_) => dir.prepare().map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !dir.root().is_symlink() => {
+            let around = dir.root().ancestors().skip(1).find(|folder| folder.exists());
+            let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+            let makes = around.map_or(Ok(()), |around| rustix::fs::access(around, access));
+            makes.map(|()| false).map_err(|errno| unusable(errno.into()))
+        }
+        Err(error) => Err(unusable(error)),
+    }
+}
+
+/// What is there instead of a file, behind whatever link; `None` for a file, or nothing at all.
+pub(super) fn instead_of_a_file(path: &Path) -> Option<&'static str> {
+    let kind = path.metadata().ok()?.file_type();
+    match () {
+        () if kind.is_file() => None,
+        () if kind.is_dir() => Some("a folder"),
+        () if kind.is_fifo() => Some("a named pipe"),
+        () if kind.is_socket() => Some("a socket"),
+        () => Some("a device"),
+    }
+}
+
+fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Finding {
+    let (check, dir) = (Check::DATA_FOLDER, &environment.dir);
+    match usable {
+        Ok(true) => {}
+        Ok(false) => {
+            return check.warn(format!("{} is not there yet", dir.root().display()), Hint::START_MAKES_IT);
+        }
+        Err(error) => {
+            let finding = check.failed(error);
+            return match dir.root().metadata() {
+                // It is the user's own to open, and nothing has to be chosen.
+                Ok(found) if found.is_dir() && found.mode() & 0o300 != 0o300 => {
+                    Finding { hint: Some(Hint::LET_ME_WRITE.about(dir.root())), ..finding }
+                }
+                _ => finding,
+            };
+        }
     }
     if let Err(error) = dir.require_private() {
-        return Finding::of_error(check, error);
-    }
-    if let Err(error) = dir.prepare() {
-        return Finding::of_error(check, error);
+        return check.failed(&error);
     }
     let files = [dir.config(), dir.journal(), dir.log(), dir.decisions(), dir.pid()];
     let open = files.iter().find_map(|path| {
-        let mode = path.symlink_metadata().ok()?.mode() & 0o777;
+        let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let mode = found.mode() & 0o777;
         (mode & 0o077 != 0).then_some((path, mode))
     });
     match open {
-        Some((path, mode)) => Finding::warn(
-            check,
+        Some((path, mode)) => check.warn(
             format!("{} has mode {mode:04o}; its folder keeps others out", path.display()),
-            format!("run: chmod 600 {}", path.display()),
+            Hint::KEEP_OTHERS_OUT.about(path),
         ),
-        None => Finding::ok(check, format!("{} is yours alone", dir.root().display())),
+        None => check.ok(format!("{} is yours alone", dir.root().display())),
     }
 }
 
-fn config(environment: &Environment) -> Finding {
-    let check = "config.json";
-    match Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now()) {
-        Ok(loaded) => {
-            let wrong: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
-            let broken = loaded.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
-            let wrong: Vec<String> = wrong.into_iter().chain(broken.map(ToString::to_string)).collect();
-            match &wrong[..] {
-                [] => Finding::ok(check, format!("{} heartbeats", loaded.heartbeats.len())),
-                [first, rest @ ..] => {
-                    let mut finding = Finding::of_error(check, first);
-                    if !rest.is_empty() {
-                        finding.found = format!("{} (and {} more)", finding.found, rest.len());
-                    }
-                    finding
-                }
-            }
-        }
-        Err(error) => Finding::of_error(check, format!("{:#}", anyhow::Error::new(error))),
-    }
-}
-
-fn settings(environment: &Environment) -> Finding {
-    let (check, path) = ("config.toml", environment.user.settings.settings());
-    match Settings::read(&path) {
-        Ok(_) if path.exists() => Finding::ok(check, path.display().to_string()),
-        Ok(_) => Finding::ok(check, "none; the defaults hold"),
-        Err(error) => {
-            let mut finding = Finding::of_error(check, error);
-            finding.found = format!("every call is denied: {}", finding.found);
-            finding
-        }
-    }
-}
-
-fn rules(environment: &Environment) -> Finding {
-    let check = "permissions.toml";
-    let mut count = 0;
-    let global = environment.user.settings.rules();
-    let projects = std::fs::read_dir(environment.dir.root().join("projects")).into_iter().flatten().flatten();
-    let projects = projects.map(|entry| entry.path().join("permissions.toml"));
-    for path in std::iter::once(global).chain(projects) {
-        match read_rules(&path) {
-            Ok(rules) => count += rules,
-            Err(why) => {
-                let mut finding = Finding::of_error(check, why);
-                finding.found = format!("calls are denied: {}", finding.found);
-                return finding;
-            }
-        }
-    }
-    Finding::ok(check, format!("{count} rules"))
-}
-
-fn read_rules(path: &Path) -> Result<usize, String> {
-    let Some(bytes) = file::read_regular(path).map_err(|error| format!("{}: {error}", path.display()))?
-    else {
-        return Ok(0);
-    };
-    Rules::parse(&bytes, path).map(|rules| rules.iter().len()).map_err(|problem| problem.to_string())
-}
-
+/// The data folder's disk, or that of the captures if it is another one and has less.
 fn room(environment: &Environment) -> Finding {
-    let (check, root) = ("disk", environment.dir.root());
-    let free = match rustix::fs::statvfs(root) {
-        Ok(found) => found.f_bavail.saturating_mul(found.f_frsize) >> 20,
-        Err(error) => {
-            return Finding::fail(check, format!("{}: {error}", root.display()), "look at the disk");
+    let (check, root) = (Check::DISK, environment.dir.root());
+    let disk = |folder: &Path| folder.metadata().ok().map(|found| found.dev());
+    // What is not there yet will be on the disk of the folder around it.
+    let captures = environment.captures.iter().flat_map(|captures| captures.ancestors());
+    let captures =
+        captures.filter(|folder| folder.is_dir()).take(1).filter(|folder| disk(folder) != disk(root));
+    let mut least = None;
+    for folder in std::iter::once(root).chain(captures) {
+        let free = match rustix::fs::statvfs(folder) {
+            Ok(found) => found.f_bavail.saturating_mul(found.f_frsize) >> 20,
+            Err(error) => {
+                return check.fail(format!("{}: {error}", folder.display()), Hint::LOOK_AT_THE_DISK);
+            }
+        };
+        if least.is_none_or(|(less, _)| free < less) {
+            least = Some((free, folder));
         }
-    };
-    let found = format!("{free} MiB free for {}", root.display());
+    }
+    let (free, folder) = least.unwrap_or((0, root));
+    let found = format!("{free} MiB free for {}", folder.display());
     match free {
-        0..NONE => Finding::fail(check, found, "make room: nothing can be written down"),
-        NONE..LITTLE => Finding::warn(check, found, "make room; old captures go by murmur's own rules"),
-        _ => Finding::ok(check, found),
+        0..NONE => check.fail(found, Hint::MAKE_ROOM_NOW),
+        NONE..LITTLE => check.warn(found, Hint::MAKE_ROOM),
+        _ => check.ok(found),
     }
 }
 
 /// Every line is looked at.
 fn journal(environment: &Environment) -> Finding {
-    let (check, path) = ("journal", environment.dir.journal());
-    let unreadable = |error: std::io::Error| {
-        Finding::fail(
-            check,
-            format!("{} cannot be read: {error}", path.display()),
-            "check its owner and mode",
-        )
+    let (check, path) = (Check::JOURNAL, environment.dir.journal());
+    let unreadable = |error: io::Error| {
+        check.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
     };
+    if let Some(kind) = instead_of_a_file(&path) {
+        return check.fail(format!("{} is {kind}, not a file", path.display()), Hint::NO_FILE);
+    }
     let mut lines = match Backward::open(&path) {
         Ok(lines) => lines,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Finding::ok(check, "empty"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check.ok("empty"),
         Err(error) => return unreadable(error),
     };
-    let (mut count, mut wrong) = (0_u64, 0_u64);
+    let torn = match is_torn(&path) {
+        Ok(torn) => usize::from(torn),
+        Err(error) => return unreadable(error),
+    };
+    let (mut count, mut wrong) = (torn, torn);
     loop {
         match lines.next_line() {
             Ok(Some(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
             Ok(Some(line)) => {
                 count += 1;
-                wrong += u64::from(serde_json::from_slice::<crate::journal::entry::Entry>(&line).is_err());
+                wrong += usize::from(serde_json::from_slice::<crate::journal::entry::Entry>(&line).is_err());
             }
             Ok(None) => break,
             Err(error) => return unreadable(error),
         }
     }
     if wrong == 0 {
-        return Finding::ok(check, format!("{count} lines"));
+        return check.ok(counted(count, "line"));
     }
-    let hint = format!("they are passed over; look at them in {}", path.display());
-    Finding::warn(check, format!("{wrong} of {count} lines are no lines of a journal"), hint)
+    let last = if torn == 0 { "" } else { ", the last of which is torn" };
+    let found = format!(
+        "{wrong} of {} {} of a journal{last}",
+        counted(count, "line"),
+        if wrong == 1 { "is no line" } else { "are no lines" }
+    );
+    check.warn(found, Hint::LINES_PASSED_OVER.about(&path))
+}
+
+/// Whether the file ends within a line: lines are written whole, so that nobody is about to write the rest.
+fn is_torn(path: &Path) -> io::Result<bool> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// When the newest beat of the journal ended.
+fn newest(path: &Path) -> Option<Timestamp> {
+    if instead_of_a_file(path).is_some() {
+        return None;
+    }
+    let mut entries = Entries::new(Backward::open(path).ok()?, None);
+    entries.next_entry(|_| true).ok()??.0.ended()
 }
 
 /// A clock that went back makes schedules wait.
-fn the_clock(environment: &Environment) -> Finding {
-    let (check, now) = ("clock", clock::now());
+fn the_clock(environment: &Environment, config: Option<&Resolved>) -> Finding {
+    let (check, now) = (Check::CLOCK, clock::now());
     let zone = environment.time_zone.iana_name().unwrap_or("unnamed");
-    let newest = environment.dir.journal().metadata().and_then(|found| found.modified()).ok();
-    let newest = newest.and_then(|at| jiff::Timestamp::try_from(at).ok());
-    match newest {
-        Some(newest) if newest.duration_since(now) > jiff::SignedDuration::from_mins(5) => {
-            let found = format!(
-                "it says {}, and the journal was written later: {}",
-                clock::rfc3339(now),
-                clock::rfc3339(newest)
-            );
-            Finding::fail(check, found, "set it; heartbeats are counted from when they ran last")
-        }
-        _ => Finding::ok(check, format!("{}, time zone {zone}", clock::rfc3339(now))),
+    let written = environment.dir.journal().metadata().and_then(|found| found.modified()).ok();
+    let written = written.and_then(|at| Timestamp::try_from(at).ok());
+    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
+    let ran = heartbeats.filter_map(|heartbeat| heartbeat.last_run).max();
+    let later = |at: Option<Timestamp>| at.filter(|at| at.duration_since(now) > AHEAD).map(clock::rfc3339);
+    let said = clock::rfc3339(now);
+    if let Some(written) = later(written) {
+        let found = format!("it says {said}, and the journal was written later: {written}");
+        return check.fail(found, Hint::SET_THE_CLOCK);
     }
+    if let Some(ended) = later(newest(&environment.dir.journal())) {
+        let found = format!("it says {said}, and the journal's newest line is from later: {ended}");
+        return check.fail(found, Hint::SET_THE_CLOCK);
+    }
+    if let Some(ran) = later(ran) {
+        let found = format!("it says {said}, and a heartbeat ran later: {ran}");
+        return check.fail(found, Hint::FORGET_THE_LAST_RUN);
+    }
+    check.ok(format!("{said}, time zone {zone}"))
 }

@@ -1,73 +1,149 @@
-//! The hook: that it refuses what it must, tried on the real one, in a data folder of its own that is gone afterwards: what
-//! it decides is written down. What it is asked about is never run.
+//! The hook: that it refuses what it must, tried on the real one by the very command that agents have, in a data folder of its
+//! own that is gone afterwards: what it decides is written down. What it is asked about is never run.
 
-use super::{Environment, Finding};
+use super::{Check, Environment, Finding, Hint};
 use crate::agent::invocation::DIR_VARIABLE;
-use crate::agent::settings::{HOME_VARIABLE, HookProgram};
+use crate::agent::settings::{HOME_VARIABLE, HookProgram, POLICY_VARIABLE};
+use crate::permit::policy::{Checker, Policy};
+use crate::sys::{process, scratch};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io;
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// How long the hook may take for an answer that needs nobody.
+/// How long the hook may take for an answer that needs nobody, or nobody that is there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const CHECK: &str = "hook";
+const CHECK: Check = Check::HOOK;
+
+/// What would happen to a call.
+#[derive(Debug, PartialEq, Eq)]
+enum Fate {
+    /// The hook says that it is denied.
+    Denied,
+    /// The hook failed, by which it is refused too.
+    Blocked,
+    /// It runs.
+    Runs,
+}
 
 pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
-    let hook = match HookProgram::find() {
-        Ok(hook) => hook,
-        Err(error) => return vec![Finding::fail(CHECK, error.to_string(), "install murmur anew")],
-    };
-    vec![closed(environment, &hook).await]
+    let hook = HookProgram::find().map_err(|error| error.to_string());
+    let command = hook.and_then(|hook| hook.deciding("PreToolUse").map_err(|error| error.to_string()));
+    match command {
+        Ok(command) => vec![closed(&environment.user.home, &command).await],
+        Err(error) => vec![CHECK.fail(error, Hint::INSTALL_MURMUR)],
+    }
 }
 
-/// Whether what is no call, and a call that the guard refuses, are blocked.
-async fn closed(environment: &Environment, hook: &HookProgram) -> Finding {
-    let (program, _) = hook.called_for("PreToolUse");
-    let broken = |what: String| {
-        Finding::fail(CHECK, format!("{}: {what}", program.display()), "run no agents; install murmur anew")
-    };
-    match ask(environment, hook, "this is no call").await {
-        Ok(output) if output.status.code() == Some(2) => {}
-        Ok(output) => return broken(format!("what is no call is not blocked: {}", output.status)),
-        Err(error) => return broken(error.to_string()),
+/// Whether what must not run does not: what is no call, a call that the guard refuses, and one about which somebody has to
+/// be asked who is not there. That the guard's is *denied* says that the hook does not merely fail, by which all would be blocked.
+async fn closed(home: &Path, command: &str) -> Finding {
+    let nobody = Policy::of_beat();
+    let somebody = Policy { checker: Checker::Manual, approval_wait: 0, ..nobody };
+    let tries = [
+        ("what is no call", "this is no call".to_owned(), nobody, [Fate::Blocked, Fate::Denied]),
+        ("`sudo true`", bash("sudo true"), nobody, [Fate::Denied, Fate::Denied]),
+        ("what nobody can be asked about", bash("true"), somebody, [Fate::Blocked, Fate::Denied]),
+        ("`true`", bash("true"), nobody, [Fate::Runs, Fate::Runs]),
+    ];
+    for (what, stdin, policy, expected) in tries {
+        let fate = match ask(home, command, &stdin, policy).await {
+            Ok(output) => fate(&output),
+            Err(error) => return broken(command, &error.to_string()),
+        };
+        if !expected.contains(&fate) {
+            return broken(
+                command,
+                &match fate {
+                    Fate::Runs => format!("{what} is not refused"),
+                    Fate::Denied | Fate::Blocked => format!("{what} gets no answer but that it is blocked"),
+                },
+            );
+        }
     }
+    CHECK.ok(format!("`{command}` blocks what it must"))
+}
+
+fn broken(command: &str, what: &str) -> Finding {
+    CHECK.fail(format!("`{command}`: {what}"), Hint::RUN_NO_AGENTS)
+}
+
+fn bash(command: &str) -> String {
     let call = json!({
         "session_id": "doctor", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Bash",
-        "tool_input": { "command": "sudo true" }, "tool_use_id": "doctor",
+        "tool_input": { "command": command }, "tool_use_id": "doctor",
     });
-    let output = match ask(environment, hook, &call.to_string()).await {
-        Ok(output) => output,
-        Err(error) => return broken(error.to_string()),
-    };
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let is_denied = answer["hookSpecificOutput"]["permissionDecision"] == "deny";
-    if is_denied || output.status.code() == Some(2) {
-        return Finding::ok(CHECK, format!("{} blocks what it must", program.display()));
-    }
-    broken("`sudo true` is not refused".to_owned())
+    call.to_string()
 }
 
-async fn ask(environment: &Environment, hook: &HookProgram, stdin: &str) -> io::Result<Output> {
-    let folder = tempfile::tempdir()?;
-    let (program, words) = hook.called_for("PreToolUse");
-    let mut child = Command::new(program)
-        .args(words)
-        .env_clear()
-        .env(DIR_VARIABLE, folder.path())
-        .env(HOME_VARIABLE, &environment.user.home)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
+/// What Claude Code would do.
+fn fate(output: &Output) -> Fate {
+    if output.status.code() == Some(2) {
+        return Fate::Blocked;
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let is_denied = answer["hookSpecificOutput"]["permissionDecision"] == "deny";
+    if is_denied { Fate::Denied } else { Fate::Runs }
+}
+
+async fn ask(home: &Path, command: &str, stdin: &str, policy: Policy) -> io::Result<Output> {
+    let folder = scratch::folder("murmur-doctor-", home)?;
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).env_clear().env(DIR_VARIABLE, folder.path());
+    shell.env(HOME_VARIABLE, home).env(POLICY_VARIABLE, serde_json::to_string(&policy)?);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    process::bind_to_us(&mut shell);
+    let mut child = shell.spawn()?;
+    let group = child.id();
     if let Some(mut pipe) = child.stdin.take() {
         // One that does not read it has answered already.
         let _closed = pipe.write_all(stdin.as_bytes()).await;
     }
-    timeout(PATIENCE, child.wait_with_output()).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    let answered = timeout(PATIENCE, child.wait_with_output()).await;
+    answered.unwrap_or_else(|_| {
+        // The hook is the shell's child, and would go on without it.
+        if let Some(group) = group {
+            process::signal_group(group, Signal::KILL);
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    async fn of(command: &str) -> (Level, String) {
+        let finding = closed(Path::new("/home/user"), command).await;
+        (finding.level, finding.found)
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_hook_that_lets_a_call_run_or_refuses_everything_is_broken() {
+        let denies = r#"echo '{"hookSpecificOutput":{"permissionDecision":"deny"}}'"#;
+        for (command, what) in [
+            ("exit 0", "what is no call is not refused"),
+            ("echo no; exit 1", "what is no call is not refused"),
+            (
+                "/nonexistent/murmur-hook PreToolUse || exit 2",
+                "`sudo true` gets no answer but that it is blocked",
+            ),
+            ("grep -q tool_name || exit 2", "`sudo true` is not refused"),
+            (
+                "read call; case $call in *sudo*) ANSWER;; this*) exit 2;; esac",
+                "what nobody can be asked about is not refused",
+            ),
+            ("ANSWER", "`true` gets no answer but that it is blocked"),
+        ] {
+            let command = command.replace("ANSWER", denies);
+            assert_eq!(of(&command).await, (Level::Fail, format!("`{command}`: {what}")));
+        }
+    }
 }

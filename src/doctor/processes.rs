@@ -1,65 +1,99 @@
 //! The daemon and the hosts: that those that run answer.
 
-use super::{Environment, Finding};
+mod service;
+
+use super::{Check, Environment, Finding, Hint, files};
 use crate::daemon::{client, instance};
-use crate::host::discover::{self, Condition, PATIENCE};
+use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::sys::watch::{Place, Watch};
+pub use service::Service;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a host may be silent that begins or ends just now.
+const SECOND_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A socket's path with more bytes than this has to be reached in another way.
 const ADDRESS: usize = 103;
 
 pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
-    vec![socket(environment), daemon(environment).await, hosts(environment).await]
+    let service = service::examine(environment);
+    if files::usable(&environment.dir).is_err() {
+        let [socket, daemon, hosts] = [Check::SOCKET, Check::DAEMON, Check::HOSTS].map(Check::not_looked_at);
+        return vec![socket, daemon, service, hosts];
+    }
+    let (daemon, hosts) = tokio::join!(daemon(environment), hosts(environment));
+    vec![socket(environment), daemon, service, hosts]
 }
 
 fn socket(environment: &Environment) -> Finding {
     let path = environment.dir.root().join(environment.dir.socket_name());
     let length = path.as_os_str().len();
-    let check = "socket";
+    let check = Check::SOCKET;
     if length <= ADDRESS {
-        return Finding::ok(check, format!("{} has {length} bytes", path.display()));
+        return check.ok(format!("{} has {length} bytes", path.display()));
     }
     let found = format!("{} has {length} bytes, more than an address takes", path.display());
     if cfg!(target_os = "linux") {
-        return Finding::ok(check, format!("{found}; murmur reaches it through its folder"));
+        return check.ok(format!("{found}; murmur reaches it through its folder"));
     }
-    Finding::fail(check, found, "choose a shorter MURMUR_DIR")
+    check.fail(found, Hint::SHORTER_FOLDER)
 }
 
 async fn daemon(environment: &Environment) -> Finding {
-    let check = "daemon";
+    let check = Check::DAEMON;
     match instance::is_running(&environment.dir) {
         Ok(true) => {}
         Ok(false) => {
-            return Finding::warn(check, "it does not run", "murmur start, or murmur service install");
+            return check.warn("it does not run", Hint::START);
         }
         Err(error) => {
-            return Finding::fail(
-                check,
-                format!("cannot tell whether it runs: {error}"),
-                "look at murmur.pid",
-            );
+            return check.fail(format!("cannot tell whether it runs: {error}"), Hint::LOOK_AT_THE_PID_FILE);
         }
     }
     let answered = async { client::ping(&mut client::connect(&environment.dir).await?).await };
     match answered.await {
         Ok(ping) if ping.version == env!("CARGO_PKG_VERSION") => {
-            Finding::ok(check, format!("PID {}, since {}", ping.pid, ping.started_at))
+            check.ok(format!("PID {}, since {}", ping.pid, ping.started_at))
         }
-        Ok(ping) => Finding::warn(
-            check,
+        Ok(ping) => check.warn(
             format!("PID {} is murmur {}, and this is {}", ping.pid, ping.version, env!("CARGO_PKG_VERSION")),
-            "murmur restart; agents go on",
+            Hint::RESTART,
         ),
-        Err(error) => Finding::fail(check, format!("it runs and does not answer: {error}"), "murmur restart"),
+        Err(error) => check.fail(format!("it runs and does not answer: {error}"), Hint::RESTART_BY_FORCE),
+    }
+}
+
+/// Every host. While one is silent they are looked at again whenever something becomes of one, and a last time in the end.
+async fn patiently(folder: &Path) -> io::Result<Vec<Seen>> {
+    let watch = Watch::new([Place::new(folder, &[])]);
+    let mut seen = discover::scan(folder, PATIENCE).await?;
+    let is_silent = |seen: &Seen| matches!(seen.condition, Condition::Silent);
+    if !seen.iter().any(is_silent) {
+        return Ok(seen);
+    }
+    let settled = async {
+        let Ok(mut watch) = watch else { return std::future::pending().await };
+        while seen.iter().any(is_silent) {
+            watch.changed().await?;
+            seen = discover::scan(folder, PATIENCE).await?;
+        }
+        Ok(seen)
+    };
+    match timeout(SECOND_PATIENCE, settled).await {
+        Ok(seen) => seen,
+        Err(_) => discover::scan(folder, PATIENCE).await,
     }
 }
 
 async fn hosts(environment: &Environment) -> Finding {
-    let check = "hosts";
-    let seen = match discover::scan(&environment.dir.hosts(), PATIENCE).await {
+    let check = Check::HOSTS;
+    let seen = match patiently(&environment.dir.hosts()).await {
         Ok(seen) => seen,
         Err(error) => {
-            return Finding::fail(check, format!("cannot look for them: {error}"), "check the data folder");
+            return check.fail(format!("cannot look for them: {error}"), Hint::CHECK_THE_FOLDER);
         }
     };
     let those = |of: fn(&Condition) -> bool| {
@@ -68,22 +102,14 @@ async fn hosts(environment: &Environment) -> Finding {
         (!those.is_empty()).then(|| those.join(", "))
     };
     if let Some(silent) = those(|condition| matches!(condition, Condition::Silent)) {
-        return Finding::fail(
-            check,
-            format!("no answer from {silent}"),
-            "murmur host stop --force, or look at its log",
-        );
+        return check.fail(format!("no answer from {silent}"), Hint::STOP_BY_FORCE);
     }
     if let Some(dead) = those(|condition| matches!(condition, Condition::Dead)) {
-        return Finding::warn(check, format!("killed: {dead}"), "murmur host discover cleans up after them");
+        return check.warn(format!("killed: {dead}"), Hint::DISCOVER);
     }
     if let Some(other) = those(|condition| matches!(condition, Condition::Incompatible(_))) {
-        return Finding::warn(
-            check,
-            format!("of another murmur: {other}"),
-            "stop them with that, and spawn them anew",
-        );
+        return check.warn(format!("of another murmur: {other}"), Hint::SPAWN_ANEW);
     }
     let live = seen.iter().filter(|seen| seen.is_alive()).count();
-    Finding::ok(check, if live == 0 { "none runs".to_owned() } else { format!("{live} answer") })
+    check.ok(if live == 0 { "none runs".to_owned() } else { format!("{live} answer") })
 }

@@ -1,21 +1,22 @@
 //! Claude Code's settings files: that they load, and that nothing in them keeps hooks and rules from counting. A file with
 //! an entry of the wrong form is dropped whole by older versions, silently (docs/setup.md).
 
-use super::{Environment, Finding};
-use crate::config::heartbeat::Cache;
-use crate::setup::flaw::flaws;
-use crate::sys::{clock, file};
+use super::finding::counted;
+use super::{Check, Environment, Finding, Hint};
+use crate::agent::find;
+use crate::config::heartbeat::Resolved;
+use crate::setup::flaw::{self, flaws};
+use crate::sys::file;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const CHECK: &str = "claude settings";
+const CHECK: Check = Check::CLAUDE_SETTINGS;
 
-pub(super) fn examine(environment: &Environment) -> Vec<Finding> {
-    let loaded = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
-    let workspaces: BTreeSet<PathBuf> = loaded
-        .iter()
-        .flat_map(|loaded| &loaded.heartbeats)
+pub(super) fn examine(environment: &Environment, config: Option<&Resolved>) -> Vec<Finding> {
+    let workspaces: BTreeSet<PathBuf> = config
+        .into_iter()
+        .flat_map(|config| &config.heartbeats)
         .map(|heartbeat| heartbeat.workspace.to_path_buf())
         .collect();
     let in_workspace = |folder: &PathBuf| {
@@ -26,7 +27,7 @@ pub(super) fn examine(environment: &Environment) -> Vec<Finding> {
         .chain(workspaces.iter().flat_map(in_workspace));
     let (mut count, mut findings) = (0, Vec::new());
     for path in paths {
-        match look(&path) {
+        match look(environment, &path) {
             Ok(None) => {}
             Ok(Some(wrong)) => {
                 count += 1;
@@ -36,19 +37,19 @@ pub(super) fn examine(environment: &Environment) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(CHECK, format!("{count} files, nothing wrong with them")));
+        findings.push(CHECK.ok(format!(
+            "{}, nothing wrong with {}",
+            counted(count, "file"),
+            if count == 1 { "it" } else { "them" }
+        )));
     }
     findings
 }
 
 /// What is wrong with the file at `path`; `None` where there is none.
-fn look(path: &Path) -> Result<Option<Vec<Finding>>, Finding> {
+fn look(environment: &Environment, path: &Path) -> Result<Option<Vec<Finding>>, Finding> {
     let bytes = file::read_regular(path).map_err(|error| {
-        Finding::fail(
-            CHECK,
-            format!("{} cannot be read: {error}", path.display()),
-            "check its owner and mode",
-        )
+        CHECK.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
     })?;
     let Some(bytes) = bytes else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
@@ -56,18 +57,146 @@ fn look(path: &Path) -> Result<Option<Vec<Finding>>, Finding> {
     if text.trim().is_empty() {
         return Ok(Some(Vec::new()));
     }
-    if let Err(error) = serde_json::from_str::<Value>(text) {
+    let value: Value = serde_json::from_str(text).map_err(|error| {
         let found = format!("{}: {error}: nothing in it counts, its rules neither", path.display());
-        return Err(Finding::fail(
-            CHECK,
-            found,
-            "correct it; Claude Code allows neither comments nor trailing commas",
-        ));
+        CHECK.fail(found, Hint::SETTINGS_JSON)
+    })?;
+    let flaws = flaws(text).into_iter().map(|flaw| {
+        let finding = CHECK.failed(&flaw.problem(path)).into_warning();
+        if flaw.is_flat { Finding { hint: Some(fix_flat(environment, path)), ..finding } } else { finding }
+    });
+    Ok(Some(flaws.chain(entries(&value).filter_map(|entry| entry.wrong(environment, path))).collect()))
+}
+
+/// What rewrites the flat form in this file.
+fn fix_flat(environment: &Environment, path: &Path) -> Hint {
+    let folder = path.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    if path.parent() == Some(&*environment.claude) {
+        Hint::FIX_FLAT
+    } else if path.ends_with("settings.local.json") {
+        Hint::FIX_FLAT_OF_FOLDER.in_folder(folder)
+    } else {
+        Hint::FIX_FLAT_OF_PROJECT.in_folder(folder)
     }
-    Ok(Some(
-        flaws(text)
-            .iter()
-            .map(|flaw| Finding { level: super::Level::Warn, ..Finding::of_error(CHECK, flaw.at(path)) })
-            .collect(),
-    ))
+}
+
+/// A command under an event that calls murmur's hook, by its program's name.
+struct Entry<'a> {
+    event: &'a str,
+    command: &'a str,
+    program: PathBuf,
+}
+
+fn entries(settings: &Value) -> impl Iterator<Item = Entry<'_>> {
+    let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
+    let commands = events.flat_map(|(event, groups)| {
+        let groups = groups.as_array().into_iter().flatten();
+        let hooks =
+            groups.flat_map(|group| group.get("hooks").and_then(Value::as_array).into_iter().flatten());
+        hooks.filter_map(move |hook| Some((&**event, hook.get("command")?.as_str()?)))
+    });
+    commands.filter_map(|(event, command)| {
+        let (program, rest) = first_word(command)?;
+        let is_ours = match program.file_name()?.to_str()? {
+            "murmur-hook" => true,
+            "murmur" => rest.split_whitespace().next() == Some("hook"),
+            _ => false,
+        };
+        is_ours.then_some(Entry { event, command, program })
+    })
+}
+
+/// The first word of a command as `sh` reads it, and what is behind it; `None` where the shell would put something else there.
+fn first_word(command: &str) -> Option<(PathBuf, &str)> {
+    let mut word = String::new();
+    let mut rest = command.trim_start();
+    loop {
+        let end =
+            rest.find([' ', '\t', '\n', ';', '|', '&', '<', '>', '(', ')', '\'', '"', '\\', '$', '`', '~']);
+        let end = end.unwrap_or(rest.len());
+        word.push_str(&rest[..end]);
+        rest = &rest[end..];
+        let Some(mark) = rest.chars().next() else { break };
+        rest = match mark {
+            '\'' => {
+                let (quoted, after) = rest[1..].split_once('\'')?;
+                word.push_str(quoted);
+                after
+            }
+            '"' => {
+                let (quoted, after) = rest[1..].split_once('"')?;
+                if quoted.contains(['$', '`', '\\']) {
+                    return None;
+                }
+                word.push_str(quoted);
+                after
+            }
+            '\\' => {
+                let escaped = rest[1..].chars().next()?;
+                word.push(escaped);
+                &rest[1 + escaped.len_utf8()..]
+            }
+            '$' | '`' | '~' => return None,
+            _ => break,
+        };
+    }
+    (!word.is_empty()).then(|| (PathBuf::from(word), rest))
+}
+
+impl Entry<'_> {
+    /// That its program is gone, or its event one that no Claude Code has.
+    fn wrong(&self, environment: &Environment, path: &Path) -> Option<Finding> {
+        let Self { event, command, program } = self;
+        let at = format!("{}: hooks.{event}", path.display());
+        if !flaw::is_event(event) {
+            let found =
+                format!("{at}: no Claude Code that is known has this event, so that `{command}` is not run");
+            return Some(CHECK.warn(found, Hint::EVENT_IS_UNKNOWN));
+        }
+        let why = if program.is_absolute() {
+            match rustix::fs::access(program, rustix::fs::Access::EXEC_OK) {
+                Ok(()) if program.is_file() => return None,
+                Ok(()) => "is no program".to_owned(),
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => "is not there".to_owned(),
+                Err(_) => "cannot be executed".to_owned(),
+            }
+        } else if program.components().count() == 1 {
+            let found = find::find(program.to_str()?, &environment.path);
+            found.err().map(|_| "is not on this PATH".to_owned())?
+        } else {
+            return None;
+        };
+        // The shell's own code for it, 127, blocks nothing by itself.
+        let then = if command.contains("||") {
+            "does what stands behind it: it may block every call"
+        } else {
+            "says nothing of what agents do"
+        };
+        let found = format!("{at}: {} {why}, so that `{command}` {then}", program.display());
+        Some(CHECK.fail(found, Hint::HOOK_IS_GONE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_is_what_the_shell_would_run() {
+        for (command, word) in [
+            ("'/a b/murmur-hook' Stop", Some("/a b/murmur-hook")),
+            ("'/it'\\''s/murmur-hook' Stop", Some("/it's/murmur-hook")),
+            ("\"/a b/murmur-hook\" Stop", Some("/a b/murmur-hook")),
+            ("/a\\ b/murmur-hook||exit 2", Some("/a b/murmur-hook")),
+            ("murmur hook Stop", Some("murmur")),
+            ("\"$HOME/bin/murmur-hook\" Stop", None),
+            ("$HOME/bin/murmur-hook Stop", None),
+            ("~/bin/murmur-hook Stop", None),
+            ("'/a/murmur-hook Stop", None),
+            ("", None),
+        ] {
+            let found = first_word(command).map(|(found, _)| found);
+            assert_eq!(found.as_deref(), word.map(Path::new), "{command}");
+        }
+    }
 }

@@ -162,14 +162,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntor\ntwo\n");
         // A link keeps nothing here, and a pipe nothing at all.
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            folder.path().join("pipe"),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RWXU,
-            0,
-        )
-        .unwrap();
+        crate::sys::fifo::make(&folder.path().join("pipe")).unwrap();
         for name in ["link", "pipe"] {
             assert!(append(&folder.path().join(name), b"x\n".to_vec()).is_err(), "{name}");
         }

@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The first version that knows `defer` (tried on 2.1.197 and 2.1.329).
-const DEFERS: [u32; 3] = [2, 1, 89];
+/// The first version of Claude Code that knows `defer` (tried on 2.1.197 and 2.1.329).
+pub const DEFERS: [u32; 3] = [2, 1, 89];
 
 #[derive(Deserialize)]
 struct Line {

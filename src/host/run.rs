@@ -165,6 +165,8 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let mut is_told = false;
         let mut until = self.spec.limit.map(|limit| self.begun + limit);
         let mut deaths = signal(SignalKind::child()).ok();
+        // Who died before that is told of by nobody.
+        reap_but(self.pid);
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
             tokio::select! {

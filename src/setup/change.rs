@@ -23,6 +23,8 @@ pub enum Outcome {
     Removed,
     /// Nothing was there.
     NotConfigured,
+    /// They are as they were, there or not: only flat entries were looked for.
+    Untouched,
 }
 
 /// Puts the wanted entries into `source`, each once, and takes out what else of murmur's is there; `path` is for

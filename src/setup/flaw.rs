@@ -64,6 +64,12 @@ const EVENTS: [&str; 30] = [
     "MessageDisplay",
 ];
 
+/// Whether Claude Code has an event of this name.
+#[must_use]
+pub fn is_event(name: &str) -> bool {
+    EVENTS.contains(&name)
+}
+
 /// The events whose entries Claude Code looks at.
 pub(super) fn looked_at<'a>(settings: &'a Settings<'a>) -> impl Iterator<Item = &'a Event<'a>> {
     settings.events().filter(|event| EVENTS.contains(&event.name.as_ref()))
@@ -86,8 +92,14 @@ impl Flaw {
     /// One line: which file, where, what is wrong, what comes of it, and what to do.
     #[must_use]
     pub fn at(&self, path: &Path) -> String {
+        self.problem(path).to_string()
+    }
+
+    /// The same as an error.
+    #[must_use]
+    pub fn problem(&self, path: &Path) -> Problem {
         let Self { place, entry, what, to_do, .. } = self;
-        Problem::at(path, *place, format!("{entry} {what}; {to_do}")).to_string()
+        Problem::at(path, *place, format!("{entry} {what}; {to_do}"))
     }
 }
 

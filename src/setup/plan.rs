@@ -20,17 +20,33 @@ pub struct Said {
     pub is_as_before: bool,
 }
 
-/// murmur's hooks are put in, and flat entries rewritten if `flat` says so; `path` is for messages.
+/// murmur's hooks are put in; `path` is for messages.
 ///
 /// The backup is what the file was before the first of murmur's hooks came, so one with hooks in it replaces no other.
 ///
 /// # Errors
 /// The file is not what can be added to.
-pub fn set_up(found: Found<'_>, wanted: &Wanted, flat: bool, path: &Path) -> Result<Plan<Said>, SetupError> {
+pub fn set_up(found: Found<'_>, wanted: &Wanted, path: &Path) -> Result<Plan<Said>, SetupError> {
     let source = text_of(found.file.unwrap_or_default(), path)?;
     let (text, outcome) = change::set_up(source, wanted, path)?;
-    let (text, rewritten) = if flat { fix_flat(&text, path)? } else { (text, Vec::new()) };
-    let said = Said { outcome, rewritten, is_as_before: false };
+    plan(found, text, Said { outcome, rewritten: Vec::new(), is_as_before: false }, path)
+}
+
+/// Flat entries are rewritten, and nothing else is done: murmur's hooks are there afterwards if they were before.
+///
+/// # Errors
+/// The file is not JSON, or no object.
+pub fn mend_flat(found: Found<'_>, path: &Path) -> Result<Plan<Said>, SetupError> {
+    let (text, rewritten) = match found.file {
+        Some(bytes) => fix_flat(text_of(bytes, path)?, path)?,
+        None => Default::default(),
+    };
+    plan(found, text, Said { outcome: Outcome::Untouched, rewritten, is_as_before: false }, path)
+}
+
+/// The file becomes `text`, and what it was is kept if nothing of murmur's was in it.
+fn plan(found: Found<'_>, text: String, said: Said, path: &Path) -> Result<Plan<Said>, SetupError> {
+    let source = text_of(found.file.unwrap_or_default(), path)?;
     if text == source {
         return Ok(Plan { next: found.file.map(<[u8]>::to_vec), backup: Backup::Stays, said });
     }

@@ -313,7 +313,7 @@ fn raced(
             next = late.next();
         }
     };
-    let decide = |found: Found<'_>| plan::set_up(found, &two(), false, Path::new(PATH));
+    let decide = |found: Found<'_>| plan::set_up(found, &two(), Path::new(PATH));
     let changed = change_watched(&path, &lock, decide, &mut moments);
     assert_eq!(next, None, "every moment came");
     let left = std::fs::read_dir(folder.path()).unwrap().count();
@@ -352,7 +352,7 @@ fn an_edit_made_meanwhile_is_not_lost_at_whatever_moment() {
 fn a_backup_is_never_replaced_by_a_text_with_hooks_of_ours() {
     let decided = |file: &str, backup: Option<&str>| {
         let found = Found { file: Some(file.as_bytes()), backup: backup.map(str::as_bytes) };
-        plan::set_up(found, &wanted("/b"), false, Path::new(PATH)).unwrap()
+        plan::set_up(found, &wanted("/b"), Path::new(PATH)).unwrap()
     };
     let old = set_up("{}", &wanted("/a"), Path::new(PATH)).unwrap().0;
     assert_eq!(decided(&old, Some("{}")).backup, Backup::Stays);

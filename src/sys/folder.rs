@@ -4,7 +4,7 @@
 //! Names are single components. The kernel itself refuses links and steps out of the folder (`openat2` with
 //! `RESOLVE_BENEATH`; where there is none, `O_NOFOLLOW`, which says the same of a single component).
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -118,6 +118,7 @@ impl Folder {
         let name = component(name)?;
         #[cfg(target_os = "linux")]
         {
+            use rustix::fs::ResolveFlags;
             let stay = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.0, name, flags, mode, stay) {
                 // An old kernel, or a sandbox that does not know the call.

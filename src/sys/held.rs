@@ -36,14 +36,24 @@ impl Held {
     /// What the system says, for example that the disk is full.
     pub fn create(folder: &Path, name: &str, text: &[u8], lasting: Lasting) -> io::Result<Option<Self>> {
         atomic::create_private_folder(folder)?;
-        // Locked before it gets its name, so that nobody takes it for a dead process's.
-        let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-        temporary.as_file().lock()?;
-        temporary.write_all(&padded(text.to_vec())?)?;
-        if lasting == Lasting::Yes {
-            temporary.as_file().sync_data()?;
+        let (path, text) = (folder.join(name), padded(text.to_vec())?);
+        // Locked and whole before it gets its name, so that nobody takes it for a dead process's.
+        let fill = |mut file: &File| {
+            file.lock()?;
+            file.write_all(&text)?;
+            if lasting == Lasting::Yes { file.sync_data() } else { Ok(()) }
+        };
+        // Where that can be, it has no name at all until then: whoever is killed on the way leaves nothing.
+        if let Some(file) = nameless::make(folder) {
+            fill(&file)?;
+            match nameless::name(&file, &path) {
+                Ok(()) => return Ok(Some(Self { path, file })),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+                Err(_) => {}
+            }
         }
-        let path = folder.join(name);
+        let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        fill(temporary.as_file())?;
         match temporary.persist_noclobber(&path) {
             Ok(file) => Ok(Some(Self { path, file })),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
@@ -152,6 +162,42 @@ pub fn look(path: &Path) -> Option<Found> {
     Some(Found { path: path.to_path_buf(), is_held, text })
 }
 
+/// Files that get their name when they are done. Not every file system has them, and naming one takes a `/proc`.
+#[cfg(target_os = "linux")]
+mod nameless {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::path::Path;
+
+    pub(super) fn make(folder: &Path) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        rustix::fs::openat(CWD, folder, flags, Mode::RUSR | Mode::WUSR).ok().map(File::from)
+    }
+
+    /// Names it `path`, if nothing is there.
+    pub(super) fn name(file: &File, path: &Path) -> io::Result<()> {
+        let file = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(rustix::fs::linkat(CWD, &file, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod nameless {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn make(_folder: &Path) -> Option<File> {
+        None
+    }
+
+    pub(super) fn name(_file: &File, _path: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 fn padded(mut text: Vec<u8>) -> io::Result<Vec<u8>> {
     if text.len() >= SIZE {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -184,6 +230,22 @@ mod tests {
         taken.remove().unwrap();
         assert!(Held::take_over(&path).unwrap().is_none());
         assert!(all(folder.path()).unwrap().is_empty());
+    }
+
+    /// Where the file system has such files; elsewhere the others are used.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn until_it_is_named_there_is_nothing_to_be_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let count = || std::fs::read_dir(folder.path()).unwrap().count();
+        let Some(file) = nameless::make(folder.path()) else { return };
+        assert_eq!((count(), file.metadata().unwrap().mode() & 0o7777), (0, 0o600));
+        nameless::name(&file, &path).unwrap();
+        assert_eq!(path.metadata().unwrap().ino(), file.metadata().unwrap().ino());
+        let second = nameless::make(folder.path()).unwrap();
+        assert_eq!(nameless::name(&second, &path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(count(), 1);
     }
 
     #[test]

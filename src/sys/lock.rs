@@ -74,7 +74,8 @@ pub fn try_take(file: &File) -> io::Result<bool> {
 #[cfg(unix)]
 pub fn holder(file: &File) -> io::Result<Option<u32>> {
     let found = file.metadata()?;
-    let (device, inode) = (found.dev(), found.ino());
+    // The same type on no two systems, but never wider.
+    let (device, inode) = (found.dev() as rustix::fs::Dev, found.ino());
     let place = format!("{:02x}:{:02x}:{inode}", rustix::fs::major(device), rustix::fs::minor(device));
     Ok(listed(&std::fs::read_to_string("/proc/locks").unwrap_or_default(), &place))
 }

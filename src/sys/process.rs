@@ -9,6 +9,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
+#[cfg(target_os = "linux")]
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -31,6 +32,24 @@ pub fn adopt_orphans() -> io::Result<()> {
 pub fn lead_session() -> io::Result<()> {
     rustix::process::setsid()?;
     Ok(())
+}
+
+/// Our process group. `None` where its leader is outside of our PID namespace, so that it has no number here.
+#[must_use]
+pub fn group() -> Option<Pid> {
+    // SAFETY: the call takes nothing and cannot fail.
+    #[expect(unsafe_code, reason = "rustix takes it for granted that the group has a number")]
+    let group = unsafe { libc::getpgrp() };
+    Pid::from_raw(group)
+}
+
+/// Whether this process leads its session.
+#[must_use]
+pub fn leads_session() -> bool {
+    // SAFETY: the call takes no pointer.
+    #[expect(unsafe_code, reason = "rustix takes it for granted that the session has a number")]
+    let session = unsafe { libc::getsid(0) };
+    Pid::from_raw(session) == Some(rustix::process::getpid())
 }
 
 /// Sets the name that `ps` and `pgrep` show for this process (Linux, 15 bytes).
@@ -285,6 +304,13 @@ pub fn descendants(root: u32) -> Vec<u32> {
         next += 1;
     }
     found
+}
+
+/// The processes whose parent this process is, dead ones that nobody has reaped included. From `/proc`.
+#[must_use]
+pub fn children() -> Vec<u32> {
+    let us = std::process::id();
+    processes().filter(|pid| parent(*pid) == Some(us)).collect()
 }
 
 /// The parent of `pid`: field 4 of `/proc/PID/stat`.

@@ -1,6 +1,5 @@
 //! Signals that reach this process, told apart by who sent them, and passed on to a command as they were.
 
-use rustix::pipe::PipeFlags;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -57,7 +56,7 @@ impl Signals {
     /// # Errors
     /// What the system says.
     pub fn take() -> io::Result<Self> {
-        let (came, tell) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let (came, tell) = super::pipe::pair()?;
         // A handler must not block: when the pipe is full there are thousands that nobody has looked at.
         rustix::io::ioctl_fionbio(&tell, true)?;
         let ignored_children = is_ignored(libc::SIGCHLD);
@@ -232,7 +231,7 @@ pub fn wait_for(signals: &[i32]) {
     }
 }
 
-fn set_of(signals: &[i32]) -> libc::sigset_t {
+pub(super) fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the set is valid for writes; `sigemptyset` initialises it.
     #[expect(unsafe_code, reason = "signal sets are C's")]
@@ -246,7 +245,7 @@ fn set_of(signals: &[i32]) -> libc::sigset_t {
 }
 
 /// Blocks `signals` for this thread, and returns what was blocked before.
-fn block(signals: &[i32]) -> libc::sigset_t {
+pub(super) fn block(signals: &[i32]) -> libc::sigset_t {
     let wanted = set_of(signals);
     let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: `wanted` is initialised and `before` valid for writes; `pthread_sigmask` initialises it.
@@ -257,7 +256,7 @@ fn block(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-fn set_mask(mask: &libc::sigset_t) {
+pub(super) fn set_mask(mask: &libc::sigset_t) {
     // SAFETY: `mask` is a set that `pthread_sigmask` gave us.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {

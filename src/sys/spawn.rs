@@ -122,9 +122,9 @@ pub fn spawn(
     signals: &Signals,
     before: impl FnOnce() -> io::Result<()>,
 ) -> Result<Pid, NotStarted> {
-    let (mut told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+    let (mut told, tell) = super::pipe::pair()
         .map(|(told, tell)| (std::fs::File::from(told), std::fs::File::from(tell)))
-        .map_err(|errno| NotStarted::Trouble(errno.into()))?;
+        .map_err(NotStarted::Trouble)?;
     let pid = match fork().map_err(NotStarted::Trouble)? {
         Forked::Parent(pid) => pid,
         Forked::Child => {

@@ -54,7 +54,7 @@ impl Outer {
     #[must_use]
     pub fn is_foreground() -> bool {
         match rustix::termios::tcgetpgrp(rustix::stdio::stdin()) {
-            Ok(group) => group == rustix::process::getpgrp(),
+            Ok(group) => super::process::group() == Some(group),
             // Not our controlling terminal: nobody's jobs are told apart by it.
             Err(_) => true,
         }
@@ -107,13 +107,21 @@ pub struct Pseudo {
     pub theirs: OwnedFd,
 }
 
+/// Not known when one is opened, elsewhere.
+#[cfg(target_os = "linux")]
+const CLOSED_ON_EXEC: OpenptFlags = OpenptFlags::CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const CLOSED_ON_EXEC: OpenptFlags = OpenptFlags::empty();
+
 impl Pseudo {
     /// Opens one that is like `outer`.
     ///
     /// # Errors
     /// What the system says.
     pub fn open(outer: &Outer) -> io::Result<Self> {
-        let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | CLOSED_ON_EXEC)?;
+        #[cfg(not(target_os = "linux"))]
+        rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
         rustix::pty::grantpt(&ours)?;
         rustix::pty::unlockpt(&ours)?;
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;

@@ -112,7 +112,7 @@ fn the_agent_gets_our_environment_and_what_the_hook_needs() {
     MURMUR_PROJECT=site
     MURMUR_SOCKET=[ENV]/data/murmur.sock
     MURMUR_WORKSPACE=[ENV]/site
-    PATH=[ENV]/home/bin:/usr/bin:/bin
+    PATH=[ENV]/home/bin:[PROGRAMS]
     SHELL=/bin/sh
     TZ=UTC
     "#);
@@ -179,7 +179,7 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       LD_PRELOAD=
       MURMUR_BEAT=[BEAT]
       MURMUR_HEARTBEAT=
-      PATH=[ENV]/home/bin:/usr/bin:/bin
+      PATH=[ENV]/home/bin:[PROGRAMS]
     prompt:
     You are a heartbeat agent. Follow the instructions below.
 

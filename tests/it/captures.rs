@@ -26,7 +26,7 @@ use murmur::capture::store::{NewSession, Store, StoreError};
 use murmur::capture::writer::{End, Writer};
 use murmur::sys::clock;
 
-use crate::env::{Env, MURMUR};
+use crate::env::{Env, MURMUR, programs};
 use serde_json::Value;
 
 /// A store in an Env, in a folder of its own.
@@ -55,7 +55,7 @@ impl Vault {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.env.root()).stdin(Stdio::null());
         // By the last one, the Env finds what it has to end.
-        command.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.env.home());
+        command.env("PATH", programs()).env("HOME", self.env.home());
         command.env("DERUN_STATE_ROOT", self.store.root()).env("MURMUR", MURMUR);
         command.env("FAKE_CLAUDE_LOG", self.env.root().join("log/agents"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

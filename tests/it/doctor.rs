@@ -4,6 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use insta::{Settings, assert_snapshot};
+use murmur::doctor::{Check, Hint};
+use serde_json::{Value, json};
 
 use crate::env::Env;
 
@@ -12,7 +14,8 @@ fn shown(env: &Env) -> String {
     let mut settings = Settings::clone_current();
     settings.add_filter(r"\d+ MiB free", "[N] MiB free");
     settings.add_filter(r"\d+ bytes", "[N] bytes");
-    settings.add_filter(r"(ok   hook  *)\S+", "$1[HOOK]");
+    // What a login shell puts beside it is the system's.
+    settings.add_filter(r"(on PATH \(\[ENV\]/home/bin):[^)]*", "$1:[PATH]");
     let _bound = settings.bind_to_scope();
     let shown = env.run(["doctor"]);
     assert_snapshot!(std::thread::current().name().unwrap().rsplit("::").next().unwrap(), shown);
@@ -35,7 +38,8 @@ fn all_is_well() {
     let env = Env::new();
     claude_is(&env, "2.1.329 (Claude Code)");
     std::fs::create_dir(env.home().join(".claude")).unwrap();
-    write(&env.home().join(".claude/.credentials.json"), "{\"very\":\"secret\"}", 0o600);
+    let login = r#"{"claudeAiOauth":{"accessToken":"very-secret"}}"#;
+    write(&env.home().join(".claude/.credentials.json"), login, 0o600);
     let _daemon = env.daemon();
     let shown = shown(&env);
     assert!(shown.ends_with("[exit 0]") && !shown.contains("warn") && !shown.contains("secret"), "{shown}");
@@ -75,4 +79,269 @@ fn what_does_not_work_is_a_failure() {
     write(&env.data().join("config/permissions.toml"), "[[", 0o600);
     let shown = shown(&env);
     assert!(shown.ends_with("[exit 1]"), "{shown}");
+}
+
+/// What came of one check, with what is there and what to do.
+fn finding(env: &Env, check: &str) -> Value {
+    let object = env.murmur(["doctor", "--json"]).json();
+    let mut findings = object["findings"].as_array().unwrap().iter().filter(|one| one["check"] == check);
+    let finding = findings.next().unwrap().clone();
+    assert_eq!(findings.count(), 0);
+    finding
+}
+
+#[test]
+fn a_login_shell_that_does_not_find_claude_is_told_of_since_a_service_has_no_other_path() {
+    let env = Env::new();
+    std::fs::remove_file(env.home().join(".profile")).unwrap();
+    let shown = env.run(["doctor"]);
+    let shown: Vec<&str> = shown.lines().take(2).collect();
+    assert_snapshot!(shown.join("\n"));
+    let shown = env.murmur(["doctor"]).set("SHELL", "/bin/false").run();
+    let shown: Vec<&str> = shown.lines().take(2).collect();
+    assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn a_slip_in_config_json_is_a_warning_and_one_that_stops_beats_a_failure() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look.");
+    env.configure(
+        &json!({ "workspaces": [{ "path": site.path(), "interval": "1h", "colour": 1 }] }).to_string(),
+    );
+    let slip = finding(&env, "config.json");
+    assert_eq!(slip["level"], "warn", "{slip}");
+    std::fs::remove_file(site.0.join("HEARTBEAT.md")).unwrap();
+    let wrong = finding(&env, "config.json");
+    assert_eq!(wrong["level"], "fail", "{wrong}");
+    assert!(wrong["found"].as_str().unwrap().ends_with(" (and 1 more)"), "{wrong}");
+}
+
+#[test]
+fn a_heartbeat_that_ran_in_the_future_is_a_clock_that_went_back() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look.");
+    let last = "2999-01-01T00:00:00Z";
+    env.configure(
+        &json!({ "workspaces": [{ "path": site.path(), "interval": "1h", "lastRun": last }] }).to_string(),
+    );
+    let clock = finding(&env, "clock");
+    assert_eq!(clock["level"], "fail");
+    assert!(
+        clock["found"].as_str().unwrap().ends_with("a heartbeat ran later: 2999-01-01T00:00:00Z"),
+        "{clock}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_cause_and_what_to_do() {
+    let env = Env::new();
+    std::fs::create_dir_all(env.made_data().join("config.json")).unwrap();
+    let config = finding(&env, "config.json");
+    assert_eq!(config["level"], "fail");
+    assert!(config["found"].as_str().unwrap().ends_with("/config.json is a folder, not a file"), "{config}");
+    assert_eq!(config["hint"], "move it away; murmur writes a file there");
+    // A folder is no file that others could read.
+    assert_eq!(finding(&env, "data folder")["level"], "ok");
+}
+
+#[test]
+fn credentials_are_found_where_claude_would_and_are_never_shown() {
+    let env = Env::new();
+    let claude = env.home().join(".claude");
+    std::fs::create_dir(&claude).unwrap();
+    assert_eq!(finding(&env, "credentials")["level"], "warn");
+    // What is left when a user has logged out.
+    for none in ["{}", r#"{"claudeAiOauth":{}}"#, r#"{"mcpOAuth":{"server":{"accessToken":"very-secret"}}}"#]
+    {
+        write(&claude.join(".credentials.json"), none, 0o600);
+        assert_eq!(finding(&env, "credentials")["level"], "warn", "{none}");
+    }
+    write(&claude.join("settings.json"), r#"{"env":{"ANTHROPIC_API_KEY":"very-secret"}}"#, 0o600);
+    let found = finding(&env, "credentials");
+    assert_eq!(found["found"], "claude's settings say where they are");
+    let shown = env.murmur(["doctor"]).set("ANTHROPIC_API_KEY", "very-secret").run();
+    assert!(!shown.contains("very-secret"), "{shown}");
+}
+
+/// The page is what a reader of a hint is sent to.
+#[test]
+fn every_check_and_every_hint_stands_on_the_page_of_troubles() {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/troubleshooting.md")).unwrap();
+    let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    let checks: Vec<&str> = Check::ALL.iter().map(|check| check.name()).collect();
+    let missing: Vec<&&str> = checks.iter().filter(|check| !headings.contains(check)).collect();
+    assert!(missing.is_empty(), "checks without a section: {missing:?}");
+    let order: Vec<&&str> = headings.iter().filter(|heading| checks.contains(heading)).collect();
+    assert_eq!(order, checks.iter().collect::<Vec<_>>(), "sections stand in the order of the checks");
+    let missing: Vec<&str> =
+        Hint::ALL.iter().map(Hint::as_str).filter(|hint| !flat.contains(&format!("**{hint}**"))).collect();
+    assert!(missing.is_empty(), "hints that are not explained: {missing:#?}");
+}
+
+#[test]
+fn the_doctor_prints_the_checks_that_it_says_it_has() {
+    let env = Env::new();
+    env.made_data();
+    let object = env.murmur(["doctor", "--json"]).json();
+    let printed: Vec<&str> =
+        object["findings"].as_array().unwrap().iter().map(|one| one["check"].as_str().unwrap()).collect();
+    assert_eq!(printed, Check::ALL.iter().map(|check| check.name()).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_pipe_where_a_file_is_to_be_is_told_and_not_waited_for() {
+    let env = Env::new();
+    env.made_data();
+    for name in ["config.json", "heartbeats.jsonl"] {
+        murmur::sys::fifo::make(&env.data().join(name)).unwrap();
+    }
+    for check in ["config.json", "journal"] {
+        let found = finding(&env, check);
+        assert_eq!(found["level"], "fail", "{found}");
+        assert!(found["found"].as_str().unwrap().ends_with(" is a named pipe, not a file"), "{found}");
+    }
+}
+
+#[test]
+fn a_claude_that_fails_says_why_without_its_secrets() {
+    let env = Env::new();
+    std::fs::remove_file(env.claude()).unwrap();
+    let secret = "sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let script = format!("#!/bin/sh\nprintf '\\n\\033[31mno {secret}\\nmore\\n' >&2\nexit 3\n");
+    write(&env.claude(), &script, 0o755);
+    let found = finding(&env, "claude");
+    assert_eq!(found["level"], "fail");
+    let text = found["found"].as_str().unwrap();
+    assert!(text.contains("ended with exit status: 3: [31mno "), "{text:?}");
+    assert!(!text.contains(secret) && !text.contains("more") && !text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn a_login_shell_that_is_not_there_is_called_so() {
+    let env = Env::new();
+    let shown = env.murmur(["doctor"]).set("SHELL", "/no/such/shell").run();
+    assert!(
+        shown.starts_with("warn login PATH       /no/such/shell, the login shell, does not exist;"),
+        "{shown}"
+    );
+}
+
+/// What came of Claude Code's settings: level, what is found and what to do.
+fn of_settings(env: &Env) -> Vec<[String; 3]> {
+    let object = env.murmur(["doctor", "--json"]).json();
+    let findings = object["findings"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let of = |one: &Value| [text(&one["level"]), text(&one["found"]), text(&one["hint"])];
+    findings.filter(|one| one["check"] == "claude settings").map(of).collect()
+}
+
+#[test]
+fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_warning() {
+    let env = Env::new();
+    let claude = env.home().join(".claude");
+    std::fs::create_dir(&claude).unwrap();
+    let entry = |event: &str, command: &str| {
+        let hook = json!({ "type": "command", "command": command });
+        let settings = json!({ "hooks": { event: [{ "matcher": "*", "hooks": [hook] }] } });
+        write(&claude.join("settings.json"), &settings.to_string(), 0o600);
+    };
+    entry("PreToolUse", "'/gone/bin/murmur-hook' PreToolUse || exit 2");
+    let found = of_settings(&env);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0][0], "fail");
+    assert!(found[0][1].contains("/gone/bin/murmur-hook is not there"), "{found:?}");
+    let hook = env!("CARGO_BIN_EXE_murmur-hook");
+    entry("PreTolUse", &format!("'{hook}' PreToolUse || exit 2"));
+    let found = of_settings(&env);
+    assert_eq!(found[0][0], "warn", "{found:?}");
+    assert!(found[0][1].contains("hooks.PreTolUse: no Claude Code"), "{found:?}");
+    for fine in [format!("'{hook}' Stop"), "other-program Stop".to_owned()] {
+        entry("Stop", &fine);
+        assert_eq!(of_settings(&env)[0][0], "ok", "{fine}");
+    }
+}
+
+#[test]
+fn a_flat_hook_is_told_with_the_command_that_mends_that_very_file() {
+    let env = Env::new();
+    let site = env.workspace("my site", "Look.");
+    env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
+    let flat = r#"{"hooks":{"Stop":[{"matcher":".*","command":"x"}]}}"#;
+    for (name, scope) in [("settings.json", "project"), ("settings.local.json", "local")] {
+        let folder = site.0.join(".claude");
+        let _old = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        write(&folder.join(name), flat, 0o600);
+        let found = of_settings(&env);
+        let hint = format!("run: cd '{}' && murmur setup hooks --scope {scope} --fix-flat", site.0.display());
+        assert_eq!(found[0][2], hint);
+    }
+}
+
+#[test]
+fn a_journal_from_the_future_is_a_clock_that_went_back_and_a_torn_line_is_counted() {
+    let env = Env::new();
+    let line = r#"{"ts":"2999-01-01T00:00:00Z","workspace":"/w","outcome":"ok","durationMs":0}"#;
+    write(&env.made_data().join("heartbeats.jsonl"), &format!("{line}\n{{\"ts\""), 0o600);
+    let clock = finding(&env, "clock");
+    assert_eq!(clock["level"], "fail", "{clock}");
+    assert!(clock["found"].as_str().unwrap().contains("newest line is from later"), "{clock}");
+    let journal = finding(&env, "journal");
+    assert_eq!(
+        journal["found"], "1 of 2 lines is no line of a journal, the last of which is torn",
+        "{journal}"
+    );
+}
+
+#[test]
+fn without_a_home_the_doctor_says_so_as_a_finding() {
+    let env = Env::new();
+    let homeless = || env.murmur(["doctor", "--json"]).unset("HOME").unset("MURMUR_DIR");
+    let object = homeless().json();
+    assert_eq!(object["worst"], "fail");
+    assert_eq!(object["findings"][0]["check"], "data folder");
+    assert_eq!(homeless().output().status.code(), Some(1));
+}
+
+#[test]
+fn what_depends_on_a_data_folder_that_cannot_be_used_is_not_looked_at() {
+    let env = Env::new();
+    let place = env.root().join("a file");
+    write(&place, "", 0o600);
+    let object = env.murmur(["doctor", "--json"]).set("MURMUR_DIR", &place).json();
+    let findings = object["findings"].as_array().unwrap();
+    let of = |found: &str| findings.iter().filter(|one| one["found"] == found).count();
+    let failed: Vec<&Value> = findings.iter().filter(|one| one["level"] == "fail").collect();
+    assert_eq!(failed.len(), 1, "{failed:#?}");
+    assert_eq!(failed[0]["check"], "data folder");
+    assert_eq!(of("not looked at"), 9);
+}
+
+#[test]
+fn a_service_that_starts_another_murmur_is_told_of() {
+    let env = Env::new();
+    let config = env.root().join("xdg");
+    let service = |text: &[u8]| {
+        let folder = if cfg!(target_os = "macos") {
+            env.home().join("Library/LaunchAgents")
+        } else {
+            config.join("systemd/user")
+        };
+        std::fs::create_dir_all(&folder).unwrap();
+        let name = if cfg!(target_os = "macos") { "murmur.plist" } else { "murmur.service" };
+        std::fs::write(folder.join(name), text).unwrap();
+        let object = env.murmur(["doctor", "--json"]).set("XDG_CONFIG_HOME", &config).json();
+        let findings = object["findings"].as_array().unwrap();
+        findings.iter().find(|one| one["check"] == "service").unwrap().clone()
+    };
+    assert_eq!(finding(&env, "service")["found"], "none installed");
+    let ours = env.murmur(["service", "install", "--print"]).set("XDG_CONFIG_HOME", &config).output().stdout;
+    assert_eq!(service(&ours)["level"], "ok");
+    let text = String::from_utf8(ours).unwrap();
+    let other = service(text.replace(&*env.data().to_string_lossy(), "/other").as_bytes());
+    assert_eq!(other["level"], "warn");
+    assert_eq!(other["hint"], "run: murmur service install, which writes it anew");
 }

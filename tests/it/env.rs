@@ -6,6 +6,7 @@
 
 mod daemon;
 mod files;
+mod programs;
 mod reap;
 mod run;
 mod socket;
@@ -22,7 +23,8 @@ use tempfile::TempDir;
 
 pub(crate) use daemon::Daemon;
 pub(crate) use files::{Workspace, fixture, result};
-pub(crate) use reap::{is_agent, kill, wait_for_end};
+pub(crate) use programs::programs;
+pub(crate) use reap::{ends_within, is_agent, kill, wait_for_end};
 pub(crate) use run::{Run, show};
 pub(crate) use socket::Socket;
 
@@ -78,7 +80,9 @@ impl Env {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let mut settings = insta::Settings::clone_current();
-        settings.add_filter(&root.to_str().unwrap().replace('.', r"\."), "[ENV]");
+        for (text, stands_for) in [(root.to_str().unwrap(), "[ENV]"), (programs(), "[PROGRAMS]")] {
+            settings.add_filter(&text.replace('.', r"\."), stands_for);
+        }
         for (pattern, stands_for) in FILTERS {
             settings.add_filter(pattern, stands_for);
         }

@@ -1,5 +1,6 @@
 //! What is made from the commands themselves: completions and manual pages.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::env::{Env, MURMUR};
@@ -21,32 +22,148 @@ fn every_shell_learns_every_command() {
     }
 }
 
+/// What bash offers where the last of these words is being typed.
+fn offered(env: &Env, words: &[&str]) -> String {
+    let file = env.home().join("murmur.bash");
+    std::fs::write(&file, completions("bash", "murmur")).unwrap();
+    // The function that bash itself would call, with what it would be given.
+    let line = "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1))
+        of=$(complete -p murmur); of=${of##*-F }; compopt() { :; }
+        \"${of%% *}\" murmur \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[*]}\"";
+    let bash = Command::new("bash").args(["--norc", "-c", line]).arg(&file).args(words).env_clear().output();
+    let output = bash.unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
 #[test]
 fn bash_takes_its_completions_and_completes_with_them() {
     let env = Env::new();
-    let script = completions("bash", "murmur");
-    let file = env.home().join("murmur.bash");
-    std::fs::write(&file, script).unwrap();
-    let line = "source \"$0\"; COMP_WORDS=(murmur sta); COMP_CWORD=1; _murmur murmur sta murmur; echo \"${COMPREPLY[@]}\"";
-    let output = Command::new("bash").args(["--norc", "-c", line]).arg(&file).env_clear().output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "start status\n", "{output:?}");
+    assert_eq!(offered(&env, &["murmur", "sta"]), "start status");
+    assert_eq!(offered(&env, &["murmur", "host", "s"]), "status spawn send stop");
+    assert_eq!(offered(&env, &["murmur", "beat", "--dr"]), "--dry-run");
+    assert_eq!(offered(&env, &["murmur", "init", "--template", ""]), "default tests issues deploy");
+    assert_eq!(offered(&env, &["murmur", "completions", ""]), "bash elvish fish powershell zsh");
+    assert_eq!(offered(&env, &["murmur", "permission", "respond", "k3v9x2ab", ""]), "allow deny");
+    // Nothing of ours, so bash offers files.
+    assert_eq!(offered(&env, &["murmur", "beat", ""]), "");
+    assert_eq!(offered(&env, &["murmur", "run", "--", "ls", "--"]), "");
+}
+
+#[test]
+fn no_shell_offers_a_command_that_is_hidden() {
+    let env = Env::new();
+    let help = offered(&env, &["murmur", "help", ""]);
+    assert!(help.contains("completions") && help.contains("workspaces"), "{help}");
+    for hidden in ["man", "hook"] {
+        assert!(!help.split(' ').any(|word| word == hidden), "{help}");
+        assert!(!offered(&env, &["murmur", ""]).split(' ').any(|word| word == hidden));
+    }
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = completions(shell, "murmur");
+        for hidden in
+            ["manual page for every command", "Answer one of Claude", "Be the host of one agent", "announce"]
+        {
+            assert!(!script.contains(hidden), "{shell} {hidden}");
+        }
+    }
+}
+
+#[test]
+fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
+    let zsh = completions("zsh", "murmur");
+    assert!(zsh.contains("The workspace, registered or not:_files -/"));
+    assert!(zsh.contains("The command and its arguments:_cmdambivalent"));
+    let fish = completions("fish", "murmur");
+    let shells = "complete -c murmur -n \"__fish_murmur_using_subcommand completions\" -f -a \"bash elvish fish powershell zsh\"\n";
+    assert!(fish.contains(shells), "{fish}");
+    assert!(fish.contains("__fish_seen_subcommand_from respond\" -f -a \"allow deny\"\n"));
+}
+
+#[test]
+fn whoever_names_no_shell_is_told_which_there_are() {
+    insta::assert_snapshot!(Env::new().run(["completions"]), @"
+    | error: the following required arguments were not provided:
+    |   <bash|zsh|fish|elvish|powershell>
+    | 
+    | Usage: murmur completions <bash|zsh|fish|elvish|powershell>
+    | 
+    | For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn the_program_of_a_host_says_what_it_is() {
+    let env = Env::new();
+    let program = env.root().join("murmur-host");
+    std::os::unix::fs::symlink(MURMUR, &program).unwrap();
+    let version = Command::new(&program).arg("--version").env_clear().output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&version.stdout),
+        concat!("murmur-host ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    let bare = Command::new(&program).env_clear().output().unwrap();
+    let said = String::from_utf8(bare.stderr).unwrap();
+    assert_eq!(bare.status.code(), Some(2), "{said}");
+    assert!(
+        said.starts_with("The host of one agent; murmur starts it") && said.contains("--agent-id <ID>"),
+        "{said}"
+    );
+}
+
+/// The manual pages, in a folder of `env`.
+fn manual(env: &Env) -> PathBuf {
+    let folder = env.home().join("man/man1");
+    let output = Command::new(MURMUR).arg("man").arg(&folder).env_clear().output().unwrap();
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    folder
 }
 
 #[test]
 fn every_command_that_is_shown_has_a_manual_page() {
     let env = Env::new();
-    let folder = env.home().join("man/man1");
-    let output = Command::new(MURMUR).arg("man").arg(&folder).env_clear().output().unwrap();
-    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
-    let mut pages: Vec<String> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    pages.sort();
-    for page in ["derun-run.1", "derun.1", "murmur-beat.1", "murmur-host-spawn.1", "murmur.1"] {
-        assert!(pages.iter().any(|found| found == page), "{page} of {pages:?}");
-        let text = std::fs::read_to_string(folder.join(page)).unwrap();
-        assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{page}");
+    let folder = manual(&env);
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let page = entry.unwrap().file_name().into_string().unwrap();
+        let text = std::fs::read_to_string(folder.join(&page)).unwrap();
+        let is_link = text == ".so man1/murmur.1\n";
+        assert!(is_link || text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{page}");
+        assert!(!text.contains(".SH EXTRA") && !text.contains("Examples:"), "{page}");
+        assert_eq!(is_link, page == "mm.1", "{page}");
+        pages.push(page);
     }
-    assert!(!pages.iter().any(|page| page.starts_with("murmur-hook") || page.contains("help")), "{pages:?}");
+    for page in [
+        "derun-run.1",
+        "derun.1",
+        "mm.1",
+        "murmur-beat.1",
+        "murmur-hook.1",
+        "murmur-host-spawn.1",
+        "murmur.1",
+    ] {
+        assert!(pages.iter().any(|found| found == page), "{page} of {pages:?}");
+    }
+    assert!(!pages.iter().any(|page| page.contains("help") || page.contains("serve")), "{pages:?}");
+}
+
+#[test]
+fn a_manual_page_says_what_is_typed_and_what_there_is() {
+    let env = Env::new();
+    let folder = manual(&env);
+    let page = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        text.replace(env!("CARGO_PKG_VERSION"), "[VERSION]")
+    };
+    let murmur = page("murmur.1");
+    for heading in ["FILES", "ENVIRONMENT", "EXIT STATUS", "EXAMPLES"] {
+        assert!(
+            murmur.contains(&format!("\n.SH {heading}\n"))
+                || murmur.contains(&format!("\n.SH \"{heading}\"\n")),
+            "{heading}"
+        );
+    }
+    insta::assert_snapshot!(page("murmur-run.1"));
+    insta::assert_snapshot!(page("murmur-hook.1"));
 }

@@ -87,6 +87,8 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     ---
     cron: '0 3 * * *'
     tz: Europe/Berlin
+    maxTurns: 15
+    timeout: 30m
     ---
     # Heartbeat
 
@@ -137,6 +139,24 @@ fn a_template_is_one_of_ours_or_a_file() {
     "#);
 }
 
+/// A template's frontmatter and the schedule become one; what is typed is what holds.
+#[test]
+fn a_template_keeps_its_settings_and_its_schedule_unless_another_is_typed() {
+    let env = Env::new();
+    env.workspace("site", "Mine.");
+    let own = "---\ncron: \"0 4 * * *\"\nmaxTurns: 7\n---\nLook.\n";
+    std::fs::write(env.root().join("own.md"), own).unwrap();
+    let made = |name: &str, typed: &[&str]| {
+        let shown = env.run(["init", "site", "--name", name, "--template", "own.md"].iter().chain(typed));
+        assert!(shown.ends_with("[exit 0]"), "{shown}");
+        std::fs::read_to_string(env.root().join("site/heartbeats").join(name).join("HEARTBEAT.md")).unwrap()
+    };
+    assert_eq!(made("kept", &[]), own);
+    assert_eq!(made("typed", &["--interval", "2h"]), "---\ninterval: 2h\nmaxTurns: 7\n---\nLook.\n");
+    let listed = env.run(["workspaces", "list"]);
+    assert!(listed.contains("cron 0 4 * * *") && listed.contains("every 2h"), "{listed}");
+}
+
 #[test]
 fn what_cannot_be_is_refused_and_nothing_is_written() {
     let env = Env::new();
@@ -147,7 +167,7 @@ fn what_cannot_be_is_refused_and_nothing_is_written() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["init", "site", "--cron", "60 * * * *"]), @r#"
-    | error: "60 * * * *" is not a cron expression (Component error: Number out of bounds)
+    | error: "60 * * * *" is not a cron expression (the minute is "60", where 0 to 59 can stand)
     | hint: write five fields, minute hour day month weekday, such as "*/15 9-17 * * MON-FRI", or @hourly, @daily, @weekly, @monthly, @yearly
     [exit 1]
     "#);

@@ -112,6 +112,14 @@ fn every_file_says_what_it_is_for_and_can_be_held_in_the_head() {
 }
 
 #[test]
+fn tests_find_the_machines_programs_by_one_path() {
+    let folder = concat!("/usr", "/bin");
+    let mut files = rust_files(&root().join("tests/it"));
+    files.retain(|file| fs::read_to_string(file).unwrap().contains(folder));
+    assert_eq!(files, [root().join("tests/it/env/programs.rs")], "the others ask env::programs");
+}
+
+#[test]
 fn only_sys_is_unsafe() {
     let outside = rust_files(&root().join("src")).into_iter().filter(|file| module(file) != "sys");
     let wrong: Vec<PathBuf> =

@@ -1,13 +1,24 @@
 //! One test binary, one file a command area.
 //!
+//! They find and await processes by Linux's means (pidfds, /proc, inotify, setsid), so elsewhere there are only the tests
+//! beside the code.
+//!
 //! `cfg(test)` on each module is how clippy knows that its helpers are tests as well.
+
+#![cfg(target_os = "linux")]
 
 #[cfg(test)]
 mod agents;
 #[cfg(test)]
 mod beat;
 #[cfg(test)]
+mod book;
+#[cfg(test)]
 mod captures;
+#[cfg(test)]
+mod container;
+#[cfg(test)]
+mod cookbook;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
@@ -36,6 +47,8 @@ mod llm;
 mod log;
 #[cfg(test)]
 mod mcp;
+#[cfg(test)]
+mod packaging;
 #[cfg(test)]
 mod permission;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::env::Env;
+use crate::env::{Env, Run};
 
 const RULES: &str = "\
 # mine
@@ -34,30 +34,40 @@ fn of_project(env: &Env, project: &str, text: &str) {
     std::fs::write(folder.join("permissions.toml"), text).unwrap();
 }
 
+/// A run in a folder that is called by a name.
+fn here<const WORDS: usize>(env: &Env, words: [&str; WORDS]) -> Run {
+    let here = env.root().join("here");
+    std::fs::create_dir_all(&here).unwrap();
+    env.murmur(words).at(&here)
+}
+
 fn check(env: &Env, call: &str) -> String {
-    env.run(["permission", "check", call])
+    here(env, ["permission", "check", call]).run()
 }
 
 #[test]
 fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
     let env = Env::new();
-    assert_snapshot!(env.run(["permission", "rules"]), @"
+    assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
+    [ENV]/data/projects/here/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     [ENV]/data/config/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     a manager may run: murmur:*
     [exit 0]
     ");
-    assert_snapshot!(env.murmur(["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
+    assert_snapshot!(here(&env, ["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
+    [ENV]/home/.murmur/projects/here/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     [ENV]/xdg/murmur/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     a manager may run: murmur:*
     [exit 0]
     ");
-    assert_snapshot!(env.run(["permission", "rules", "--json"]), @r#"
-    {"files":[{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"rules":[]}
+    assert_snapshot!(here(&env, ["permission", "rules", "--json"]).run(), @r#"
+    {"deny":[],"files":[{"exists":false,"path":"[ENV]/data/projects/here/permissions.toml"},{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"project":"here","rules":[]}
     [exit 0]
     "#);
     assert_snapshot!(check(&env, "Bash(ls)"), @r#"
     allow: nothing forbids it
       by permissions-checker = "off"
+      for a beat of [ENV]/here, project here
     [exit 0]
     "#);
     assert!(!env.data().exists());
@@ -72,7 +82,7 @@ fn rules_are_listed_in_their_order_the_projects_first() {
         "site",
         "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n[manager]\nallowed_patterns = [\"murmur:*\", \"git :*\"]\n",
     );
-    assert_snapshot!(env.run(["permission", "rules", "--project", "site"]), @"
+    assert_snapshot!(here(&env, ["permission", "rules", "--project", "site"]).run(), @"
     [ENV]/data/projects/site/permissions.toml:1  1. allow  Bash  git push -f
     [ENV]/data/config/permissions.toml:2  1. deny   Bash  git push --force:*, git push -f:*
     [ENV]/data/config/permissions.toml:7  2. allow  Edit  /src/**
@@ -80,11 +90,11 @@ fn rules_are_listed_in_their_order_the_projects_first() {
     a manager may run: murmur:*, git :*
     [exit 0]
     ");
-    assert_snapshot!(env.murmur(["permission", "rules", "--json"]).set("MURMUR_PROJECT", "site").run(), @r#"
-    {"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
+    assert_snapshot!(here(&env, ["permission", "rules", "--json"]).set("MURMUR_PROJECT", "site").run(), @r#"
+    {"deny":[],"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"project":"site","rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
     [exit 0]
     "#);
-    assert_snapshot!(env.run(["permission", "rules", "--project", "../x"]), @r#"
+    assert_snapshot!(here(&env, ["permission", "rules", "--project", "../x"]).run(), @r#"
     | error: "../x" cannot be a project
     | hint: name a folder of {data folder}/projects, such as "site"
     [exit 1]
@@ -99,16 +109,19 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     assert_snapshot!(check(&env, "Bash(git push -f)"), @r#"
     deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
       by rule 1 of [ENV]/data/config/permissions.toml
+      for a beat of [ENV]/here, project here
     [exit 0]
     "#);
-    assert_snapshot!(env.run(["permission", "check", "Bash(git push -f)", "--project", "site"]), @r#"
+    assert_snapshot!(here(&env, ["permission", "check", "Bash(git push -f)", "--project", "site"]).run(), @r#"
     allow: rule 1 of [ENV]/data/projects/site/permissions.toml allows it ("git push -f")
       by rule 1 of [ENV]/data/projects/site/permissions.toml
+      for a beat of [ENV]/here, project site
     [exit 0]
     "#);
     assert_snapshot!(check(&env, "Edit(src/../../etc/hosts)"), @r#"
     allow: nothing forbids it
       by permissions-checker = "off"
+      for a beat of [ENV]/here, project here
     [exit 0]
     "#);
     let site = env.workspace("site", "Do it.");
@@ -117,29 +130,34 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     assert_snapshot!(at("Edit(src/a.rs)", "hosted"), @r#"
     allow: rule 2 of [ENV]/data/config/permissions.toml allows it ("/src/**")
       by rule 2 of [ENV]/data/config/permissions.toml
+      for a hosted agent in [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("Edit(out/hosts)", "hosted"), @r#"
     ask: a person decides
       within 2m, or it is denied
       by permissions-checker = "manual"
+      for a hosted agent in [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("mcp__db__drop({\"table\":\"x\"})", "hosted"), @r#"
     ask: a person decides
       within 2m, or it is denied
       by permissions-checker = "manual"
+      for a hosted agent in [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("Edit(src/a.rs)", "manager"), @"
     deny: a manager runs only murmur:*, and has others do the rest; hand it to another agent
       by [manager] in permissions.toml
+      for a manager in [ENV]/site, project site
     [exit 0]
     ");
     assert_snapshot!(at("AskUserQuestion", "beat"), @r#"
     question: a person answers
       within 2m, or it is denied
       by questions = "broker"
+      for a beat of [ENV]/site, project site
     [exit 0]
     "#);
 }
@@ -159,6 +177,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     assert_snapshot!(at("Task"), @r#"
     ask: a model decides
       by permissions-checker = "llm"
+      for a beat of [ENV]/site/sub, project sub
     [exit 0]
     "#);
     env.configure(
@@ -169,15 +188,30 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     ask: a person decides
       within 5m, or it is put off, and denied after 1d
       by permissions-checker = "manual"
+      for a beat of [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("AskUserQuestion"), @r#"
     deny: nobody answers questions here; decide by yourself, or end and say what you need to know
       by questions = "deny"
+      for a beat of [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(env.run(["permission", "check", "Task", "--json", "--cwd", "site/sub"]), @r#"
-    {"by":null,"cwd":"[ENV]/site/sub","policy":{"approval":"defer","approvalExpiry":86400,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"questions":"deny"},"reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
+    {"by":null,"cwd":"[ENV]/site/sub","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":86400,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn that_no_beat_would_run_at_all_is_said() {
+    let env = Env::new();
+    env.workspace("site", "---\nmodle: x\n---\nDo it.");
+    assert_snapshot!(env.run(["permission", "check", "Task", "--cwd", "site"]), @r#"
+    allow: nothing forbids it
+      by permissions-checker = "off"
+      for a beat of [ENV]/site, project site
+    | note: no beat runs there, and this is what holds apart from that: [ENV]/site/HEARTBEAT.md:2:1: key "modle" is not known; did you mean "model"?
     [exit 0]
     "#);
 }
@@ -189,9 +223,10 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     assert_snapshot!(check(&env, "Read(a)"), @r#"
     deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
       by what cannot be read: every call is denied until it can
+      for a beat of [ENV]/here, project here
     [exit 0]
     "#);
-    assert_snapshot!(env.run(["permission", "rules"]), @r#"
+    assert_snapshot!(here(&env, ["permission", "rules"]).run(), @r#"
     | error: [ENV]/data/config/permissions.toml:3:10: "alow" is not known
     | hint: write "allow" or "deny" or "pass"
     [exit 1]
@@ -201,6 +236,7 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     assert_snapshot!(check(&env, "Read(a)"), @r#"
     deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; known are api-key, api-key-file, base-url
       by what cannot be read: every call is denied until it can
+      for a beat of [ENV]/here, project here
     [exit 0]
     "#);
 }
@@ -212,13 +248,14 @@ fn a_call_is_typed_or_comes_on_stdin_as_a_hook_gets_it() {
     let hook = env.root().join("hook.json");
     std::fs::write(&hook, r#"{"tool_name":"Bash","tool_input":{"command":"git push -f"}}"#).unwrap();
     let stdin = || std::fs::File::open(&hook).unwrap();
-    assert_snapshot!(env.murmur(["permission", "check", "-"]).stdin(stdin()).run(), @r#"
+    assert_snapshot!(here(&env, ["permission", "check", "-"]).stdin(stdin()).run(), @r#"
     deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
       by rule 1 of [ENV]/data/config/permissions.toml
+      for a beat of [ENV]/here, project here
     [exit 0]
     "#);
     std::fs::write(&hook, "{}").unwrap();
-    assert_snapshot!(env.murmur(["permission", "check", "-"]).stdin(stdin()).run(), @r#"
+    assert_snapshot!(here(&env, ["permission", "check", "-"]).stdin(stdin()).run(), @r#"
     | error: stdin has no "tool_name" and "tool_input"
     | hint: write {"tool_name": "Bash", "tool_input": {"command": "ls"}}
     [exit 1]

@@ -10,6 +10,7 @@ use murmur::replay::{
     record_through,
 };
 
+use crate::env::programs;
 use crate::fake_claude::{FAKE, fixture, kill};
 
 fn shell(into: &Path, script: &str, stdin: &[u8]) -> RecordPlan {
@@ -20,7 +21,7 @@ fn shell(into: &Path, script: &str, stdin: &[u8]) -> RecordPlan {
         version: "unknown".into(),
         argv: vec!["-c".into(), script.into()],
         cwd: into.into(),
-        env: vec![("PATH".into(), "/usr/bin:/bin".into()), ("SHOP_TOKEN".into(), "tiger-tiger".into())],
+        env: vec![("PATH".into(), programs().into()), ("SHOP_TOKEN".into(), "tiger-tiger".into())],
         only_env: true,
         stdin: Stdin::Bytes(stdin.into()),
     }

@@ -93,12 +93,22 @@ fn the_unit_is_written_started_replaced_and_removed() {
     ");
     std::fs::write(unit(&env), "[Service]\n").unwrap();
     assert_snapshot!(env.run(["service", "status"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is not what this murmur would write; murmur service install replaces it
+    [ENV]/home/.config/systemd/user/murmur.service is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup
     active, enabled
     [exit 0]
     ");
     std::fs::remove_file(env.home().join("asked")).unwrap();
-    assert!(env.run(["service", "install"]).starts_with("Wrote "));
+    assert_snapshot!(env.run(["service", "install"]), @"
+    Wrote [ENV]/home/.config/systemd/user/murmur.service, which was different: as it was it is [ENV]/home/.config/systemd/user/murmur.service.murmur-[RANDOM]
+    What you changed in it stays when it stands in a drop-in: systemctl --user edit murmur.service
+    murmur runs as a service
+    It ends when you log out, unless you run once: loginctl enable-linger
+    [exit 0]
+    ");
+    assert_eq!(
+        std::fs::read_to_string(unit(&env).with_extension("service.murmur-backup")).unwrap(),
+        "[Service]\n"
+    );
     let replaced =
         "--user daemon-reload\n--user enable --now murmur.service\n--user restart murmur.service\n";
     assert_eq!(asked(&env), replaced);
@@ -118,18 +128,77 @@ fn the_unit_is_written_started_replaced_and_removed() {
 fn what_the_manager_refuses_is_said() {
     let env = Env::new();
     assert_snapshot!(env.murmur(["service", "install"]).set("PATH", "/nowhere").run(), @"
-    Wrote [ENV]/home/.config/systemd/user/murmur.service
     | error: cannot run systemctl: No such file or directory (os error 2)
     | hint: without it, have `murmur start --foreground` started by what you have instead
     [exit 1]
     ");
-    with_manager(&env, "daemon-reload) echo 'Failed to connect to bus: No medium found' >&2; exit 1 ;;");
+    assert!(!unit(&env).exists());
+    with_manager(&env, "enable) echo 'it is masked' >&2; exit 1 ;;");
     assert_snapshot!(env.run(["service", "install"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is up to date
-    | error: systemctl --user daemon-reload: Failed to connect to bus: No medium found
+    Wrote [ENV]/home/.config/systemd/user/murmur.service
+    | error: systemctl --user enable --now murmur.service: it is masked
     | hint: see: murmur service status
     [exit 1]
     ");
+    assert!(unit(&env).exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
+    let env = Env::new();
+    let unreachable = "*) echo 'Failed to connect to bus: No medium found' >&2; exit 1 ;;";
+    with_manager(&env, unreachable);
+    let folder = format!("/run/user/{}", rustix::process::getuid().as_raw());
+    assert_snapshot!(env.run(["service", "install"]).replace(&folder, "/run/user/[UID]"), @"
+    | error: systemctl --user daemon-reload: Failed to connect to bus: No medium found
+    | hint: there is no manager of yours here: have `murmur start --foreground` started by what you have, or run `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/[UID] and try again
+    [exit 1]
+    ");
+    assert!(!unit(&env).exists());
+    with_manager(&env, "");
+    env.run(["service", "install"]);
+    let wants = unit(&env).with_file_name("default.target.wants");
+    std::fs::create_dir(&wants).unwrap();
+    std::os::unix::fs::symlink(unit(&env), wants.join("murmur.service")).unwrap();
+    std::fs::write(unit(&env), "mine").unwrap();
+    with_manager(&env, &format!("is-enabled) echo enabled ;;\n{unreachable}"));
+    assert!(env.run(["service", "install"]).ends_with("[exit 1]"));
+    assert_eq!(std::fs::read_to_string(unit(&env)).unwrap(), "mine");
+    assert_snapshot!(env.run(["service", "status"]), @"
+    [ENV]/home/.config/systemd/user/murmur.service is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup
+    unknown, enabled
+    problem: Failed to connect to bus: No medium found
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["service", "status", "--json"]), @r#"
+    {"current":false,"enabled":"enabled","file":"[ENV]/home/.config/systemd/user/murmur.service","installed":true,"problem":"Failed to connect to bus: No medium found","state":"unknown"}
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["service", "uninstall"]), @"
+    Removed [ENV]/home/.config/systemd/user/murmur.service; agents that run go on
+    | note: its manager was not told: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; a daemon that runs goes on, up to: murmur stop
+    [exit 0]
+    ");
+    assert_eq!(env.names(unit(&env).parent().unwrap()), "default.target.wants");
+    assert_eq!(env.names(&wants), "");
+    assert_snapshot!(env.run(["service", "status", "--json"]), @r#"
+    {"current":null,"enabled":null,"file":"[ENV]/home/.config/systemd/user/murmur.service","installed":false,"problem":null,"state":null}
+    [exit 1]
+    "#);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_settings_are_found_by_in_the_shell_holds_for_the_service() {
+    let env = Env::new();
+    let printed = |name: &str, value: &str| {
+        let shown = env.murmur(["service", "install", "--print"]).set(name, value).run();
+        shown.lines().filter(|line| line.starts_with("Environment=")).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(printed("XDG_CONFIG_HOME", "/my c"), "Environment=\"XDG_CONFIG_HOME=/my c\"");
+    assert_eq!(printed("CLAUDE_CONFIG_DIR", "/c"), "Environment=\"CLAUDE_CONFIG_DIR=/c\"");
+    assert_eq!(printed("XDG_STATE_HOME", env.home().join(".local/state").to_str().unwrap()), "");
 }
 
 #[cfg(target_os = "linux")]

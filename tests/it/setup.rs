@@ -171,6 +171,36 @@ fn a_dry_run_shows_what_would_change_and_writes_nothing() {
 }
 
 #[test]
+fn mending_flat_entries_puts_no_hooks_in_and_mends_the_file_of_its_scope() {
+    let env = Env::new();
+    let flat = MINE
+        .replace("\"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }]", "\"command\": \"mine\"");
+    let site = env.workspace("site", "Do it.");
+    let local = site.0.join(".claude/settings.local.json");
+    write(&local, &flat);
+    let run = |words: &[&str]| {
+        let words = ["setup", "hooks", "--fix-flat"].iter().chain(words).copied();
+        env.murmur(words).at(&site.0).run()
+    };
+    assert_snapshot!(run(&["--scope", "local"]), @"
+    Mended [ENV]/site/.claude/settings.local.json
+    Rewrote hooks.PostToolUse[0] in the nested form
+    The file as it was is [ENV]/site/.claude/settings.local.json.murmur-[RANDOM]
+    [exit 0]
+    ");
+    assert_eq!(read(&local), MINE);
+    assert_snapshot!(run(&["--scope", "local"]), @"
+    No entry in [ENV]/site/.claude/settings.local.json is in the flat form
+    [exit 0]
+    ");
+    assert_snapshot!(run(&[]), @"
+    No entry in [ENV]/home/.claude/settings.json is in the flat form
+    [exit 0]
+    ");
+    assert!(!settings(&env).exists());
+}
+
+#[test]
 fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     let env = Env::new();
     let flat = MINE
@@ -184,13 +214,13 @@ fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     "#);
     assert!(read(&settings(&env)).contains("{ \"matcher\": \"Bash\", \"command\": \"mine\" }"));
     assert_snapshot!(setup(&env, &["--fix-flat"]), @"
-    Already configured in [ENV]/home/.claude/settings.json
+    Mended [ENV]/home/.claude/settings.json
     Rewrote hooks.PostToolUse[0] in the nested form
     [exit 0]
     ");
     assert!(read(&settings(&env)).contains(MINE.lines().nth(4).unwrap()));
     assert_snapshot!(setup(&env, &["--fix-flat"]), @"
-    Already configured in [ENV]/home/.claude/settings.json
+    No entry in [ENV]/home/.claude/settings.json is in the flat form
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--remove"]), @"

@@ -63,12 +63,63 @@ fn a_daemon_that_does_not_answer_is_told_from_none() {
     std::fs::remove_file(env.data().join("murmur.sock")).unwrap();
     assert_snapshot!(env.run(["status"]), @"
     | error: the daemon holds [ENV]/data/murmur.pid and does not answer: No such file or directory (os error 2)
-    | hint: murmur stop, or kill it
+    | hint: if it goes on so: murmur restart --force
     [exit 1]
     ");
     assert_snapshot!(env.run(["stop"]), @"
     murmur stopped (PID [PID])
     [exit 0]
     ");
+    assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn a_check_fails_where_nobody_runs() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["status", "--check"]), @"
+    murmur is not running; start it with: murmur start
+    no heartbeats; make one with: murmur init PATH
+    [exit 1]
+    ");
+    let daemon = env.daemon();
+    assert_snapshot!(env.run(["status", "--check"]), @"
+    murmur 0.1.0 is running (PID [PID]), up [SPAN]
+    no heartbeats; make one with: murmur init PATH
+    [exit 0]
+    ");
+    daemon.stop();
+}
+
+#[test]
+fn a_check_asks_for_the_daemon_alone() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1d" }] }).to_string());
+    env.run(["beat", "site"]);
+    let daemon = env.daemon();
+    for name in ["heartbeats.jsonl", "beats", "hosts"] {
+        let (path, aside) = (env.data().join(name), env.root().join(name));
+        std::fs::rename(&path, &aside).unwrap();
+        if aside.is_dir() {
+            std::fs::write(&path, "").unwrap();
+        } else {
+            std::fs::create_dir(&path).unwrap();
+        }
+        let checked = env.run(["status", "--check"]);
+        assert!(checked.ends_with("[exit 0]"), "{name}: {checked}");
+        // What is wrong is said as it is without the flag.
+        let shown = env.run(["status"]);
+        let is_wrong = shown.starts_with("| error: ");
+        assert_eq!(checked.starts_with("| error: "), is_wrong, "{name}: {checked} {shown}");
+        assert!(is_wrong || name != "heartbeats.jsonl", "{shown}");
+        if path.is_dir() {
+            std::fs::remove_dir(&path).unwrap();
+        } else {
+            std::fs::remove_file(&path).unwrap();
+        }
+        std::fs::rename(&aside, &path).unwrap();
+    }
+    // It has said what became of its files, so this is not the end of one that said nothing.
+    env.run(["stop"]);
     assert!(daemon.ended().0.success());
 }

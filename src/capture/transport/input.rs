@@ -5,19 +5,19 @@
 
 use super::pty::Screen;
 use super::relay;
+use crate::sys::arrival::Arrivals;
 use crate::sys::{signals, terminal};
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The thread that passes input on.
 #[derive(Debug)]
 pub(super) struct Input {
-    wake: Arc<OwnedFd>,
+    arrivals: Arc<Arrivals<BorrowedFd<'static>>>,
     over: Arc<AtomicBool>,
 }
 
@@ -27,20 +27,14 @@ impl Input {
     /// # Errors
     /// What the system says.
     pub(super) fn start(to: Arc<OwnedFd>, screen: Arc<Screen>) -> io::Result<Self> {
-        let wake = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let arrivals = Arc::new(Arrivals::on(rustix::stdio::stdin())?);
         let over = Arc::new(AtomicBool::new(false));
-        let waiting = epoll::create(CreateFlags::CLOEXEC)?;
-        let edge = EventFlags::IN | EventFlags::ET;
-        epoll::add(&waiting, rustix::stdio::stdin(), EventData::new_u64(0), edge)?;
-        epoll::add(&waiting, &wake, EventData::new_u64(1), edge)?;
-        let input = Self { wake, over: Arc::clone(&over) };
+        let input = Self { arrivals: Arc::clone(&arrivals), over: Arc::clone(&over) };
         let read_on = move || {
             let mut block = vec![0; 4096];
-            let mut came = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
             while !over.load(Ordering::Acquire) {
-                match epoll::wait(&waiting, &mut came[..], None) {
-                    Ok(_) | Err(Errno::INTR) => {}
-                    Err(_) => return,
+                if arrivals.wait().is_err() {
+                    return;
                 }
                 while has_input() && screen.enter() && !over.load(Ordering::Acquire) {
                     match rustix::io::read(rustix::stdio::stdin(), &mut *block) {
@@ -58,7 +52,7 @@ impl Input {
 
     /// Has the thread look whether there is something, which it may read now.
     pub(super) fn look_again(&self) {
-        let _woken_already = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+        self.arrivals.wake();
     }
 
     /// Reads nothing more: it is somebody else's.

@@ -5,13 +5,12 @@ use super::super::record::Channel;
 use super::super::recorder::Recorder;
 use super::relay::{self, Over};
 use super::{Ended, Finished, Trouble, is_for_command};
-use crate::sys::process::{Signal, signal};
+use crate::sys::process::{self, Signal, signal};
 use crate::sys::signals::{self, Signals};
 use crate::sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
 use crate::sys::{inherited, terminal};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::pipe::PipeFlags;
 use rustix::process::Pid;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -41,7 +40,7 @@ pub(super) fn run(
     let alone = leave_group();
     recorder.started(child.as_raw_nonzero().get().unsigned_abs());
     started();
-    let (ended, ends) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (ended, ends) = crate::sys::pipe::pair()?;
     std::thread::scope(|scope| {
         let mut relays = Relays { streams: ours, scope, ended: ended.as_fd(), recorder, running: Vec::new() };
         signals.let_come();
@@ -58,7 +57,7 @@ pub(super) fn run(
 fn connect() -> io::Result<(Streams, Vec<Stream>)> {
     let (mut streams, mut ours) = (Streams::default(), Vec::new());
     if !inherited::was_closed(1) {
-        let (from, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let (from, theirs) = crate::sys::pipe::pair()?;
         let to = rustix::stdio::stdout();
         ours.push(Stream { from, to, channel: Channel::Stdout, name: "stdout" });
         if inherited::is_output_shared() {
@@ -67,7 +66,7 @@ fn connect() -> io::Result<(Streams, Vec<Stream>)> {
         streams.stdout = Some(theirs);
     }
     if !inherited::was_closed(2) && streams.stderr.is_none() {
-        let (from, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let (from, theirs) = crate::sys::pipe::pair()?;
         let to = rustix::stdio::stderr();
         ours.push(Stream { from, to, channel: Channel::Stderr, name: "stderr" });
         streams.stderr = Some(theirs);
@@ -79,7 +78,7 @@ fn connect() -> io::Result<(Streams, Vec<Stream>)> {
 /// as of `timeout`, then reaches the command once and us not at all. Says whether it did. On a terminal we stay,
 /// since a shell has us stop and go on with the group.
 fn leave_group() -> bool {
-    let leads = rustix::process::getpgrp() == rustix::process::getpid();
+    let leads = process::group() == Some(rustix::process::getpid());
     !leads && !terminal::has_controlling() && rustix::process::setpgid(None, None).is_ok()
 }
 

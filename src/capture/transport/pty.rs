@@ -6,12 +6,12 @@ use super::input::Input;
 use super::leader::{Leader, Report};
 use super::relay::{self, BLOCK, Over};
 use super::{Ended, Finished, Trouble};
+use crate::sys::pipe;
 use crate::sys::signals::{self, Sender, Signals};
 use crate::sys::spawn::{self, Change, CommandLine};
 use crate::sys::terminal::{self, Outer, Pseudo};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
 use std::borrow::Cow;
 use std::fs::File;
@@ -77,12 +77,12 @@ pub(super) fn run(
     let signals = Signals::take()?;
     let outer = Outer::look()?;
     let Pseudo { ours, theirs } = Pseudo::open(&outer)?;
-    let (reports, tell) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (reports, tell) = pipe::pair()?;
     let reports = File::from(reports);
     // A stderr that is somewhere else stays there, and is a channel of its own.
     let apart = !terminal::is_terminal(io::stderr()) && !crate::sys::inherited::was_closed(2);
     let (from_stderr, stderr) = match apart {
-        true => rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map(|(from, to)| (Some(from), Some(to)))?,
+        true => pipe::pair().map(|(from, to)| (Some(from), Some(to)))?,
         false => (None, None),
     };
     let leader =
@@ -102,7 +102,7 @@ pub(super) fn run(
     started();
     let ours = Arc::new(ours);
     let screen = Arc::new(Screen { outer, raw: Mutex::new(false) });
-    let (ended, ends) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (ended, ends) = pipe::pair()?;
     std::thread::scope(|scope| {
         let _leave = Leave(&screen);
         screen.enter();

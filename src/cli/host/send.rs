@@ -4,21 +4,26 @@ use super::super::args::{HostSend, HostStop};
 use super::super::place::Place;
 use super::super::runtime;
 use super::spawn::text;
-use crate::host::discover::{self, Condition, PATIENCE};
+use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
 use crate::rpc::client::AskError;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::sys::process::Signal;
 use anyhow::{Context, bail};
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// How long a host may take to take a message.
 const TAKING: Duration = Duration::from_secs(5);
+
+/// How long a host that is to be ended by force may take to answer, until it is killed itself.
+const LAST: Duration = Duration::from_secs(2);
 
 /// How much longer than its grace an agent's end may take: what is left of it is ended, and clients get the rest.
 const ENDING: Duration = Duration::from_secs(15);
@@ -91,7 +96,7 @@ pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
 /// Every live agent; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
-    let is_live = |seen: &discover::Seen| {
+    let is_live = |seen: &Seen| {
         seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.card.kind == Kind::Live)
     };
     Ok(seen.into_iter().filter(is_live).map(|seen| seen.agent_id).collect())
@@ -103,18 +108,54 @@ async fn stop_one(
     force: bool,
     grace: Duration,
 ) -> anyhow::Result<serde_json::Value> {
-    if let Condition::Dead = super::find(dir, agent).await?.condition {
-        discover::clean(&dir.hosts(), clock::now())?;
-        bail!("the host of {agent} was killed before; what was left of the agent is ended now");
+    match super::find(dir, agent).await?.condition {
+        Condition::Dead => {
+            discover::clean(&dir.hosts(), clock::now())?;
+            bail!("the host of {agent} was killed before; what was left of the agent is ended now");
+        }
+        Condition::Silent if force => {
+            // It may only have been slow.
+            let seen = discover::find(&dir.hosts(), agent, LAST).await;
+            if let Some(seen @ Seen { condition: Condition::Silent, .. }) = seen {
+                return kill(dir, &seen).await;
+            }
+        }
+        _ => {}
     }
     let mut client = super::connect(dir, agent).await?;
     let payload = Stop { force, grace: Some(humantime::format_duration(grace).to_string()) };
     match client.answer("stop", json!(payload), grace + ENDING).await {
         Ok(state) => Ok(state.get("exit").cloned().unwrap_or_default()),
+        Err(AskError::Silent(_)) if force => kill(dir, &super::find(dir, agent).await?).await,
         Err(AskError::Silent(_)) => bail!(
             "agent {agent} did not end within {}; kill it with: murmur host stop {agent} --force",
             humantime::format_duration(grace + ENDING)
         ),
         Err(error) => Err(error).with_context(|| format!("cannot stop {agent}")),
+    }
+}
+
+/// Kills a host that does not answer, the very process that its record names, and ends what it leaves of its agent, as
+/// is done after any host that was killed. Nobody knows then how the agent itself ended.
+async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
+    let agent = &seen.agent_id;
+    let Some(record) = &seen.record else {
+        bail!(
+            "the host of {agent} does not answer, and has no record that says which process it is; end it by hand"
+        );
+    };
+    let ending = record.host.watch();
+    record.host.signal(Signal::KILL);
+    if let Some(ending) = ending {
+        let ended = timeout(ENDING, ending.ended()).await;
+        ended
+            .with_context(|| format!("the host of {agent} (PID {}) cannot be killed", record.host.pid))??;
+    }
+    discover::clean(&dir.hosts(), clock::now())?;
+    match discover::find(&dir.hosts(), agent, PATIENCE).await {
+        Some(seen) if seen.is_alive() => {
+            bail!("the host of {agent} (PID {}) is still there; see: murmur host list", record.host.pid)
+        }
+        _ => Ok(serde_json::Value::Null),
     }
 }

@@ -3,14 +3,15 @@
 use super::super::args::PermissionCheck;
 use super::super::place::Place;
 use super::super::style::plain_line;
-use super::spelled;
+use super::{Whose, denied, spelled};
 use crate::config::interval::Interval;
+use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
 use crate::hook::judge;
 use crate::permit::call::{Call, Place as CallPlace};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
-use crate::permit::policy::{Approval, Checker, Policy};
+use crate::permit::policy::{Approval, Checker, Policy, Role};
 use anyhow::Context;
 use serde_json::json;
 use std::io::{self, Read, Write};
@@ -29,28 +30,51 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let settings = Settings::read(&place.settings_dir()?.settings());
     let heartbeat = super::heartbeat_at(&cwd, place)?.context("no workspace here; name one with --cwd")?;
     let asking = settings.as_ref().map(|settings| settings.asking).unwrap_or_default();
-    let policy =
-        Policy::resolve(args.role.into(), &asking, &heartbeat.asking, &heartbeat.tighter, heartbeat.guard);
-    let files = judge::read(super::files(args.project.as_deref(), place)?);
-    let call = Call {
-        tool,
-        input,
-        place: CallPlace { cwd, workspace: heartbeat.workspace.to_path_buf(), home: place.home() },
-    };
+    let role = Role::from(args.role);
+    let is_beat = role == Role::Beat;
+    // A hosted agent has the guard and the built-in deny list in any case, and its own folder for a workspace.
+    let guard = heartbeat.guard || !is_beat;
+    let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
+    let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
+    let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
+    let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
+    let project = whose.project(place);
+    let files = judge::read(super::files(&project, place)?);
+    let call = Call { tool, input, place: CallPlace { cwd, workspace, home: place.home() } };
     let step = match &settings {
         Err(error) => judge::unreadable(error),
         Ok(_) => judge::step(&call, &policy, files.as_deref()),
     };
+    let step = denied::over(step, &call, &permissions);
     let mut out = io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", object(&step, &policy, &call))?;
+        let heartbeat = is_beat.then(|| heartbeat.id.as_str());
+        writeln!(out, "{}", object(&step, &policy, &call, &project, heartbeat))?;
     } else {
         say(&mut out, &step, &policy)?;
+        let whom = match role {
+            Role::Beat => format!("a beat of {}", heartbeat.id),
+            Role::Hosted => format!("a hosted agent in {}", call.place.workspace.display()),
+            Role::Manager => format!("a manager in {}", call.place.workspace.display()),
+        };
+        writeln!(out, "  for {}, project {project}", plain_line(&whom))?;
+    }
+    if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
+        writeln!(
+            io::stderr(),
+            "note: no beat runs there, and this is what holds apart from that: {problem}"
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn object(step: &Step, policy: &Policy, call: &Call) -> serde_json::Value {
+fn object(
+    step: &Step,
+    policy: &Policy,
+    call: &Call,
+    project: &str,
+    heartbeat: Option<&str>,
+) -> serde_json::Value {
     let (verdict, reason, by) = match step {
         Step::Decided(Decision { verdict, reason, by }) => (json!(verdict), Some(reason), Some(by)),
         Step::Ask { doubt } => (json!("ask"), doubt.as_ref(), None),
@@ -63,6 +87,8 @@ fn object(step: &Step, policy: &Policy, call: &Call) -> serde_json::Value {
         "tool": call.tool,
         "cwd": call.place.cwd.display().to_string(),
         "workspace": call.place.workspace.display().to_string(),
+        "project": project,
+        "heartbeat": heartbeat,
         "policy": policy,
     })
 }
@@ -113,6 +139,9 @@ fn by(by: &By, policy: &Policy) -> String {
         }
         By::Default(setting) if setting == "questions" => {
             format!("questions = {:?}", word(&policy.questions))
+        }
+        By::Default(setting) if setting == denied::SETTING => {
+            "permissions: Claude Code's own deny list".to_owned()
         }
         By::Default(setting) => format!("[{setting}] in permissions.toml"),
         By::Person => "a person".to_owned(),

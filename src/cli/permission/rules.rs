@@ -3,15 +3,23 @@
 use super::super::args::PermissionRules;
 use super::super::place::Place;
 use super::super::style::plain_line;
+use super::Whose;
 use crate::hook::judge::{self, File};
 use crate::permit::manager;
 use crate::permit::rules::Rules;
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitCode> {
-    let files = judge::read(super::files(args.project.as_deref(), place)?)?;
+    let cwd = place.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let heartbeat = super::heartbeat_at(&cwd, place)?;
+    let folder = heartbeat.as_ref().map_or(&*cwd, |heartbeat| &heartbeat.workspace);
+    let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
+    let project = whose.project(place);
+    let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
+    let files = judge::read(super::files(&project, place)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);
     let mut out = io::stdout().lock();
@@ -21,11 +29,20 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
             .iter()
             .map(|file| json!({ "path": file.path.display().to_string(), "exists": file.rules.is_some() }))
             .collect();
-        writeln!(out, "{}", json!({ "files": files, "rules": rules, "manager": manager }))?;
+        writeln!(
+            out,
+            "{}",
+            json!({ "project": project, "files": files, "rules": rules, "manager": manager, "deny": denied })
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     for file in &files {
         list(&mut out, file)?;
+    }
+    if !denied.is_empty() {
+        let heartbeat = heartbeat.as_ref().map(|heartbeat| heartbeat.id.as_str()).unwrap_or_default();
+        let denied = plain_line(&denied.join(", "));
+        writeln!(out, "Claude Code is told to deny, in a beat of {}: {denied}", plain_line(heartbeat))?;
     }
     writeln!(out, "a manager may run: {}", plain_line(&manager.join(", ")))?;
     Ok(ExitCode::SUCCESS)

@@ -46,6 +46,28 @@ fn bits(field: &CronComponent, flag: u8) -> u64 {
     field.get_set_values(flag).into_iter().filter(|value| *value < 64).fold(0, |set, value| set | 1 << value)
 }
 
+/// The fields in their order, and what stands in them.
+const FIELDS: [(&str, &str); 5] = [
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day", "1 to 31, or L for the last"),
+    ("month", "1 to 12, or JAN to DEC"),
+    ("weekday", "0 to 7, or SUN to SAT"),
+];
+
+/// The first field of `text` that is wrong by itself, in words: the parser does not say which it was.
+fn wrong_field(parser: &CronParser, text: &str) -> Option<String> {
+    let fields = text.split_whitespace().zip(FIELDS).enumerate();
+    let wrong = fields.map(|(index, (field, known))| {
+        let mut alone = ["*"; FIELDS.len()];
+        alone[index] = field;
+        parser.parse(&alone.join(" ")).is_err().then_some((field, known))
+    });
+    let (field, (name, accepted)) = wrong.flatten().next()?;
+    let field: String = field.chars().take(40).collect();
+    Some(format!("the {name} is {field:?}, where {accepted} can stand"))
+}
+
 impl Pattern {
     pub(super) fn parse(text: &str) -> Result<Self, CronError> {
         let syntax = |reason: &str| CronError::Syntax {
@@ -57,7 +79,9 @@ impl Pattern {
             return Err(syntax(&format!("it has {fields} fields")));
         }
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-        let cron = parser.parse(text).map_err(|error| syntax(&error.to_string()))?;
+        let cron = parser
+            .parse(text)
+            .map_err(|error| syntax(&wrong_field(&parser, text).unwrap_or_else(|| error.to_string())))?;
         let fields = &cron.pattern;
         let last = fields.days.is_feature_enabled(LAST);
         let nearest = fields.days.is_feature_enabled(NEAREST);

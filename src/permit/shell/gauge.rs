@@ -153,7 +153,7 @@ impl Gauge {
                 Ok(self.documents.drain(..).fold(at + 1, |at, mark| mark.end(bytes, at)))
             }
             b'#' if at == 0 || bytes[at - 1].is_ascii_whitespace() || b";|&()".contains(&bytes[at - 1]) => {
-                Ok(memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end))
+                Ok(self.end_of_comment(bytes, at))
             }
             b'(' => {
                 self.tokens += 1;
@@ -195,6 +195,16 @@ impl Gauge {
             }
             _ => self.word(bytes, at),
         }
+    }
+
+    /// Where the comment at `at` ends: with its line, or with the backticks that it is in.
+    fn end_of_comment(&self, bytes: &[u8], at: usize) -> usize {
+        let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end);
+        if !self.frames.contains(&Frame::Backtick) {
+            return end;
+        }
+        let is_close = |here: &usize| bytes[*here] == b'`' && bytes[*here - 1] != b'\\';
+        (at + 1..end).find(is_close).unwrap_or(end)
     }
 
     /// Reads bare text, up to what is not; counts it as a word where one begins.
@@ -261,5 +271,18 @@ mod tests {
         for line in ["a b c", "\"a\" 'b' \"c\"", "\"a\"'b' b \"c d\""] {
             assert_eq!(tokens(line), Ok(3), "{line}");
         }
+    }
+
+    #[test]
+    fn what_stands_behind_a_comment_is_looked_at() {
+        for line in [
+            "` #` 99999999999>",
+            "`a # \\`b\\` c` 99999999999>x",
+            "$(a # b) c\n) 99999999999>x",
+            "# a\n99999999999>",
+        ] {
+            assert!(tokens(line).is_err(), "{line}");
+        }
+        assert!(tokens("a # 99999999999>").is_ok());
     }
 }

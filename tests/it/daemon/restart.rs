@@ -80,24 +80,70 @@ fn a_daemon_in_the_foreground_is_for_others_to_restart() {
 }
 
 #[test]
-fn a_daemon_that_hangs_is_named_and_left_alone() {
+fn a_daemon_that_hangs_is_killed_by_force_only() {
     let env = Env::new();
     let daemon = env.daemon();
     kill(daemon.pid(), Signal::STOP);
-    let runs = [&["restart"][..], &["stop", "--leave-agents"]].map(|args| env.murmur(args).start());
-    for run in runs {
+    let runs = [("restart", &["restart"][..]), ("stop", &["stop", "--leave-agents"])]
+        .map(|(word, args)| (word, env.murmur(args).start()));
+    for (word, run) in runs {
         let shown = crate::env::show(&run.wait_with_output().unwrap());
-        let expected = shown.replace(&daemon.pid().to_string(), "[PID]");
-        insta::allow_duplicates! { assert_snapshot!(expected, @"
-        | error: murmur (PID [PID]) does not answer: no answer within 5s
-        | hint: if it hangs: kill -9 [PID]
-        [exit 1]
-        "); }
+        let expected = format!(
+            "| error: murmur (PID {}) does not answer: no answer within 5s\n| hint: this kills it, and its agents go on: \
+             murmur {word} --force\n[exit 1]",
+            daemon.pid()
+        );
+        assert_eq!(shown, expected);
     }
     // It was asked nothing but a ping: it goes on.
     kill(daemon.pid(), Signal::CONT);
     assert_eq!(ping(&env)["pid"], daemon.pid());
     daemon.stop();
+}
+
+#[test]
+fn a_daemon_that_hangs_is_stopped_or_replaced_by_force_and_its_agents_go_on() {
+    for word in ["stop", "restart"] {
+        let env = Env::new();
+        env.workspace("site", "Do it.").plays(&json!({ "live": "echo" }));
+        env.run(["host", "spawn", "--agent-id", "site-1", "--worktree", "site", "hello"]);
+        env.run(["start"]);
+        let pid = ping(&env)["pid"].as_i64().unwrap();
+        kill(pid, Signal::STOP);
+        let shown = env.run([word, "--force"]);
+        let begins = match word {
+            "stop" => format!("murmur (PID {pid}) did not answer and was killed; its agents go on\n"),
+            _ => format!("murmur was restarted (PID {pid} -> "),
+        };
+        assert!(shown.starts_with(&begins) && shown.ends_with("[exit 0]"), "{shown}");
+        let status = env.murmur(["status", "--json"]).json();
+        assert_eq!(status["daemon"].is_null(), word == "stop", "{status}");
+        assert_eq!(status["liveAgents"], json!(["site-1"]), "{status}");
+        env.run(["host", "stop", "--all", "--force"]);
+    }
+}
+
+#[test]
+fn force_is_gentle_with_a_daemon_that_answers() {
+    let env = Env::new();
+    env.run(["start"]);
+    let pid = ping(&env)["pid"].clone();
+    assert_eq!(env.run(["stop", "--force"]), format!("murmur stopped (PID {pid})\n[exit 0]"));
+}
+
+#[test]
+fn a_daemon_that_hangs_does_not_keep_stop_waiting() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    kill(daemon.pid(), Signal::STOP);
+    let expected = format!(
+        "| error: murmur (PID {}) does not answer\n| hint: this kills it, and its agents go on: murmur stop --force\n[exit 1]",
+        daemon.pid()
+    );
+    assert_eq!(env.run(["stop"]), expected);
+    // It was told, and obeys when it can.
+    kill(daemon.pid(), Signal::CONT);
+    assert!(daemon.ended().0.success());
 }
 
 #[test]

@@ -20,7 +20,7 @@ struct Bystander(Child);
 impl Bystander {
     /// One of these agents, as far as its environment says.
     fn new(env: &Env, agent: &str, data: &Path) -> Self {
-        let run = env.program("/bin/cat", [] as [&str; 0]);
+        let run = env.program("cat", [] as [&str; 0]);
         let run = run.set("MURMUR_AGENT_ID", agent).set("MURMUR_DIR", data).stdin(Stdio::piped());
         Self(run.start())
     }

@@ -28,6 +28,14 @@ fn wait(process: &OwnedFd) {
     }
 }
 
+/// Whether the process is dead in as many seconds, reaped or not.
+pub(crate) fn ends_within(pid: i64, seconds: i64) -> bool {
+    let patience = Timespec { tv_sec: seconds, tv_nsec: 0 };
+    open(pid).is_none_or(|process| {
+        rustix::event::poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience)) != Ok(0)
+    })
+}
+
 /// Sends the signal, if the process is there.
 pub(crate) fn kill(pid: i64, signal: Signal) {
     if let Some(process) = open(pid) {

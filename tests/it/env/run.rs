@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::{Env, MURMUR};
+use super::{Env, MURMUR, programs};
 
 /// A run that is being put together.
 pub(crate) struct Run(Command);
@@ -25,10 +25,7 @@ impl Env {
         command.args(args).env_clear().current_dir(self.root()).stdin(Stdio::null());
         command.env("HOME", self.home()).env("MURMUR_DIR", self.data()).env("SHELL", "/bin/sh");
         command.env("TZ", "UTC").env("FAKE_CLAUDE_LOG", self.agent_log());
-        command.env(
-            "PATH",
-            std::env::join_paths([self.home().join("bin"), "/usr/bin".into(), "/bin".into()]).unwrap(),
-        );
+        command.env("PATH", format!("{}:{}", self.home().join("bin").display(), programs()));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         std::fs::create_dir_all(self.agent_log().parent().unwrap()).unwrap();
         Run(command)

@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::Stage;
+use crate::env::programs;
 
 /// How it ended: its lines, its stderr and its code.
 pub(super) struct Run {
@@ -82,7 +83,7 @@ pub(super) fn command(stage: &Stage, script: &Value, settings: &Value, more: &[&
     let path = stage.path().join("script.json");
     std::fs::write(&path, script.to_string()).unwrap();
     let mut command = stage.command(&[("SCRIPT", path.to_str().unwrap())]);
-    command.env("HOME", stage.path().join("home")).env("PATH", "/usr/bin:/bin");
+    command.env("HOME", stage.path().join("home")).env("PATH", programs());
     command.args(["--print", "--verbose", "--output-format", "stream-json"]);
     command.args(["--dangerously-skip-permissions", "--settings", &settings.to_string()]).args(more);
     command

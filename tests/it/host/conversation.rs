@@ -79,6 +79,8 @@ fn stop_drops_what_waits_and_nothing_can_be_said_meanwhile() {
     let mut events = agent.follow(0);
     agent.send("one");
     agent.send("two");
+    // Before that it would not ignore SIGTERM yet.
+    env.wait_for_agents(1);
     let mut stopping = agent.peer();
     assert!(stopping.say("{\"msg_type\":\"stop\",\"id\":\"s\",\"payload\":{\"grace\":\"1h\"}}\n"));
     events.until(|event| is_state(event, "stopping"));

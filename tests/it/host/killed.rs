@@ -82,6 +82,31 @@ fn discover_ends_what_is_left_and_the_past_can_be_told() {
 }
 
 #[test]
+fn force_ends_a_host_that_does_not_answer_and_its_agent() {
+    let env = Env::new();
+    let (agent, child, _) = begun(&env);
+    let agent_pid = agent.agent_pid();
+    kill(agent.pid, Signal::STOP);
+    assert_snapshot!(env.run(["host", "stop", ID]), @"
+    | error: the host of site-1 does not answer
+    | hint: if it goes on so, end it with: murmur host stop --force site-1
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["host", "stop", ID, "--force"]), @"
+    agent site-1 has ended
+    [exit 0]
+    ");
+    agent.wait_for_end();
+    wait_for_end(agent_pid);
+    wait_for_end(child);
+    assert_snapshot!(env.run(["host", "list"]), @"
+    no agents; start one with: murmur host spawn
+    [exit 0]
+    ");
+    assert_eq!(env.record(ID)["result"]["error"], "its host was killed");
+}
+
+#[test]
 fn a_daemon_that_starts_cleans_up_too() {
     let env = Env::new();
     let (agent, child, _) = begun(&env);

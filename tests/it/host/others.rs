@@ -103,7 +103,7 @@ fn one_that_does_not_answer_is_listed_and_left_alone() {
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: the host of site-1 does not answer
-    | hint: see: murmur host list
+    | hint: if it goes on so, end it with: murmur host stop --force site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "discover"]), @"

@@ -29,6 +29,8 @@ fn a_second_sigterm_changes_nothing() {
     let agent = env.live(&json!({ "pace": pace, "faults": ["ignore-term"] }));
     let mut events = agent.follow(0);
     agent.send("one");
+    // Before that it would not ignore SIGTERM yet.
+    env.wait_for_agents(1);
     kill(agent.pid, Signal::TERM);
     events.until(|event| super::is_state(event, "stopping"));
     kill(agent.pid, Signal::TERM);

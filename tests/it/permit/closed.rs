@@ -264,15 +264,22 @@ fn a_hook_whose_time_is_over_ends_by_itself_and_has_refused() {
 }
 
 #[test]
-fn what_is_no_question_is_answered_with_nothing() {
+fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answered() {
     let env = Env::new();
-    for unknown in ["Notification", "PreCompact", "pretooluse", ""] {
-        assert_eq!(env.hook(unknown, "").run(), "[exit 0]", "{unknown}");
+    for unknown in ["Notification", "PreTolUse", "pretooluse", "", "--what"] {
+        let refused =
+            format!("| {unknown:?} is no event that murmur-hook knows; see: murmur-hook --help\n[exit 2]");
+        assert_eq!(env.hook(unknown, "").run(), refused);
     }
     assert_snapshot!(env.program(HOOK, [] as [&str; 0]).run(), @"
     | which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse
     [exit 2]
     ");
+    assert_eq!(
+        env.program(HOOK, ["--version"]).run(),
+        format!("murmur-hook {}\n[exit 0]", env!("CARGO_PKG_VERSION"))
+    );
+    assert!(env.program(HOOK, ["--help"]).run().contains("\nUsage: murmur-hook EVENT\n"));
     assert!(!env.data().exists());
 }
 

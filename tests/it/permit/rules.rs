@@ -38,6 +38,47 @@ fn the_projects_rules_come_before_the_users_own() {
 }
 
 #[test]
+fn what_is_checked_is_what_a_beat_gets() {
+    let env = Env::new();
+    let lines = ["git push", "git pull", "curl -s x", "make", "sudo ls", "git push && make"];
+    let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
+    let site = env.acting("maxTurns: 9\npermissions:\n  deny: [\"Bash(curl:*)\", \"Bash(git log)\"]", &calls);
+    of_project(&env, &rule("deny", "git push:*"));
+    env.setting("permissions.toml", &(rule("allow", "git push") + &rule("deny", "git pull")));
+    env.beaten();
+    let ran = ran(&env);
+    assert_eq!(ran, [false, false, false, true, false, false]);
+    for (line, runs) in lines.into_iter().zip(ran) {
+        let checked =
+            env.murmur(["permission", "check", "--json", &format!("Bash({line})")]).at(&site.0).json();
+        assert_eq!(checked["verdict"], if runs { "allow" } else { "deny" }, "{line}: {checked}");
+        assert_eq!((&checked["project"], &checked["heartbeat"]), (&json!("site"), &json!(site.0)), "{line}");
+    }
+    let at = |words: &[&str]| env.murmur(["permission"].iter().chain(words)).at(&site.0).run();
+    assert_snapshot!(at(&["check", "Bash(curl x)"]), @r#"
+    deny: "Bash(curl:*)" in the deny list forbids it; do without it
+      by permissions: Claude Code's own deny list
+      for a beat of [ENV]/site, project site
+    [exit 0]
+    "#);
+    assert_snapshot!(at(&["check", "Bash(curl x)", "--as", "hosted"]), @r#"
+    ask: a person decides
+      within 2m, or it is denied
+      by permissions-checker = "manual"
+      for a hosted agent in [ENV]/site, project site
+    [exit 0]
+    "#);
+    assert_snapshot!(at(&["rules"]), @"
+    [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
+    [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
+    [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
+    Claude Code is told to deny, in a beat of [ENV]/site: Bash(curl:*), Bash(git log)
+    a manager may run: murmur:*
+    [exit 0]
+    ");
+}
+
+#[test]
 fn one_command_of_a_line_is_enough_to_deny_and_all_are_needed_to_allow() {
     let env = Env::new();
     let lines = ["git log && git status", "git log && make", "git log; echo $(git push)", "git -C x push"];

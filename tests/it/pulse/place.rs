@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{HOOK, called, is_quiet};
-use crate::env::Env;
+use crate::env::{Env, programs};
 
 /// The pulse of an agent that is at `cwd`.
 fn at(env: &Env, cwd: &Path) -> Value {
@@ -87,7 +87,7 @@ fn the_branch_is_the_one_that_git_would_name() {
         let folder = env.root().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
         let mut git = Command::new("git");
-        git.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", env.home()).current_dir(folder);
+        git.env_clear().env("PATH", programs()).env("HOME", env.home()).current_dir(folder);
         git.args(["-c", "user.name=x", "-c", "user.email=x", "-c", "init.defaultBranch=main"]).args(args);
         git.args(if args[0] == "submodule" { &["--quiet"][..] } else { &[] });
         assert!(git.output().unwrap().status.success(), "{args:?}");
@@ -178,7 +178,7 @@ fn no_process_is_started() {
         let output = env.program("unshare", words).set("TMUX", "/nowhere/tmux,1,0").output();
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
     };
-    match (next("/bin/true"), next("sh -c '/bin/true; true'")) {
+    match (next("env true"), next("sh -c 'env true; true'")) {
         (Some(none), Some(one)) => {
             assert_eq!((none.as_str(), one.as_str()), ("3\n", "4\n"));
             assert_eq!(next("\"$1\" PostToolUse").unwrap(), none);

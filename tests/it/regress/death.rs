@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::env::{Daemon, Env, kill, wait_for_end};
+use crate::env::{Daemon, Env, kill, programs, wait_for_end};
 
 #[test]
 fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
@@ -44,7 +44,7 @@ fn a_path_with_a_name_that_is_no_text_keeps_no_beat_from_running() {
     let profile = b"PATH=\"/odd/\xff:$HOME/bin:$PATH\"\n";
     std::fs::write(env.home().join(".profile"), profile).unwrap();
     // The agent is nowhere but where the login shell says, and the daemon's own PATH is as odd.
-    let own = OsString::from_vec(b"/own/\xfe:/usr/bin:/bin".to_vec());
+    let own = OsString::from_vec([b"/own/\xfe:", programs().as_bytes()].concat());
     let daemon = Daemon::new(env.murmur(["start", "--foreground"]).set("PATH", &own));
     let line = env.wait_for_journal(1).remove(0);
     assert_eq!((&line["outcome"], &line["error"]), (&json!("ok"), &json!(null)));

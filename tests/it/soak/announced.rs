@@ -13,7 +13,7 @@ use murmur::sys::clock;
 use serde_json::{Value, json};
 
 use super::{Moments, times};
-use crate::env::{Env, Workspace, result};
+use crate::env::{Env, Workspace, programs, result};
 
 /// When a heartbeat ran that is due every hour, and has been due for a minute.
 fn before() -> Timestamp {
@@ -29,7 +29,7 @@ fn register(env: &Env, site: &Workspace, before: Timestamp) {
 /// The job of a beat of `site`, and its announcement.
 fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
     let now = clock::now();
-    let path = format!("{}:/usr/bin:/bin", env.home().join("bin").display());
+    let path = format!("{}:{}", env.home().join("bin").display(), programs());
     let beat = new_id(now);
     let job: Job = serde_json::from_value(json!({
         "agent": format!("site-{}", &beat[28..]), "beat": beat, "workspace": site.0, "name": null,

@@ -1,0 +1,94 @@
+//! The deny list that Claude Code itself is given (`--disallowedTools`), as far as a call can be held against it here:
+//! what it denies runs nowhere, whatever guard and rules say.
+//!
+//! Claude Code matches it against spellings. Here its patterns are read as a rule's are, which denies as much and more.
+
+use crate::config::permissions::Permissions;
+use crate::hook::judge;
+use crate::permit::call::Call;
+use crate::permit::decision::{By, Decision, Verdict};
+use crate::permit::deny;
+use crate::permit::pipeline::Step;
+use crate::permit::rules::Rules;
+use serde_json::Value;
+use std::path::Path;
+
+/// The key of config.json and of frontmatter that adds to it.
+pub(super) const SETTING: &str = "permissions";
+
+/// What becomes of `call`, of which guard and rules make `step`, by an agent with these permissions.
+pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
+    let Permissions::Deny(own) = permissions else { return step };
+    if matches!(&step, Step::Decided(Decision { verdict: Verdict::Deny, .. })) {
+        return step;
+    }
+    let patterns = deny::union(own.iter().map(|pattern| &**pattern));
+    let Some(pattern) = patterns.into_iter().find(|pattern| denies(pattern, call)) else { return step };
+    Step::Decided(Decision {
+        verdict: Verdict::Deny,
+        reason: format!("{pattern:?} in the deny list forbids it; do without it"),
+        by: By::Default(SETTING.to_owned()),
+    })
+}
+
+/// Whether `pattern`, as `Bash(curl:*)` or `Edit`, is about `call`.
+fn denies(pattern: &str, call: &Call) -> bool {
+    let pattern = pattern.trim();
+    let inside = pattern.strip_suffix(')').and_then(|pattern| pattern.split_once('('));
+    let (tool, inside) = inside.map_or((pattern, None), |(tool, inside)| (tool, Some(inside)));
+    // A string of JSON is one of TOML, where nothing in it is a control character.
+    let inside = inside.map(|inside| format!("pattern = {}\n", Value::from(inside))).unwrap_or_default();
+    let rule = format!("[[rules]]\ntool = {}\naction = \"deny\"\n{inside}", Value::from(tool));
+    match Rules::parse(rule.as_bytes(), Path::new(SETTING)) {
+        Ok(rules) => judge::matched(call, &[&rules], false).is_some(),
+        // What cannot be read may mean every call of the tool.
+        Err(_) => tool == call.tool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permit::call::Place;
+    use serde_json::json;
+
+    fn call(tool: &str, input: Value) -> Call {
+        let place = Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/u".into() };
+        Call { tool: tool.to_owned(), input, place }
+    }
+
+    #[test]
+    fn a_pattern_of_claude_codes_denies_what_it_names() {
+        let curl = call("Bash", json!({ "command": "curl -s example.com" }));
+        for (pattern, is_denied) in [
+            ("Bash", true),
+            ("Bash(curl:*)", true),
+            ("Bash(curl *)", true),
+            ("Bash(curl)", false),
+            ("Bash(wget:*)", false),
+            ("Edit", false),
+            ("Bash(:*)", true),
+            ("Edit(:*)", false),
+        ] {
+            assert_eq!(denies(pattern, &curl), is_denied, "{pattern}");
+        }
+        let edit = call("Edit", json!({ "file_path": "/w/a b.rs" }));
+        assert!(denies("Edit", &edit) && denies("Edit(/a b.rs)", &edit) && !denies("Edit(/c.rs)", &edit));
+        assert!(denies("mcp__db", &call("mcp__db__drop", json!({}))));
+    }
+
+    #[test]
+    fn nothing_that_is_denied_already_is_denied_again_and_skip_denies_nothing() {
+        let allowed = Step::Decided(Decision {
+            verdict: Verdict::Allow,
+            reason: String::new(),
+            by: By::Default("permissions-checker".to_owned()),
+        });
+        let sudo = call("Bash", json!({ "command": "sudo ls" }));
+        assert_eq!(over(allowed.clone(), &sudo, &Permissions::Skip), allowed);
+        let denied = over(allowed, &sudo, &Permissions::default());
+        let Step::Decided(decision) = &denied else { panic!("{denied:?}") };
+        assert_eq!(decision.reason, "\"Bash(sudo *)\" in the deny list forbids it; do without it");
+        assert_eq!(over(denied.clone(), &sudo, &Permissions::Deny([Box::from("Bash")].into())), denied);
+    }
+}

@@ -1,0 +1,149 @@
+//! Asking a program for its version: the beginning of what it prints, however much that is, and nothing of it left behind.
+
+use crate::sys::process::{self, Signal};
+use crate::sys::random;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// As much of what is printed counts, in bytes.
+const MOST: usize = 4 << 10;
+
+/// By this variable what was started is known, so that all of it can be ended.
+const MARK: &str = "MURMUR_DOCTOR_ASKS";
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// How it ended; `None` if it printed more than is read, and was ended.
+    pub(super) status: Option<ExitStatus>,
+    /// The beginning of its stdout.
+    pub(super) stdout: Vec<u8>,
+    /// The beginning of its stderr.
+    pub(super) stderr: Vec<u8>,
+}
+
+/// Runs `program --version` with this PATH. Whether something that it started holds its pipes open makes no difference: it has
+/// answered when it ends.
+///
+/// # Errors
+/// What the system says, and [`io::ErrorKind::TimedOut`] if it does not end within `limit`.
+pub(super) async fn ask(program: &Path, path: &OsStr, limit: Duration) -> io::Result<Answer> {
+    let number = u64::from_be_bytes(random::bytes()?);
+    let mut command = Command::new(program);
+    command.arg("--version").env("PATH", path).env(MARK, format!("{number:016x}"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    process::bind_to_us(&mut command);
+    let mut child = command.spawn()?;
+    let group = child.id();
+    let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    let (mut said, mut complained) = (Vec::new(), Vec::new());
+    let ended = timeout(limit, async {
+        tokio::select! {
+            status = child.wait() => status.map(Some),
+            () = begins(&mut stdout, &mut said) => Ok(None),
+            () = begins(&mut stderr, &mut complained) => Ok(None),
+        }
+    });
+    let ended = ended.await;
+    if let Some(group) = group {
+        process::signal_group(group, Signal::KILL);
+    }
+    // What left the group.
+    process::kill_marked(&[OsString::from(format!("{MARK}={number:016x}"))]);
+    let status = ended.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    if status.is_none() {
+        child.wait().await?;
+    }
+    rest(&stdout, &mut said);
+    rest(&stderr, &mut complained);
+    Ok(Answer { status, stdout: said, stderr: complained })
+}
+
+/// Reads until it is as much as counts. A pipe that is closed before says nothing of whether the program has ended.
+async fn begins(pipe: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
+    let mut buffer = [0; MOST];
+    while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
+        into.extend_from_slice(&buffer[..count]);
+        if into.len() >= MOST {
+            into.truncate(MOST);
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Reads what is there and waits for nothing: the pipes are in the mode that does not wait.
+fn rest(pipe: &impl AsFd, into: &mut Vec<u8>) {
+    let mut buffer = [0; MOST];
+    while into.len() < MOST
+        && let Ok(count @ 1..) = rustix::io::read(pipe.as_fd(), &mut buffer)
+    {
+        into.extend_from_slice(&buffer[..count]);
+    }
+    into.truncate(MOST);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// What comes of asking a script, with a folder of its own as `$0`'s; long enough that only a hanging one is late.
+    async fn of(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
+        let program = folder.join("claude");
+        std::fs::write(&program, format!("#!/bin/sh\ncd '{}'\n{script}\n", folder.display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        ask(&program, &std::env::var_os("PATH").unwrap(), limit).await
+    }
+
+    /// Waits for the end of the process whose PID the script wrote down.
+    #[cfg(target_os = "linux")]
+    async fn gone(folder: &Path) {
+        let pid = std::fs::read_to_string(folder.join("pid")).unwrap();
+        if let Some(ending) = crate::sys::identity::watch(pid.trim().parse().unwrap()) {
+            timeout(Duration::from_secs(60), ending.ended()).await.expect("it was ended").unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_prints_without_end_is_read_to_some_length_and_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        for (script, is_loud) in [("exec yes", true), ("exec yes >&2", false)] {
+            let answer = of(folder.path(), script, Duration::from_secs(60)).await.unwrap();
+            assert!(answer.status.is_none());
+            assert_eq!((answer.stdout.len() == MOST, answer.stderr.len() == MOST), (is_loud, !is_loud));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "current_thread")]
+    async fn it_has_answered_when_it_ends_and_nothing_of_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        for aside in ["sleep 1000", "setsid sleep 1000"] {
+            let script = format!("{aside} & echo $! >pid; echo 2.1.300; echo why >&2; exit 3");
+            let answer = of(folder.path(), &script, Duration::from_secs(60)).await.unwrap();
+            assert_eq!(answer.status.unwrap().code(), Some(3));
+            assert_eq!((&*answer.stdout, &*answer.stderr), (&b"2.1.300\n"[..], &b"why\n"[..]));
+            gone(folder.path()).await;
+        }
+        let answer = of(folder.path(), "sleep 1000 & echo $! >pid; yes", Duration::from_secs(60)).await;
+        assert!(answer.unwrap().status.is_none());
+        gone(folder.path()).await;
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn one_that_does_not_end_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let late = of(folder.path(), "kill -STOP $$", Duration::from_millis(50)).await;
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+}

@@ -1,0 +1,69 @@
+//! What the user wrote for murmur: config.json with its heartbeats, config.toml, and the files of rules.
+
+use super::files::instead_of_a_file;
+use super::finding::counted;
+use super::{Check, Environment, Finding, Hint};
+use crate::config::file::FileError;
+use crate::config::heartbeat::Resolved;
+use crate::config::settings::Settings;
+use crate::permit::rules::Rules;
+use crate::sys::file;
+use std::path::Path;
+
+/// config.json, as it was read.
+pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, FileError>) -> Finding {
+    let (check, path) = (Check::CONFIG, environment.dir.config());
+    if let Some(kind) = instead_of_a_file(&path) {
+        return check.fail(format!("{} is {kind}, not a file", path.display()), Hint::NO_FILE);
+    }
+    let config = match config {
+        Ok(config) => config,
+        Err(error) => return check.failed(error),
+    };
+    let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
+    let problems = config.problems.iter().chain(broken).map(|problem| check.failed(problem));
+    let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
+    let mut wrong = problems.chain(warnings);
+    let Some(mut first) = wrong.next() else {
+        return check.ok(counted(config.heartbeats.len(), "heartbeat"));
+    };
+    let rest = wrong.count();
+    if rest > 0 {
+        first.found = format!("{} (and {rest} more)", first.found);
+    }
+    first
+}
+
+/// config.toml.
+pub(super) fn settings(environment: &Environment) -> Finding {
+    let (check, path) = (Check::SETTINGS, environment.user.settings.settings());
+    match Settings::read(&path) {
+        Ok(_) if path.exists() => check.ok(path.display().to_string()),
+        Ok(_) => check.ok(format!("{} is not there; the defaults hold", path.display())),
+        Err(error) => check.failed(&error).after("every call is denied: "),
+    }
+}
+
+/// permissions.toml, the user's own and every project's.
+pub(super) fn rules(environment: &Environment) -> Finding {
+    let check = Check::RULES;
+    let mut count = 0;
+    let global = environment.user.settings.rules();
+    let projects = std::fs::read_dir(environment.dir.root().join("projects")).into_iter().flatten().flatten();
+    let projects = projects.map(|entry| entry.path().join("permissions.toml"));
+    for path in std::iter::once(global).chain(projects) {
+        match read_rules(check, &path) {
+            Ok(rules) => count += rules,
+            Err(finding) => return finding.after("calls are denied: "),
+        }
+    }
+    check.ok(counted(count, "rule"))
+}
+
+fn read_rules(check: Check, path: &Path) -> Result<usize, Finding> {
+    let bytes = file::read_regular(path).map_err(|error| {
+        check.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
+    })?;
+    let Some(bytes) = bytes else { return Ok(0) };
+    Rules::parse(&bytes, path).map(|rules| rules.iter().len()).map_err(|problem| check.failed(&problem))
+}

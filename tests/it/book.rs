@@ -1,0 +1,219 @@
+//! The documentation: its command lines do and print what it says, its examples are read by murmur, its links lead somewhere.
+//!
+//! How a document is written for this: CONTRIBUTING.md, *Documentation*.
+
+mod examples;
+mod links;
+mod objects;
+mod page;
+mod same;
+mod shell;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::env::Env;
+use page::{Block, Page, Part, documents};
+use shell::{Ran, Shell};
+
+/// No document takes as long.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// One test a document, so that a failure names it.
+macro_rules! documents {
+    ($($test:ident = $name:literal,)*) => {
+        /// Those that have a test.
+        const TESTED: &[&str] = &[$($name),*];
+        mod every_command_line_is_true_of {
+            $(#[test]
+            fn $test() {
+                super::holds(&super::Page::read($name));
+            })*
+        }
+    };
+}
+
+documents! {
+    contributing = "CONTRIBUTING.md",
+    readme = "README.md",
+    agents = "docs/agents.md",
+    architecture = "docs/architecture.md",
+    captures = "docs/captures.md",
+    commands = "docs/commands.md",
+    config = "docs/config.md",
+    containers = "docs/containers.md",
+    daemon_protocol = "docs/daemon-protocol.md",
+    fixtures = "docs/fixtures.md",
+    getting_started = "docs/getting-started.md",
+    heartbeats = "docs/heartbeats.md",
+    host_protocol = "docs/host-protocol.md",
+    hosts = "docs/hosts.md",
+    install = "docs/install.md",
+    journal = "docs/journal.md",
+    json = "docs/json.md",
+    mcp = "docs/mcp.md",
+    nix = "docs/nix.md",
+    performance = "docs/performance.md",
+    permissions = "docs/permissions.md",
+    promises = "docs/promises.md",
+    pulses = "docs/pulses.md",
+    questions = "docs/questions.md",
+    service = "docs/service.md",
+    setup = "docs/setup.md",
+    testing = "docs/testing.md",
+    troubleshooting = "docs/troubleshooting.md",
+    windows = "docs/windows.md",
+}
+
+#[test]
+fn every_document_has_its_test() {
+    let mut tested = TESTED.to_vec();
+    tested.sort_unstable();
+    assert_eq!(documents(), tested, "add it to `documents!` in tests/it/book.rs");
+}
+
+fn holds(page: &Page) {
+    let env = Env::for_as_long_as(DEADLINE);
+    let wrong = wrongs(&env, page);
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What a document says that is not so, each with what came in its place; empty if all is true.
+fn wrongs(env: &Env, page: &Page) -> String {
+    let mut wrong = String::new();
+    let is_run = |part: &Part| match part {
+        Part::Block(block) => block.language == "console" && block.not_run.is_none(),
+        Part::Hidden(..) => true,
+        Part::Prose(..) => false,
+    };
+    if !page.parts.iter().any(is_run) {
+        return wrong;
+    }
+    let mut shell = Shell::new(env);
+    for part in page.parts.iter().filter(|part| is_run(part)) {
+        let ended = match part {
+            Part::Block(block) => run_block(page, block, &mut shell, &mut wrong),
+            Part::Hidden(line, script) => {
+                let ran = shell.run_all(script);
+                if ran.code != Some(0) {
+                    complain(&mut wrong, &format!("{}:{line}: (hidden)", page.name), &[], &ran);
+                }
+                ran.code.is_none()
+            }
+            Part::Prose(..) => false,
+        };
+        if ended {
+            wrong.push_str("\nthe shell has ended; nothing behind that was run\n");
+            break;
+        }
+    }
+    for process in shell.left_over() {
+        writeln!(wrong, "{} leaves a process behind: {process}", page.name).unwrap();
+    }
+    wrong
+}
+
+/// Runs a block's command lines; whether one of them has ended the shell.
+fn run_block(page: &Page, block: &Block, shell: &mut Shell<'_>, wrong: &mut String) -> bool {
+    let commands = match block.commands() {
+        Ok(commands) => commands,
+        Err(what) => {
+            writeln!(wrong, "{}: {what}", page.name).unwrap();
+            return false;
+        }
+    };
+    for command in commands {
+        let ran = shell.run(&command.script);
+        let place = format!("{}:{}: $ {}", page.name, command.line, command.script.trim_end());
+        let compared = if block.any_order {
+            same::compare_in_any_order(&command.written, &ran.printed).map(|()| Vec::new())
+        } else {
+            same::compare(&command.written, &ran.printed)
+        };
+        match (command.written.is_empty(), ran.code, compared) {
+            (true, Some(0), _) => {}
+            (false, Some(0), Ok(learned)) => shell.learn(learned),
+            _ => complain(wrong, &place, &command.written, &ran),
+        }
+        if ran.code.is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+fn complain(wrong: &mut String, place: &str, written: &[String], ran: &Ran) {
+    let code = ran.code.map_or("none".to_owned(), |code| code.to_string());
+    let written = written.join("\n");
+    writeln!(wrong, "\n{place}\n--- written ---\n{written}\n--- came, exit code {code} ---\n{}", ran.printed)
+        .unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Env, Page, wrongs};
+
+    fn of(text: &str) -> String {
+        wrongs(&Env::new(), &Page::parse("p.md", text).unwrap())
+    }
+
+    #[test]
+    fn what_is_true_passes() {
+        let text = "```console\n$ cd /; x=1\n$ echo $x $PWD; echo two >&2\n1 /\ntwo\n$ cat <<'END'\n> a\n> END\na\n```\n\
+            <!-- run\nset -- b\ny=2\n-->\n```console\n$ echo $x$y$1   # a word for the reader\n12b\n$ false || echo \"exit code $?\"\nexit code 1\n```\n";
+        assert_eq!(of(text), "");
+    }
+
+    #[test]
+    fn what_is_not_true_fails_with_what_came() {
+        let wrong = of("\n```console\n$ echo two; echo three\none\n$ true\n```\n");
+        assert_eq!(
+            wrong,
+            "\np.md:3: $ echo two; echo three\n--- written ---\none\n--- came, exit code 0 ---\ntwo\nthree\n\n"
+        );
+    }
+
+    #[test]
+    fn a_command_that_fails_is_a_failure_whatever_it_prints() {
+        for text in [
+            "```console\n$ false\n```\n",
+            "```console\n$ echo a; false\na\n```\n",
+            "```console\n$ no-such-program\n```\n",
+            "```console\n$ if then\n```\n",
+            "<!-- run\nfalse\ntrue\n-->\n",
+            "<!-- run\nfake no-such-fixture\n-->\n",
+            "```console\n$ exit 0\n$ true\n```\n",
+            "```console\nout\n```\n",
+        ] {
+            assert_ne!(of(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_running_is_a_failure() {
+        // A fork that is no program yet, and so is the shell's to the last letter.
+        let wrong = of("```console\n$ mkfifo f\n$ (read -r line <f) &\n```\n");
+        assert_eq!(wrong, "p.md leaves a process behind: bash --norc --noprofile \n");
+    }
+
+    #[test]
+    fn an_id_that_a_document_makes_up_can_be_named_later() {
+        let text = "<!-- run\nid=c0ffee12\n-->\n```console\n$ echo \"$id  site-$id\"\n7ggs733k  site-20444f29\n\
+            $ test 7ggs733k = $id && test site-20444f29 = site-$id\n```\n";
+        assert_eq!(of(text), "");
+    }
+
+    #[test]
+    fn what_goes_on_by_itself_is_waited_for_until_it_says_something() {
+        assert_eq!(of("<!-- run\nuntil_line '^b' printf '%s\\n' a bc\nuntil_line y yes\n-->\n"), "");
+        assert_ne!(of("<!-- run\nuntil_line z echo a\n-->\n"), "");
+    }
+
+    #[test]
+    fn claude_plays_what_the_document_says() {
+        let text = "<!-- run\nfake attention\nmkdir ~/site && echo Look >~/site/HEARTBEAT.md\n-->\n\
+            ```console\n$ murmur beat ~/site | cut -c 1-9\nattention\n$ ls -d ~/.murmur\n/home/me/.murmur\n```\n\
+            <!-- run\nfake ok\n-->\n```console\n$ murmur beat /home/me/site | cut -c 1-3\nok\n```\n";
+        assert_eq!(of(text), "");
+    }
+}

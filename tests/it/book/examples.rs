@@ -1,0 +1,152 @@
+//! The examples in documents: JSON, TOML and YAML parse, and what configures murmur is read by murmur without a word.
+
+use serde_json::Value;
+
+use super::page::{Block, Page, documents};
+use crate::env::Env;
+
+/// Every block of a language, in whichever document, with its place.
+fn blocks(language: &str) -> Vec<(String, String)> {
+    let pages: Vec<Page> = documents().iter().map(|name| Page::read(name)).collect();
+    let place = |page: &Page, block: &Block| format!("{}:{}", page.name, block.line);
+    let of = |page: &Page| {
+        let wanted = page.blocks().filter(|block| block.language == language);
+        wanted.map(|block| (place(page, block), block.text.clone())).collect::<Vec<_>>()
+    };
+    pages.iter().flat_map(of).collect()
+}
+
+/// One JSON value, or one a line.
+fn json(text: &str) -> serde_json::Result<Vec<Value>> {
+    serde_json::from_str(text)
+        .map(|value| vec![value])
+        .or_else(|_| text.lines().filter(|line| !line.is_empty()).map(serde_json::from_str).collect())
+}
+
+/// JSON without its comments, `// …` to the end of the line.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::new();
+    for line in text.lines() {
+        let mut quoted = false;
+        let mut before = ' ';
+        let comment = line.char_indices().position(|(_, character)| {
+            quoted ^= character == '"' && before != '\\';
+            let begins = !quoted && before == '/' && character == '/';
+            before = character;
+            begins
+        });
+        plain.extend(line.chars().take(comment.map_or(usize::MAX, |second| second - 1)));
+        plain.push('\n');
+    }
+    plain
+}
+
+/// Whether the block configures workspaces, as config.json does.
+fn is_config(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|value| value["workspaces"].is_array())
+}
+
+/// What is said against a text where it would stand for a user, by `murmur` with these arguments; empty if nothing.
+fn complaints(env: &Env, place: &str, args: &[&str]) -> String {
+    let output = env.murmur(args).output();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() && said.is_empty() {
+        said
+    } else {
+        format!("{place}: {} {said}\n", output.status)
+    }
+}
+
+#[test]
+fn every_example_parses() {
+    let mut wrong = String::new();
+    let mut hold = |blocks: Vec<(String, String)>, parse: &dyn Fn(&str) -> Result<(), String>| {
+        for (place, text) in blocks {
+            if let Err(error) = parse(&text) {
+                wrong += &format!("{place}: {error}\n");
+            }
+        }
+    };
+    let text_of = |error: &dyn std::error::Error| error.to_string();
+    hold(blocks("json"), &|text| json(text).map(drop).map_err(|error| text_of(&error)));
+    hold(blocks("jsonc"), &|text| json(&without_comments(text)).map(drop).map_err(|error| text_of(&error)));
+    hold(blocks("toml"), &|text| toml::from_str::<Value>(text).map(drop).map_err(|error| text_of(&error)));
+    hold(blocks("yaml"), &|text| {
+        serde_saphyr::from_multiple::<Value>(text).map(drop).map_err(|error| text_of(&error))
+    });
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_config_json_is_one_that_murmur_takes() {
+    let mut wrong = String::new();
+    for (place, text) in blocks("json").into_iter().filter(|(_, text)| is_config(text)) {
+        let env = Env::new();
+        let text = text.replace("/home/me", env.home().to_str().unwrap());
+        for workspace in json(&text).unwrap()[0]["workspaces"].as_array().unwrap() {
+            let folder = workspace["path"].as_str().unwrap();
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(format!("{folder}/HEARTBEAT.md"), "Look.\n").unwrap();
+        }
+        env.configure(&text);
+        wrong += &complaints(&env, &place, &["workspaces", "list"]);
+        let list = env.murmur(["workspaces", "list", "--json"]).json();
+        let heartbeats = list["heartbeats"].as_array().unwrap();
+        let problems = heartbeats.iter().map(|heartbeat| &heartbeat["problem"]).filter(|one| !one.is_null());
+        for problem in problems.chain(list["problems"].as_array().unwrap()) {
+            wrong += &format!("{place}: {problem}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_toml_is_one_that_murmur_takes() {
+    let mut wrong = String::new();
+    for (place, text) in blocks("toml") {
+        let env = Env::new();
+        let is_rules = toml::from_str::<Value>(&text)
+            .is_ok_and(|value| value.get("rules").is_some() || value.get("manager").is_some());
+        let folder = env.made_data().join("config");
+        std::fs::create_dir_all(&folder).unwrap();
+        let name = if is_rules { "permissions.toml" } else { "config.toml" };
+        std::fs::write(folder.join(name), text).unwrap();
+        wrong += &complaints(&env, &place, &["permission", "rules"]);
+        wrong += &complaints(&env, &place, &["agents"]);
+        let checked = env.murmur(["permission", "check", "Bash(ls)", "--json"]).json();
+        if checked["by"]["kind"] == "failure" {
+            wrong += &format!("{place}: {}\n", checked["reason"]);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_heartbeat_is_one_that_murmur_takes() {
+    let mut wrong = String::new();
+    for (place, text) in blocks("markdown") {
+        let env = Env::new();
+        let folder = env.workspace("site", &text);
+        wrong += &complaints(&env, &place, &["beat", "--dry-run", folder.path()]);
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_config, json, without_comments};
+
+    #[test]
+    fn json_is_a_value_or_one_a_line() {
+        assert_eq!(json("{\n\"a\": 1\n}").unwrap().len(), 1);
+        assert_eq!(json("{}\n\n[]\n").unwrap().len(), 2);
+        assert!(json("{}\n{\n").is_err() && json("{'a':1}").is_err());
+        assert!(is_config(r#"{"workspaces":[]}"#) && !is_config("{}\n{}"));
+    }
+
+    #[test]
+    fn comments_end_with_their_line_and_begin_outside_of_texts() {
+        let text = "{ // é a\n\"u\": \"http://x\\\"//\" } // b\n";
+        assert_eq!(without_comments(text), "{ \n\"u\": \"http://x\\\"//\" } \n");
+    }
+}

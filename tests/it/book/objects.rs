@@ -1,0 +1,138 @@
+//! docs/json.md: every object that `--json` prints has the fields that its section names, and no other; nor has a line of the
+//! journal one that docs/journal.md does not name. What hosts print is docs/host-protocol.md's, and held by tests of theirs.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::page::{Page, code};
+use super::shell::Shell;
+use crate::env::Env;
+
+/// Something of everything: a workspace that waits for a word, one that is done, one that is wrong; a capture; a hosted agent.
+const SCENE: &str = r#"
+mkdir -p ~/site ~/shop ~/gone ~/.config/murmur
+echo Look >~/site/HEARTBEAT.md; echo Look >~/shop/HEARTBEAT.md; echo Look >~/gone/HEARTBEAT.md
+printf '[[rules]]\ntool = "Bash"\naction = "deny"\npattern = "git push -f"\n' >~/.config/murmur/permissions.toml
+echo 'permissions-checker = "manual"' >~/.config/murmur/config.toml
+for folder in site shop gone; do murmur workspaces add ~/$folder; done
+rm -r ~/gone
+derun run --session-id done -- echo built
+murmur beat ~/shop
+fake_call Bash '{"command":"git pull"}'
+echo '{"script":[[{"type":"text","text":"Hello"}]]}' >~/shop/.fake-claude.json
+murmur start
+murmur host spawn Hello --agent-id mender --worktree ~/shop
+until_line 'git pull' murmur permission list --watch
+"#;
+
+/// How it ends.
+const END: &str = "murmur host stop --all --force; murmur stop";
+
+/// A command, the section of the page that has its object, and fields of that which this scene does not show.
+const OBJECTS: [(&str, &str, &[&str]); 12] = [
+    ("murmur status --json", "`murmur status --json`", &[]),
+    ("murmur permission list --json", "`murmur permission list --json`", &["doubt"]),
+    ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
+    ("murmur workspaces list --json", "`murmur workspaces list --json`", &[]),
+    ("murmur permission check 'Bash(ls)' --json", "`murmur permission check --json`", &[]),
+    ("murmur permission check 'Bash(git push -f)' --json", "`murmur permission check --json`", &[]),
+    ("murmur permission check 'Bash(sudo ls)' --json", "`murmur permission check --json`", &[]),
+    ("murmur permission rules --json", "`murmur permission rules --json`", &[]),
+    ("murmur service status --json || true", "`murmur service status --json`", &[]),
+    ("murmur sessions --json", "`murmur sessions --json`", &[]),
+    ("murmur agents --json", "`murmur agents --json`", &[]),
+    ("murmur doctor --json || true", "`murmur doctor --json`", &[]),
+];
+
+/// Where an object has none.
+const EVERY_FIELD: &[&str] = &[
+    "id",
+    "kind",
+    "agent",
+    "workspace",
+    "tool",
+    "input",
+    "cwd",
+    "doubt",
+    "standing",
+    "asked_at",
+    "expires_at",
+];
+
+/// The prose under a heading that begins so.
+fn section(page: &Page, heading: &str) -> String {
+    let text: String = page.prose().map(|(_, prose)| prose).collect();
+    let from = text.find(&format!("\n## {heading}")).unwrap_or_else(|| panic!("no section {heading}"));
+    let rest = &text[from + 1..];
+    rest[..rest.find("\n## ").unwrap_or(rest.len())].to_owned()
+}
+
+/// The fields that a section names: those of the first columns, and all that stand in its code.
+fn named(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_]+").unwrap());
+    let words = |text: &str| {
+        let code = code(1, text).into_iter().map(|(_, code)| code);
+        code.flat_map(|code| WORD.find_iter(&code).map(|word| word.as_str().to_owned()).collect::<Vec<_>>())
+            .collect::<BTreeSet<_>>()
+    };
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let first = rows.filter(|cell| cell.starts_with('`')).flat_map(words).collect();
+    (first, words(section))
+}
+
+/// Every key of an object, and of what is in it.
+fn keys(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                into.insert(name.clone());
+                if name != "input" {
+                    keys(value, into);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, into)),
+        _ => {}
+    }
+}
+
+/// The keys of what a command prints.
+fn printed(shell: &mut Shell<'_>, command: &str) -> BTreeSet<String> {
+    let ran = shell.run(command);
+    let object: Value =
+        serde_json::from_str(&ran.printed).unwrap_or_else(|_| panic!("{command}: {}", ran.printed));
+    let mut found = BTreeSet::new();
+    keys(&object, &mut found);
+    found
+}
+
+#[test]
+fn every_object_has_the_fields_that_its_page_names() {
+    let env = Env::for_as_long_as(super::DEADLINE);
+    let page = Page::read("docs/json.md");
+    let mut shell = Shell::new(&env);
+    let ran = shell.run_all(SCENE);
+    assert_eq!(ran.code, Some(0), "{}", ran.printed);
+    let mut wrong = String::new();
+    for (command, heading, absent) in OBJECTS {
+        let found = printed(&mut shell, command);
+        let (rows, all) = named(&section(&page, heading));
+        for key in found.difference(&all) {
+            wrong += &format!("{command} prints {key}, of which the page says nothing\n");
+        }
+        for row in rows.difference(&found).filter(|row| !absent.contains(&row.as_str())) {
+            wrong += &format!("{command} does not print {row}, which the page names\n");
+        }
+    }
+    let lines = named(&section(&Page::read("docs/journal.md"), "A line of the journal")).1;
+    for key in printed(&mut shell, "murmur log --json -n 1").difference(&lines) {
+        wrong += &format!("the journal has {key}, of which its page says nothing\n");
+    }
+    let ran = shell.run(END);
+    assert_eq!(ran.code, Some(0), "{}", ran.printed);
+    let left = shell.left_over();
+    assert!(wrong.is_empty() && left.is_empty(), "{wrong}{left:?}");
+}

@@ -1,0 +1,253 @@
+//! A document, taken apart: its command lines, its other blocks, and its prose.
+//!
+//! Command lines stand in `console` blocks, `$ ` before each, `> ` before the lines that continue it, and below it what
+//! it prints. `<!-- run … -->` has lines that are run where they stand and that no reader sees.
+
+use std::path::{Path, PathBuf};
+
+/// A document of the repository.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// Its path from the repository's folder.
+    pub(super) name: String,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A piece of it, with the number of its first line.
+#[derive(Debug, PartialEq)]
+pub(super) enum Part {
+    /// Lines outside of blocks, and the empty ones between them.
+    Prose(usize, String),
+    Block(Block),
+    /// Run and not shown.
+    Hidden(usize, String),
+}
+
+/// What stands between two fences.
+#[derive(Debug, PartialEq)]
+pub(super) struct Block {
+    pub(super) line: usize,
+    pub(super) language: String,
+    /// Why its command lines are not run, where they are not.
+    pub(super) not_run: Option<String>,
+    /// Whether what they print comes in an order that nobody knows.
+    pub(super) any_order: bool,
+    pub(super) text: String,
+}
+
+/// A command line and what is written below it; nothing says nothing about what it prints.
+#[derive(Debug, PartialEq)]
+pub(super) struct Command {
+    pub(super) line: usize,
+    pub(super) script: String,
+    pub(super) written: Vec<String>,
+}
+
+pub(super) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+impl Page {
+    pub(super) fn read(name: &str) -> Self {
+        let text = std::fs::read_to_string(root().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
+        Self::parse(name, &text).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut lines = text.lines().zip(1..);
+        let mut prose = (1, String::new());
+        while let Some((line, number)) = lines.next() {
+            let wrong = |what: &str| format!("{name}:{number}: {what}");
+            let until = |end: &dyn Fn(&str) -> bool, lines: &mut dyn Iterator<Item = (_, _)>| {
+                let mut inside = String::new();
+                loop {
+                    match lines.next() {
+                        Some((line, _)) if end(line) => return Some(inside),
+                        Some((line, _)) => inside = inside + line + "\n",
+                        None => return None,
+                    }
+                }
+            };
+            let part = if line.starts_with("```") {
+                let ticks = line.len() - line.trim_start_matches('`').len();
+                let closes = |line: &str| line.trim_end() == "`".repeat(ticks);
+                let block = Block::new(number, line[ticks..].trim()).map_err(|what| wrong(&what))?;
+                let text = until(&closes, &mut lines).ok_or_else(|| wrong("the block is never closed"))?;
+                Part::Block(Block { text, ..block })
+            } else if line.trim() == "<!-- run" {
+                let text = until(&|line| line.trim() == "-->", &mut lines);
+                Part::Hidden(number + 1, text.ok_or_else(|| wrong("the comment is never closed"))?)
+            } else if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+                return Err(wrong("a block begins at the beginning of a line, with ```"));
+            } else if line.trim_start().starts_with("<!-- run") {
+                return Err(wrong("<!-- run stands in a line of its own, and so does -->"));
+            } else {
+                prose.1 = prose.1 + line + "\n";
+                continue;
+            };
+            let taken = match &part {
+                Part::Block(block) => block.text.lines().count() + 2,
+                Part::Prose(_, text) | Part::Hidden(_, text) => text.lines().count() + 2,
+            };
+            let before = std::mem::replace(&mut prose, (number + taken, String::new()));
+            parts.extend([Part::Prose(before.0, before.1), part]);
+        }
+        parts.push(Part::Prose(prose.0, prose.1));
+        Ok(Self { name: name.to_owned(), parts })
+    }
+
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Block(block) => Some(block),
+            Part::Prose(..) | Part::Hidden(..) => None,
+        })
+    }
+
+    /// The pieces of prose, each with the number of its first line.
+    pub(super) fn prose(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Prose(line, text) => Some((*line, text.as_str())),
+            Part::Block(_) | Part::Hidden(..) => None,
+        })
+    }
+}
+
+/// The code in prose, each piece with the number of the line that it begins in.
+pub(super) fn code(first: usize, prose: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut line = first;
+    // Code does not go on behind an empty line.
+    for paragraph in prose.split("\n\n") {
+        let mut rest = paragraph;
+        while let Some(begin) = rest.find('`') {
+            let ticks = rest[begin..].len() - rest[begin..].trim_start_matches('`').len();
+            let inside = &rest[begin + ticks..];
+            let Some(length) = closing(inside, ticks) else { break };
+            let number = line + rest[..begin].matches('\n').count();
+            found.push((number, inside[..length].replace('\n', " ").replace("\\|", "|").trim().to_owned()));
+            let taken = begin + ticks + length + ticks;
+            line += rest[..taken].matches('\n').count();
+            rest = &rest[taken..];
+        }
+        line += rest.matches('\n').count() + 2;
+    }
+    found
+}
+
+/// Where so many backticks and no more stand.
+fn closing(text: &str, ticks: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(begin) = text[at..].find('`') {
+        let run = text[at + begin..].len() - text[at + begin..].trim_start_matches('`').len();
+        if run == ticks {
+            return Some(at + begin);
+        }
+        at += begin + run;
+    }
+    None
+}
+
+impl Block {
+    /// An empty block, by what stands behind its fence: `console (not run: needs systemd)`.
+    fn new(line: usize, information: &str) -> Result<Self, String> {
+        let (language, note) = information.split_once(' ').unwrap_or((information, ""));
+        let reason = note.strip_prefix("(not run: ").and_then(|reason| reason.strip_suffix(')'));
+        let not_run = reason.map(str::to_owned).filter(|reason| !reason.trim().is_empty());
+        let any_order = note == "(lines in any order)";
+        let known = note.is_empty() || (language == "console" && (any_order || not_run.is_some()));
+        let block = Self { line, language: language.to_owned(), not_run, any_order, text: String::new() };
+        known.then_some(block).ok_or_else(|| {
+            let known = "`console (not run: REASON)` or `console (lines in any order)`";
+            format!("behind ``` stands a language, {known}, not: {information}")
+        })
+    }
+
+    /// The command lines of a `console` block.
+    pub(super) fn commands(&self) -> Result<Vec<Command>, String> {
+        let mut commands: Vec<Command> = Vec::new();
+        for (text, line) in self.text.lines().zip(self.line + 1..) {
+            let last = commands.last_mut();
+            match (text.strip_prefix("$ "), text.strip_prefix('>'), last) {
+                (Some(script), ..) => {
+                    let script = script.to_owned() + "\n";
+                    commands.push(Command { line, script, written: Vec::new() });
+                }
+                (None, Some(more), Some(last)) if last.written.is_empty() => {
+                    last.script += more.strip_prefix(' ').unwrap_or(more);
+                    last.script.push('\n');
+                }
+                (None, _, Some(last)) => last.written.push(text.to_owned()),
+                (None, _, None) => return Err(format!("line {line}: a console block begins with `$ `")),
+            }
+        }
+        for command in &mut commands {
+            while command.written.last().is_some_and(|line| line.trim().is_empty()) {
+                command.written.pop();
+            }
+        }
+        Ok(commands)
+    }
+}
+
+/// Every document, by its path from the repository's folder.
+pub(super) fn documents() -> Vec<String> {
+    let folder = std::fs::read_dir(root().join("docs")).unwrap();
+    let names = folder.map(|entry| Path::new("docs").join(entry.unwrap().file_name()));
+    let pages = names.filter(|name| name.extension().is_some_and(|ending| ending == "md"));
+    let mut all: Vec<String> = pages.map(|name| name.to_str().unwrap().to_owned()).collect();
+    all.extend(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()]);
+    all.sort();
+    all
+}
+
+#[test]
+fn a_page_is_taken_apart() {
+    let text = "Words\n\n```console\n$ one\n$ two \\\n>   more\n>\nout\n\n  put\n\n```\nand\n<!-- run\nmkdir x\n-->\n````json\n```\n````\n";
+    let page = Page::parse("p.md", text).unwrap();
+    let block = |line, language: &str, text: &str| {
+        Part::Block(Block { text: text.to_owned(), ..Block::new(line, language).unwrap() })
+    };
+    let console = "$ one\n$ two \\\n>   more\n>\nout\n\n  put\n\n";
+    let expected = [
+        Part::Prose(1, "Words\n\n".to_owned()),
+        block(3, "console", console),
+        Part::Prose(13, "and\n".to_owned()),
+        Part::Hidden(15, "mkdir x\n".to_owned()),
+        Part::Prose(17, String::new()),
+        block(17, "json", "```\n"),
+        Part::Prose(20, String::new()),
+    ];
+    assert_eq!(page.parts, expected);
+    let commands = page.blocks().next().unwrap().commands().unwrap();
+    let command = |line, script: &str, written: &[&str]| Command {
+        line,
+        script: script.to_owned(),
+        written: written.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    let expected = [command(4, "one\n", &[]), command(5, "two \\\n  more\n\n", &["out", "", "  put"])];
+    assert_eq!(commands, expected);
+}
+
+#[test]
+fn a_page_that_is_written_wrong_says_where() {
+    let wrong = |text: &str| Page::parse("p.md", text).unwrap_err();
+    assert_eq!(wrong("\n```json\n{}\n"), "p.md:2: the block is never closed");
+    assert_eq!(wrong("<!-- run\n"), "p.md:1: the comment is never closed");
+    assert!(wrong("<!-- run x -->\n").starts_with("p.md:1: <!-- run stands in a line of its own"));
+    assert!(wrong("- x\n  ```json\n").starts_with("p.md:2: a block begins at the beginning of a line"));
+    assert!(wrong("```console (not run: )\n```\n").contains("not: console (not run: )"));
+    assert!(wrong("```json (not run: why)\n```\n").starts_with("p.md:1: behind ``` stands a language"));
+    let page =
+        Page::parse("p.md", "```console (not run: needs systemd)\n$ x\n```\n```console\nx\n```\n").unwrap();
+    let blocks: Vec<&Block> = page.blocks().collect();
+    assert_eq!(blocks[0].not_run.as_deref(), Some("needs systemd"));
+    assert_eq!(blocks[1].commands().unwrap_err(), "line 5: a console block begins with `$ `");
+}
+
+#[test]
+fn code_in_prose_is_found_with_its_line() {
+    let found = code(5, "a `one` b\n`two\nlines` c\n\n`never closed\n\n| ``a ` b`` | `x\\|y` |\n");
+    let expected = [(5, "one"), (6, "two lines"), (11, "a ` b"), (11, "x|y")];
+    assert_eq!(found, expected.map(|(line, code)| (line, code.to_owned())));
+}

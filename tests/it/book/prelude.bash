@@ -1,0 +1,45 @@
+# What the command lines of every document can use besides murmur's programs (CONTRIBUTING.md, Documentation).
+
+# fake NAME|- [KEY=VALUE...]: what `claude` plays from here on, a fixture or none, with the variables of docs/fixtures.md.
+fake() {
+  local pair key
+  {
+    if [[ $1 == - ]]; then
+      :
+    elif [[ -d $BOOK_FIXTURES/$1 ]]; then
+      printf 'export FAKE_CLAUDE_FIXTURE=%q\n' "$BOOK_FIXTURES/$1"
+    else
+      echo "there is no fixture $1" >&2
+      return 1
+    fi
+    shift
+    for pair in "$@"; do
+      key=${pair%%=*}
+      printf 'export FAKE_CLAUDE_%s=%q\n' "${key^^}" "${pair#*=}"
+    done
+  } >"$BOOK_PLAYS.new" && mv "$BOOK_PLAYS.new" "$BOOK_PLAYS"
+}
+
+# fake_call TOOL INPUT: from here on the model makes this call, and then says HEARTBEAT_OK.
+fake_call() {
+  printf '[[{"type":"tool_use","id":"toolu_1","name":"%s","input":%s}],[{"type":"text","text":"HEARTBEAT_OK"}]]\n' \
+    "$1" "$2" >"$BOOK_PLAYS.script" && fake - script="$BOOK_PLAYS.script"
+}
+
+# until_line PATTERN COMMAND...: runs a command that goes on by itself until it prints a line with PATTERN, and ends it.
+until_line() {
+  local pattern=$1 line source pid found=1
+  shift
+  exec {source}< <(exec "$@" 2>&1)
+  pid=$!
+  while IFS= read -r line <&"$source"; do
+    if [[ $line =~ $pattern ]]; then
+      found=0
+      break
+    fi
+  done
+  kill "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+  exec {source}<&-
+  return "$found"
+}

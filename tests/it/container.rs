@@ -1,0 +1,145 @@
+//! murmur as process 1 of a container, as far as that needs no container, and what docs/containers.md has people copy.
+//! Images are built, and tested, by tests/container/run.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::env::{Env, MURMUR, programs};
+
+/// What makes whatever follows process 1 of its own PID namespace.
+const UNSHARE: [&str; 7] =
+    ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", MURMUR];
+
+/// Whether that can be had here. A test that cannot have it says so and is decided to pass; tests/container has it.
+fn has_namespaces() -> bool {
+    let mut tried = Command::new("unshare");
+    tried.env("PATH", programs()).args(&UNSHARE[..6]).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
+    let has = tried.status().is_ok_and(|status| status.success());
+    if !has {
+        eprintln!("there are no PID namespaces here: murmur was not tested as process 1");
+    }
+    has
+}
+
+/// `murmur run` as process 1, with a shell that runs `script`.
+fn first_process(env: &Env, script: &str) -> String {
+    let command = ["run", "--", "/bin/sh", "-c", script];
+    env.program("unshare", UNSHARE.into_iter().chain(command)).run()
+}
+
+#[test]
+fn the_first_process_reaps_orphans() {
+    if !has_namespaces() {
+        return;
+    }
+    let env = Env::new();
+    // The kernel tells nobody that a process was reaped, so the shell looks until it was.
+    let script = r#"
+        orphan=$(sh -c 'sh -c "echo \$\$" &')
+        while [ -e /proc/$orphan ]; do :; done
+        echo "reaped"; exit 3
+    "#;
+    assert_snapshot!(first_process(&env, script), @"
+    reaped
+    [exit 3]
+    ");
+}
+
+#[test]
+fn the_first_process_passes_signals_on_and_ends_as_murmur_does() {
+    if !has_namespaces() {
+        return;
+    }
+    let env = Env::new();
+    assert_snapshot!(first_process(&env, "kill -TERM 1; exec sleep 600"), @"[exit 143]");
+    assert_snapshot!(first_process(&env, "trap 'echo told; exit 4' TERM; kill -TERM 1; while :; do :; done"), @"
+    told
+    [exit 4]
+    ");
+}
+
+#[test]
+fn who_is_left_when_murmur_has_ended_is_told_to_end() {
+    if !has_namespaces() {
+        return;
+    }
+    let env = Env::new();
+    let script = r#"
+        mkfifo begun never
+        (trap 'echo yes >told; exit' TERM; echo >begun; read _ <>never) >/dev/null 2>&1 &
+        read _ <begun
+    "#;
+    assert_snapshot!(first_process(&env, script), @"[exit 0]");
+    assert_eq!(fs::read_to_string(env.root().join("told")).unwrap(), "yes\n");
+}
+
+#[test]
+fn the_first_process_waits_for_its_child_where_children_were_ignored() {
+    if !has_namespaces() {
+        return;
+    }
+    let env = Env::new();
+    let ignoring = ["env", "--ignore-signal=CHLD", MURMUR, "run", "--"];
+    let run =
+        |command: &[&'static str]| env.program("unshare", [&UNSHARE[..6], &ignoring, command].concat()).run();
+    assert_snapshot!(run(&["/bin/sh", "-c", "exit 3"]), @"[exit 3]");
+    // To the command it is as if we were not there: they are ignored for it as well.
+    let said = run(&["grep", "^SigIgn:", "/proc/self/status"]);
+    let mask = said.strip_prefix("SigIgn:\t").and_then(|rest| rest.lines().next()).unwrap();
+    let children = 1 << (libc::SIGCHLD - 1);
+    assert_eq!(u64::from_str_radix(mask, 16).unwrap() & children, children, "{said}");
+}
+
+/// The documents' blocks in YAML.
+fn examples() -> Vec<Value> {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/containers.md")).unwrap();
+    let blocks = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks
+        .map(|block| serde_saphyr::from_str(block).unwrap_or_else(|error| panic!("{error}\n{block}")))
+        .collect()
+}
+
+/// Whether murmur takes these arguments: it says how they are used then, and does nothing.
+fn is_taken(env: &Env, arguments: &[Value]) {
+    let mut arguments: Vec<&str> = arguments.iter().map(|word| word.as_str().unwrap()).collect();
+    arguments.push("--help");
+    let output = env.murmur(&arguments).output();
+    assert!(output.status.success(), "murmur {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_examples_have_murmur_told_what_it_knows() {
+    let env = Env::new();
+    let examples = examples();
+    let compose = &examples[0]["services"]["murmur"];
+    let check = compose["healthcheck"]["test"].as_array().unwrap();
+    assert_eq!(check[..2], ["CMD", "/bin/murmur"]);
+    is_taken(&env, &check[2..]);
+    assert_eq!((&compose["init"], &compose["read_only"]), (&Value::Bool(false), &Value::Bool(true)));
+
+    let job = &examples[1];
+    assert_eq!((&job["kind"], &job["spec"]["concurrencyPolicy"]), (&"CronJob".into(), &"Forbid".into()));
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(pod["restartPolicy"], "Never");
+    is_taken(&env, pod["containers"][0]["args"].as_array().unwrap());
+
+    let deployment = &examples[2];
+    assert_eq!(
+        (&deployment["kind"], &deployment["spec"]["strategy"]["type"]),
+        (&"Deployment".into(), &"Recreate".into())
+    );
+    let daemon = &deployment["spec"]["template"]["spec"]["containers"][0];
+    for probe in ["readinessProbe", "livenessProbe"] {
+        let command = daemon[probe]["exec"]["command"].as_array().unwrap();
+        assert_eq!(command[0], "/bin/murmur");
+        is_taken(&env, &command[1..]);
+    }
+    for pod in [pod, &deployment["spec"]["template"]["spec"]] {
+        assert_eq!(pod["securityContext"]["runAsUser"], 1000);
+        assert_eq!(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
+    }
+    assert_eq!(examples.len(), 3);
+}

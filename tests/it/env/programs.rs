@@ -1,0 +1,18 @@
+//! Where tests find the machine's own programs: `sh`, `git`, `less`. Nothing of the PATH of whoever runs the tests is taken:
+//! the agent that they have installed may stand there.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// A PATH without any `claude`: the machine's own folders, or what `MURMUR_TEST_PATH` says where those have
+/// nothing in them, as in a build of Nix (nix/checks.nix).
+pub(crate) fn programs() -> &'static str {
+    static PROGRAMS: LazyLock<String> = LazyLock::new(|| {
+        let path = std::env::var("MURMUR_TEST_PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+        if let Some(folder) = path.split(':').find(|folder| Path::new(folder).join("claude").exists()) {
+            panic!("tests would run the claude in {folder}; set MURMUR_TEST_PATH to folders that have none");
+        }
+        path
+    });
+    &PROGRAMS
+}
