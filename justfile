@@ -5,12 +5,29 @@
 default:
     @just --list --unsorted
 
-# everything CI checks: format, lints, tests, docs, dependencies
-check: fmt-check lint test docs deny
+# everything CI checks: format, lints, shell scripts, tests without a network, docs, dependencies, packages
+check: fmt-check lint shell hermetic docs deny package
 
 # every test, hermetic
 test *ARGS:
     cargo test --locked {{ARGS}}
+
+# the same in an empty environment, and where Linux lets us without a network
+hermetic *ARGS:
+    tests/hermetic.sh {{ARGS}}
+
+# install the programs, completions and manual pages: just install [PREFIX]
+install PREFIX="":
+    packaging/build.sh "${CARGO_TARGET_DIR:-target}/packaging/prefix"
+    packaging/install.sh --from "${CARGO_TARGET_DIR:-target}/packaging/prefix" {{quote(PREFIX)}}
+
+# remove what `just install` installed, and nothing else
+uninstall PREFIX="":
+    packaging/uninstall.sh {{quote(PREFIX)}}
+
+# the tarball that is given away, made twice and compared, in target/dist
+dist:
+    packaging/dist.sh
 
 # the main job, live, with nothing installed
 demo:
@@ -32,25 +49,37 @@ conformance *NAMES:
 soak ROUNDS="200":
     MURMUR_SOAK_ROUNDS={{ROUNDS}} cargo test --locked --release --test it soak -- --nocapture
 
-# whatever input comes, many times: not part of check, which tries a few hundred
-fuzz CASES="100000":
-    PROPTEST_CASES={{CASES}} cargo test --locked --release --test it fuzz
+# whatever input comes, many times and another each time: not part of check, which tries the same few hundred
+fuzz CASES="100000" SEED=`date +%s`:
+    PROPTEST_CASES={{CASES}} PROPTEST_RNG_SEED={{SEED}} cargo test --locked --release --test it fuzz
+
+# the Containerfile, with buildah and without a registry, and what murmur has to do as process 1 (as root)
+container:
+    tests/container/run
 
 # type-check for Windows with Debian's compiler, and run the captures' tests under wine where there is one
 check-windows:
     tests/windows/check.sh
 
+# type-check for macOS, with the standard library that rustup has for it
+check-macos:
+    tests/macos/check.sh
+
 # the flake, with nixpkgs replaced by what this machine has (tests/nix): all of it, or some of its steps
 nix *STEPS:
     tests/nix/run {{STEPS}}
 
-# known vulnerabilities in the dependencies; fetches the advisory database, so not part of check
+# known vulnerabilities in the dependencies, with the newest advisory database; check uses the one that is there
 advisories:
-    cargo deny check advisories
+    cargo deny --locked check advisories
+
+# compile with the oldest Rust that Cargo.toml allows; rustup fetches it
+msrv:
+    tests/msrv.sh
 
 # a manual page for every command, in target/man
 man FOLDER="target/man":
-    cargo run --locked --quiet -- man {{FOLDER}}
+    cargo run --locked --quiet -- man {{quote(FOLDER)}}
 
 # format the code
 fmt:
@@ -64,10 +93,20 @@ fmt-check:
 lint:
     cargo clippy --locked --all-targets -- --deny warnings
 
+# shell scripts, where shellcheck is installed
+[private]
+shell:
+    tests/shell.sh
+
 [private]
 docs:
     RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps --document-private-items
 
+# the packages, put together from programs that are quickly built
+[private]
+package:
+    tests/packaging.sh
+
 [private]
 deny:
-    @if command -v cargo-deny >/dev/null 2>&1; then cargo deny check bans licenses sources; else echo "cargo-deny is not installed: dependencies not checked"; fi
+    tests/deny.sh

@@ -38,7 +38,8 @@ if [ ! -x "$folder/root/usr/bin/rustc" ]; then
 fi
 
 export RUSTC="$folder/root/usr/bin/rustc"
-export LD_LIBRARY_PATH="$folder/root/usr/lib/$(uname -m)-linux-gnu"
+machine=$(uname -m)
+export LD_LIBRARY_PATH="$folder/root/usr/lib/$machine-linux-gnu"
 # The standard library is built from source, which is not stable; nothing of the crate needs that.
 export RUSTC_BOOTSTRAP=1
 export CARGO_TARGET_DIR="$folder/target"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Makes a small root of this machine's own programs: `tests/container/machine.sh ROOT PROGRAM...` has a shell, what a
+# script needs, and the programs, which lie in /usr/local/bin, each with its libraries. It is what a base image from a
+# registry would be, where there is no registry.
+set -euo pipefail
+root=$1
+shift
+mkdir -p "$root"/{etc,tmp,proc,dev,usr/bin,usr/local/bin}
+chmod 1777 "$root/tmp"
+# As in most bases, /bin is a link.
+ln -s usr/bin "$root/bin"
+echo 'root:x:0:0:root:/:/bin/sh' >"$root/etc/passwd"
+
+copied=(sh bash cat id ls sleep)
+for name in "${copied[@]}"; do
+  install "$(type -P "$name")" "$root/usr/bin/$name"
+done
+install "$@" "$root/usr/local/bin/"
+{ ldd "$root"/usr/bin/* "$root"/usr/local/bin/* 2>/dev/null || true; } | grep -o '/[^ ]*' | sort -u |
+  while IFS= read -r library; do
+    # Its own programs are named as well.
+    [[ $library == "$root"/* || ! -e $library ]] || install -D "$library" "$root$library"
+  done

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# `just test` with nothing in its environment and, where Linux lets us, without a network but for the loopback.
+# tests/hermetic.sh [ARGUMENT...], which are those of `just test`. CARGO_TARGET_DIR, CARGO_HOME and RUSTUP_HOME stay:
+# they say where things are made and kept.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+kept=("HOME=$HOME" "PATH=$PATH")
+for name in CARGO_TARGET_DIR CARGO_HOME RUSTUP_HOME; do
+  if [[ -n ${!name:-} ]]; then
+    kept+=("$name=${!name}")
+  fi
+done
+empty=(env -i "${kept[@]}")
+
+# What has to be fetched is fetched now.
+"${empty[@]}" just test --no-run
+
+# Brings up the loopback, which is down in a network of one's own, and runs the rest without privileges for it.
+inside='
+set -e
+if command -v ip >/dev/null; then
+  ip link set lo up
+else
+  python3 -c "
+import fcntl, socket, struct
+request = struct.pack(\"16sH14x\", b\"lo\", 0x41)  # IFF_UP, IFF_RUNNING
+fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0x8914, request)  # SIOCSIFFLAGS
+"
+fi
+exec "$@"'
+alone=()
+if [[ $(id -u) == 0 ]]; then
+  alone=(unshare --net bash -c "$inside" bash)
+elif [[ $(uname) == Linux ]]; then
+  # One is oneself there as well, and may not what root may: tests see the difference.
+  alone=(unshare --user --map-current-user --keep-caps --net bash -c "$inside" bash setpriv --ambient-caps=-all --inh-caps=-all)
+fi
+why="only Linux has networks of one's own"
+if [[ ${#alone[@]} == 0 ]] || ! why=$("${alone[@]}" true 2>&1); then
+  echo "note: tested with an empty environment, but with the network; there is none of one's own: $why" >&2
+  alone=()
+fi
+exec ${alone[@]+"${alone[@]}"} "${empty[@]}" just test "$@"
