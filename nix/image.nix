@@ -62,6 +62,7 @@ dockerTools.buildLayeredImage {
         "CMD"
         "/bin/murmur"
         "status"
+        "--check"
       ];
       Interval = seconds 30;
       Timeout = seconds 10;

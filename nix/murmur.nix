@@ -1,6 +1,7 @@
 # murmur with the names it is called by, and with the hook that every call of a tool runs.
 {
   lib,
+  stdenv,
   callPackage,
   murmur-hook,
 }:
@@ -12,10 +13,18 @@ callPackage ./build.nix { } {
   programs = [ "murmur" ];
   postInstall = ''
     ln -s ${murmur-hook}/bin/murmur-hook $out/bin/murmur-hook
-    for name in mm derun murmur-host; do
-      ln -s murmur $out/bin/$name
-    done
-  '';
+  ''
+  + (
+    if stdenv.buildPlatform.canExecute stdenv.hostPlatform then
+      "bash ${../packaging/layout.sh} $out"
+    else
+      # The rest is what murmur itself says, which cannot run here.
+      ''
+        for name in mm derun murmur-host; do
+          ln -s murmur $out/bin/$name
+        done
+      ''
+  );
   meta = {
     inherit (manifest) description;
     mainProgram = "murmur";

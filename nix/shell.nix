@@ -3,6 +3,7 @@
   mkShell,
   rustPlatform,
   writeTextDir,
+  pkgs,
   cargo,
   cargo-deny,
   cargo-insta,
@@ -50,6 +51,7 @@ mkShell {
     vim
   ];
   env.RUST_SRC_PATH = "${rustPlatform.rustLibSrc}";
+  env.MURMUR_TEST_PATH = import ./programs.nix { inherit pkgs; };
   # cargo reads the place of its sources from a file only, and writes locks beside it.
   shellHook = ''
     export CARGO_HOME=''${XDG_CACHE_HOME:-$HOME/.cache}/murmur-develop

@@ -1,7 +1,7 @@
 # What the builds see of the repository: whatever else is edited rebuilds nothing.
 { lib }:
 let
-  inherit (lib.fileset) difference toSource unions;
+  inherit (lib.fileset) toSource unions;
 
   program = unions [
     ../Cargo.lock
@@ -26,11 +26,15 @@ in
     root = ../.;
     fileset = unions [
       program
+      ../.cargo
       ../.ci/run
+      ../.github
       ../benches
       ../clippy.toml
-      (difference ../docs ../docs/nix.md)
+      # Tests load its examples and hold its tables against the code.
+      ../docs
       ../fixtures
+      ../packaging
       ../permissions.toml.default
       ../rustfmt.toml
       ../tests/conformance

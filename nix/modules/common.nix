@@ -58,20 +58,31 @@ rec {
       message = "services.murmur.environmentFiles has ${file}, in the Nix store, where everyone can read it; keep it elsewhere";
     }) cfg.environmentFiles;
 
+  # Both units have these two.
+  description = "murmur: coding agents, unattended";
+  documentation = [ "man:murmur(1)" ];
+
+  # Line by line what `murmur service install --print` prints, which a check holds it to (tests/nix/modules/unit.sh).
   # Agents run on when the daemon is replaced: it lets go of them, and systemd ends nobody but it. So nothing may be
   # taken from them at its end either, such as a private /tmp.
   service = {
-    Type = "exec";
+    Type = "notify";
+    NotifyAccess = "main";
     ExecStart = "${lib.getExe cfg.package} start --foreground";
     ExecStop = "${lib.getExe cfg.package} stop --leave-agents";
     KillMode = "process";
+    TimeoutStopSec = 60;
     Restart = "on-failure";
     RestartSec = 5;
+    WatchdogSec = 120;
+    OOMPolicy = "continue";
+    LimitCORE = 0;
   }
   // optionalAttrs (cfg.environmentFiles != [ ]) { EnvironmentFile = cfg.environmentFiles; };
 
-  # What a service can give up without a change to the file system that it sees. Agents need to make namespaces of
-  # their own, to write code and run it, and to trace their children.
+  # What a service can give up without a change to the file system that it sees, where `murmur service install` gives up
+  # nothing: whoever runs that one is at the machine and expects of agents what they can do themselves. Agents need to
+  # make namespaces of their own, to write code and run it, and to trace their children.
   hardening = optionalAttrs cfg.hardening {
     NoNewPrivileges = true;
     RestrictRealtime = true;

@@ -47,7 +47,8 @@ in
     home.packages = [ cfg.package ];
 
     systemd.user.services.murmur = lib.mkIf isLinux {
-      Unit.Description = "murmur: coding agents on a schedule";
+      Unit.Description = common.description;
+      Unit.Documentation = common.documentation;
       Install.WantedBy = [ "default.target" ];
       Service =
         common.service
@@ -73,7 +74,11 @@ in
         KeepAlive.SuccessfulExit = false;
         # Agents run on when the daemon is replaced.
         AbandonProcessGroup = true;
+        ExitTimeOut = 60;
         ProcessType = "Background";
+        WorkingDirectory = config.home.homeDirectory;
+        HardResourceLimits.Core = 0;
+        # launchd opens it before there is a data folder.
         StandardErrorPath = "${config.home.homeDirectory}/Library/Logs/murmur.log";
       };
     };

@@ -54,6 +54,11 @@ in
         assertion = config.users.users ? ${cfg.user};
         message = "services.murmur.user is ${cfg.user}, whom users.users does not have; add them there";
       }
+      {
+        # What NixOS gives whoever has no other.
+        assertion = home != "/var/empty";
+        message = "services.murmur.user is ${cfg.user}, whose home is /var/empty, where nobody can write; set users.users.${cfg.user}.home";
+      }
     ];
     environment.systemPackages = [ cfg.package ];
 
@@ -67,7 +72,7 @@ in
     };
 
     systemd.services.murmur = {
-      description = "murmur: coding agents on a schedule";
+      inherit (common) description documentation;
       wantedBy = [ "multi-user.target" ];
       wants = [ "network-online.target" ];
       after = [ "network-online.target" ];

@@ -5,11 +5,12 @@ export NIX_REMOTE=local NIX_STORE_DIR=$target/store NIX_STATE_DIR=$scratch/state
 export NIX_CONF_DIR=$scratch/etc NIX_USER_CONF_FILES=/dev/null
 host=$scratch/host
 
-# nix with what Debian's has switched off, without builders of its own, and with fetched data in our place.
+# nix with what Debian's has switched off, without builders of its own, and with fetched data in our place. One build at a
+# time, since all have their sources at one place.
 nix() {
   XDG_CACHE_HOME=$scratch/cache command nix \
     --extra-experimental-features 'nix-command flakes' --option sandbox false --option substitute false \
-    --option build-users-group '' --option warn-dirty false "$@"
+    --option build-users-group '' --option max-jobs 1 --option warn-dirty false "$@"
 }
 
 # The same for a command that takes a flake. Each would say that the lock file stays as it is, which is a warning.
@@ -42,7 +43,9 @@ fi
 
 # Not the proxies that rustup puts in their place, which want a home.
 toolchain=$(rustc --print sysroot)/bin
-just_at=$(command -v just || true)
+# The last one, whoever starts this: what puts versions of programs on the PATH puts them first, and another path makes
+# other derivations, whose dependencies cargo would build again.
+just_at=$(type -aP just | tail -n 1 || true)
 cargo fetch --locked --quiet
 archives=$(echo "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/index.crates.io-*)
 cat >"$host/machine.nix" <<EOF

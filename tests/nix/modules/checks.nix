@@ -55,3 +55,33 @@ in
     keys = lib.attrNames workspaceOptions;
   } (builtins.readFile ./config-json.sh);
 }
+// lib.optionalAttrs pkgs.stdenv.hostPlatform.isLinux {
+  # The units are what murmur itself would write, which it says of systemd on Linux only.
+  unit = pkgs.runCommand "murmur-unit" {
+    nativeBuildInputs = [
+      murmur
+      pkgs.gnused
+      pkgs.jq
+    ];
+    ofMachine = builtins.toJSON (
+      let
+        inherit (every) service;
+      in
+      {
+        Unit = {
+          Description = service.description;
+          Documentation = service.documentation;
+        };
+        Service = service.serviceConfig;
+      }
+    );
+    ofUser = builtins.toJSON (import ./evaluate.nix {
+      inherit pkgs murmur;
+      kind = "home-manager";
+    } { }).userService;
+    passAsFile = [
+      "ofMachine"
+      "ofUser"
+    ];
+  } (builtins.readFile ./unit.sh);
+}

@@ -4,6 +4,8 @@
   murmur,
   # "nixos" or "home-manager".
   kind,
+  # Configurations beside the settings.
+  modules ? [ ],
 }:
 settings:
 let
@@ -29,13 +31,18 @@ let
         default = "/home/me";
       };
       home.packages = several;
+      home.stateVersion = mkOption { type = types.str; };
+      home.username = mkOption { type = types.str; };
       launchd.agents = free;
       systemd.services = free;
       systemd.user.services = free;
       users.users = free;
       users.groups = free;
     };
-    config.users.users.me.home = "/home/me";
+    config.users.users = {
+      me.home = "/home/me";
+      homeless.home = "/var/empty";
+    };
   };
 
   config =
@@ -54,7 +61,8 @@ let
           }
           // settings;
         }
-      ];
+      ]
+      ++ modules;
     }).config;
 
   cfg = config.services.murmur;

@@ -84,6 +84,10 @@ in
     settings.user = "someone";
     says = "services.murmur.user";
   };
+  "a user without a home" = {
+    settings.user = "homeless";
+    says = "services.murmur.user is homeless, whose home is /var/empty";
+  };
   "an option that is not known" = {
     settings.workspace.site = { };
     says = "services.murmur.workspace";

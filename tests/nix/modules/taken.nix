@@ -32,14 +32,20 @@ let
       // cfg;
     };
   inherit ((common { })) prepare;
+  shown = import ./shown { inherit pkgs murmur; };
 
   served = {
-    Type = "exec";
+    Type = "notify";
+    NotifyAccess = "main";
     ExecStart = "${murmur}/bin/murmur start --foreground";
     ExecStop = "${murmur}/bin/murmur stop --leave-agents";
     KillMode = "process";
     Restart = "on-failure";
     RestartSec = 5;
+    TimeoutStopSec = 60;
+    WatchdogSec = 120;
+    OOMPolicy = "continue";
+    LimitCORE = 0;
   };
   givenUp = {
     NoNewPrivileges = true;
@@ -61,6 +67,7 @@ in
       systemPackages = [ murmur ];
       users.users = {
         me.home = "/home/me";
+        homeless.home = "/var/empty";
         murmur = {
           isSystemUser = true;
           group = "murmur";
@@ -69,7 +76,8 @@ in
       };
       users.groups.murmur = { };
       service = {
-        description = "murmur: coding agents on a schedule";
+        description = "murmur: coding agents, unattended";
+        documentation = [ "man:murmur(1)" ];
         wantedBy = [ "multi-user.target" ];
         wants = [ "network-online.target" ];
         after = [ "network-online.target" ];
@@ -131,6 +139,7 @@ in
       configJson = ''{"maxConcurrent":2,"workspaces":[{"cron":"0 9 * * MON-FRI","name":"site","path":"/srv/my \"site\"","tz":"Europe/Berlin"}]}'';
       users = {
         users.me.home = "/home/me";
+        users.homeless.home = "/var/empty";
         groups = { };
       };
       path = [
@@ -180,6 +189,51 @@ in
     };
   };
 
+  "what docs/nix.md shows for NixOS" = {
+    got =
+      let
+        all = shown.nixosConfigurations.machine;
+      in
+      all
+      // {
+        inherit (all.service) path;
+      };
+    wanted = {
+      configJson = ''{"workspaces":[{"cron":"0 9 * * MON-FRI","name":"site","path":"/srv/site","permissions":{"deny":["Bash(curl *)"]},"tz":"Europe/Berlin"}]}'';
+      path = [
+        pkgs.bash
+        pkgs.jq
+        pkgs.git
+      ];
+    };
+  };
+
+  "what docs/nix.md shows for Home Manager" = {
+    got =
+      let
+        all = shown.homeConfigurations.me;
+      in
+      all
+      // {
+        inherit (all.userService.Service) EnvironmentFile Environment;
+      };
+    wanted = {
+      configJson = ''{"workspaces":[{"interval":"4h","name":"notes","path":"/home/me/notes"}]}'';
+      EnvironmentFile = [ "/home/me/.config/murmur/keys" ];
+      Environment = [
+        "MURMUR_DIR=/home/me/.murmur"
+        "PATH=${
+          lib.makeBinPath [
+            pkgs.bash
+            pkgs.coreutils
+            pkgs.jq
+            pkgs.git
+          ]
+        }"
+      ];
+    };
+  };
+
   "off" = {
     got = evaluate "nixos" { enable = false; };
     wanted = {
@@ -187,6 +241,7 @@ in
       systemPackages = [ ];
       users = {
         users.me.home = "/home/me";
+        users.homeless.home = "/var/empty";
         groups = { };
       };
     };
@@ -198,7 +253,10 @@ in
       packages = [ murmur ];
       launchd.agents = { };
       userService = {
-        Unit.Description = "murmur: coding agents on a schedule";
+        Unit = {
+          Description = "murmur: coding agents, unattended";
+          Documentation = [ "man:murmur(1)" ];
+        };
         Install.WantedBy = [ "default.target" ];
         Service =
           served
@@ -241,6 +299,9 @@ in
           RunAtLoad = true;
           KeepAlive.SuccessfulExit = false;
           AbandonProcessGroup = true;
+          ExitTimeOut = 60;
+          WorkingDirectory = "/home/me";
+          HardResourceLimits.Core = 0;
           ProcessType = "Background";
           StandardErrorPath = "/home/me/Library/Logs/murmur.log";
         };

@@ -20,10 +20,3 @@ has "$(murmur stop)" "stopped"
 trap - EXIT
 has "$(murmur status)" "not running"
 
-for name in mm derun murmur-host murmur-hook; do
-  on_flake build .#murmur --out-link "$scratch/murmur"
-  [[ -x $scratch/murmur/bin/$name ]] || fail "the package has no $name"
-done
-has "$("$scratch/murmur/bin/mm" --version)" "murmur "
-has "$("$scratch/murmur/bin/derun" --help)" "Usage: derun"
-has "$(ldd "$(readlink -f "$scratch/murmur/bin/murmur-hook")" 2>&1 || true)" "not a dynamic executable"

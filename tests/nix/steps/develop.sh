@@ -1,9 +1,9 @@
-# A developer's shell: `just` finds what it needs, and the dependencies come from the store. $MURMUR_NIX_TESTS is what is
-# tested, all of it where it is set and empty.
+# A developer's shell: `just` finds what it needs, and the dependencies come from the store. All is tested, or what
+# $MURMUR_NIX_TESTS says: arguments of `just test`.
 # shellcheck shell=bash disable=SC2154,SC2016
 develop() {
   HOME=$scratch/home XDG_CACHE_HOME=$scratch/cache CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true \
-    on_flake develop --command "$@"
+    CARGO_PROFILE_DEV_DEBUG=none on_flake develop --command "$@"
 }
 mkdir -p "$scratch/home"
 
@@ -13,5 +13,5 @@ for program in cargo rustc rustfmt cargo-clippy just jq git; do
 done
 has "$(develop sh -c 'cat "$CARGO_HOME/config.toml"')" "directory = \"$NIX_STORE_DIR/"
 
-read -ra filter <<<"${MURMUR_NIX_TESTS---lib config::}"
+read -ra filter <<<"${MURMUR_NIX_TESTS:-}"
 develop just test "${filter[@]}"

@@ -13,6 +13,9 @@ for output in apps checks devShells packages; do
     if [[ $output == packages && $system == *-linux ]]; then
       should='["default","fake-claude","image","murmur"]'
     fi
+    if [[ $output == checks && $system == *-linux ]]; then
+      should='["clippy","config-json","docs","fmt","modules","tests","unit"]'
+    fi
     [[ $names == "$should" ]] || fail "$output.$system is $names and should be $should"
   done
 done

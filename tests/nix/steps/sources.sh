@@ -23,7 +23,7 @@ are_others() {
 and should be: $1"
 }
 
-for unread in README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT docs/nix.md justfile tests/nix/run; do
+for unread in README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT justfile tests/nix/run; do
   echo "an edit" >>"$copy/$unread"
 done
 are_others ""
@@ -32,5 +32,8 @@ echo "an edit" >>"$copy/docs/config.md"
 echo "// an edit" >>"$copy/tests/it/main.rs"
 are_others "checks.clippy checks.docs checks.fmt checks.tests "
 
+echo "# an edit" >>"$copy/packaging/layout.sh"
+are_others "checks.clippy checks.config-json checks.docs checks.fmt checks.tests checks.unit packages.default packages.image packages.murmur "
+
 echo "// an edit" >>"$copy/src/main.rs"
-are_others "checks.clippy checks.config-json checks.docs checks.fmt checks.tests packages.default packages.fake-claude packages.image packages.murmur "
+are_others "checks.clippy checks.config-json checks.docs checks.fmt checks.tests checks.unit packages.default packages.fake-claude packages.image packages.murmur "

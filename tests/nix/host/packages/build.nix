@@ -77,18 +77,6 @@ in
       done
     '';
 
-  symlinkJoin =
-    { name, paths }:
-    runCommand name { inherit paths; } ''
-      shopt -s nullglob
-      mkdir -p $out/bin
-      for path in $paths; do
-        for program in "$path"/bin/*; do
-          ln -sf "$program" $out/bin/
-        done
-      done
-    '';
-
   writeText =
     name: text:
     write {

@@ -18,12 +18,23 @@ if [[ -n ${buildCommand:-} ]]; then
   exit
 fi
 
-# Always in the same place, so that what cargo made there before is found again; new files, so that cargo sees which.
-place=$machineTarget/source/$name
-rm -rf "$place"
+# All in the same place, so that what cargo made there for another derivation is found again. cargo goes by the times of
+# files, and in the store all have the same one: a file that is what it was stays, and any other is new.
+place=$machineTarget/source
 mkdir -p "$place"
-cp -r --no-preserve=mode,timestamps "$src/." "$place"
-chmod +x "$place"/.ci/run 2>/dev/null || true
+find "$place" ! -type f ! -type d -delete
+sums() {
+  (cd "$1" && find . -type f -print0 | sort --zero-terminated | xargs --null sha256sum --zero | sort --zero-terminated)
+}
+work=$PWD
+sums "$place" >"$work/there"
+sums "$src" >"$work/wanted"
+# A name stands behind the 64 digits of its sum and two spaces.
+comm -z -23 "$work/there" "$work/wanted" | cut -z -c 67- | (cd "$place" && xargs --null --no-run-if-empty rm --force)
+comm -z -13 "$work/there" "$work/wanted" | cut -z -c 67- |
+  tar --create --directory "$src" --null --files-from - | tar --extract --touch --directory "$place"
+find "$place" -mindepth 1 -type d -empty -delete
+chmod -R u+w "$place"
 cd "$place"
 
 for hook in ${postUnpackHooks:-}; do

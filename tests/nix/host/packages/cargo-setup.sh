@@ -1,9 +1,9 @@
 # Has cargo take the dependencies from the store and nothing from anywhere else.
 # shellcheck shell=bash disable=SC2154
 cargo_setup() {
-  export CARGO_HOME=$machineTarget/cargo-home CARGO_TARGET_DIR=$machineTarget CARGO_INCREMENTAL=0
+  export CARGO_HOME=$machineTarget/cargo-home CARGO_TARGET_DIR=$machineTarget CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=none
   mkdir -p "$CARGO_HOME" .cargo
-  cat >.cargo/config.toml <<EOF
+  cat >>.cargo/config.toml <<EOF
 [source.crates-io]
 replace-with = "vendored-sources"
 

@@ -18,6 +18,7 @@ let
     inherit (build) mkDerivation runCommand;
   };
   tool = name: programs: build.tool name programs;
+  words = text: lib.filter (word: lib.isString word && word != "") (builtins.split "[ \n]+" text);
   tools = names: lib.genAttrs names (name: tool name [ name ]);
 
   callPackage =
@@ -53,7 +54,6 @@ let
       inherit (build)
         mkShell
         runCommand
-        symlinkJoin
         writeShellScript
         writeText
         writeTextDir
@@ -62,6 +62,8 @@ let
       stdenv = {
         inherit (build) mkDerivation;
         hostPlatform = platform;
+        # Nothing is built here for another machine.
+        buildPlatform.canExecute = _: true;
       };
       pkgsStatic = pkgs // {
         inherit (rust.static) rustPlatform;
@@ -90,38 +92,20 @@ let
         "cargo-clippy"
         "clippy-driver"
       ];
-      # Those of them that something asks for.
-      coreutils = tool "coreutils" [
-        "cat"
-        "chmod"
-        "cp"
-        "dd"
-        "env"
-        "false"
-        "head"
-        "id"
-        "ln"
-        "ls"
-        "mkdir"
-        "mkfifo"
-        "mv"
-        "od"
-        "printf"
-        "readlink"
-        "rm"
-        "seq"
-        "sleep"
-        "sort"
-        "stat"
-        "stty"
-        "tail"
-        "timeout"
-        "touch"
-        "tr"
-        "true"
-        "uname"
-        "wc"
-        "yes"
+      coreutils = tool "coreutils" (
+        words "
+          arch b2sum base32 base64 basename basenc cat chcon chgrp chmod chown cksum comm cp csplit cut date
+          dd df dir dircolors dirname du echo env expand expr factor false fmt fold groups head hostid id
+          install join link ln logname ls md5sum mkdir mkfifo mknod mktemp mv nice nl nohup nproc numfmt od
+          paste pathchk pinky pr printenv printf ptx pwd readlink realpath rm rmdir runcon seq sha1sum
+          sha224sum sha256sum sha384sum sha512sum shred shuf sleep sort split stat stdbuf stty sum sync tac
+          tail tee test timeout touch tr true truncate tsort tty uname unexpand uniq unlink users vdir wc who
+          whoami yes
+        "
+      );
+      diffutils = tool "diffutils" [
+        "cmp"
+        "diff"
       ];
       findutils = tool "findutils" [
         "find"

@@ -1,0 +1,54 @@
+# The configurations that docs/nix.md shows, evaluated: what its flakes have as outputs. They stand here as well, because a
+# text cannot be imported.
+{ pkgs, murmur }:
+let
+  inherit (pkgs) lib;
+  files = [
+    ./nixos.nix
+    ./home-manager.nix
+  ];
+  parts = lib.filter lib.isString (builtins.split "```nix\n" (builtins.readFile ../../../../docs/nix.md));
+  blocks = map (text: lib.head (builtins.split "```\n" text)) (builtins.tail parts);
+  flakes = lib.filter (lib.hasPrefix "{\n  inputs.") blocks;
+
+  # The agent itself has no free licence, and none of its likes is needed to evaluate a module.
+  # What is shown is for Linux, and so wherever it is checked.
+  there = pkgs // {
+    claude-code = pkgs.jq;
+    stdenv = pkgs.stdenv // {
+      hostPlatform = pkgs.stdenv.hostPlatform // {
+        isLinux = true;
+        isDarwin = false;
+      };
+    };
+  };
+  evaluate =
+    kind: modules:
+    import ../evaluate.nix {
+      inherit murmur kind modules;
+      pkgs = there;
+    } { };
+  inputs = {
+    self = null;
+    nixpkgs = {
+      lib.nixosSystem = { modules }: evaluate "nixos" modules;
+      legacyPackages.x86_64-linux = there;
+    };
+    home-manager.lib.homeManagerConfiguration = { pkgs, modules }: evaluate "home-manager" modules;
+    # The modules are there already.
+    murmur = {
+      nixosModules.default = { };
+      homeManagerModules.default = { };
+    };
+  };
+in
+if flakes != map builtins.readFile files then
+  throw "docs/nix.md shows other configurations than ${toString ./.}"
+else
+  lib.foldl' (
+    all: file:
+    let
+      inherit (import file) outputs;
+    in
+    all // outputs (builtins.intersectAttrs (builtins.functionArgs outputs) inputs)
+  ) { } files
