@@ -21,6 +21,8 @@ pub mod control;
 pub mod deadline;
 #[cfg(target_os = "linux")]
 mod descriptor;
+#[cfg(target_os = "linux")]
+mod environ;
 #[cfg(windows)]
 #[path = "sys/windows/event.rs"]
 pub mod event;

@@ -33,8 +33,7 @@ pub fn giver(name: &str) -> u32 {
         mark.push("=");
         mark.push(value);
         nearest(first, |pid| {
-            let mut environment = Vec::with_capacity(16 << 10);
-            File::open(format!("/proc/{pid}/environ")).ok()?.read_to_end(&mut environment).ok()?;
+            let environment = environ(pid)?;
             Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
         })
     });
@@ -59,8 +58,19 @@ fn is_shell(pid: u32) -> Option<bool> {
     Some(shells.contains(&name.trim_ascii_end()))
 }
 
+/// `None` where nobody can tell.
+fn environ(pid: u32) -> Option<Vec<u8>> {
+    #[cfg(target_os = "linux")]
+    return super::environ::settled(pid).ok();
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = pid;
+        None
+    }
+}
+
 fn is_set(pid: u32, name: &str) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let environment = environ(pid).unwrap_or_default();
     let mut variables = environment.split(|byte| *byte == 0);
     variables.any(|variable| {
         let value = variable.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));

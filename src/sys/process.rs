@@ -200,19 +200,20 @@ pub fn kill_marked(marks: &[OsString]) {
     }
 }
 
-/// Kills the process `pid` if it has `marks`; whether it has. It is held while it is looked at, so that no other that
-/// gets its number meanwhile is hit.
+/// Kills the process `pid` if it has `marks`; whether it has, or is just becoming another program, of which nothing can be
+/// said yet. It is held while it is looked at, so that no other that gets its number meanwhile is hit.
 #[cfg(target_os = "linux")]
 fn kill_if_marked(pid: u32, marks: &[OsString]) -> bool {
-    if !has_marks(pid, marks) {
-        return false;
+    let first = has_marks(pid, marks);
+    if first != Some(true) {
+        return first.is_none();
     }
     let Some(process) = hold(pid) else { return false };
     let is_it = has_marks(pid, marks);
-    if is_it {
+    if is_it == Some(true) {
         let _gone = rustix::process::pidfd_send_signal(process, Signal::KILL);
     }
-    is_it
+    is_it != Some(false)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -227,11 +228,17 @@ pub(super) fn hold(pid: u32) -> Option<std::os::fd::OwnedFd> {
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
 }
 
+/// `None` while it is becoming another program.
 #[cfg(target_os = "linux")]
-fn has_marks(pid: u32, marks: &[OsString]) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let has = |mark: &OsString| environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes());
-    !environment.is_empty() && marks.iter().all(has)
+fn has_marks(pid: u32, marks: &[OsString]) -> Option<bool> {
+    match super::environ::of(pid) {
+        Ok(environment) => {
+            let has =
+                |mark: &OsString| environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes());
+            Some(!environment.is_empty() && marks.iter().all(has))
+        }
+        Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(false),
+    }
 }
 
 /// Reaps children of this process that are dead, but for `spared`, whom somebody else waits for: orphans that were
@@ -323,4 +330,24 @@ fn parent(pid: u32) -> Option<u32> {
 #[cfg(not(target_os = "linux"))]
 fn parent(_pid: u32) -> Option<u32> {
     None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Between two programs there is a moment without an environment.
+    #[test]
+    fn what_is_becoming_another_program_is_found_by_its_marks() {
+        let mark =
+            format!("MURMUR_TEST_MARK={:016x}", u64::from_be_bytes(super::super::random::bytes().unwrap()));
+        let (name, value) = mark.split_once('=').unwrap();
+        for _ in 0..100 {
+            let mut child =
+                Command::new("env").args(["env", "env", "sleep", "60"]).env(name, value).spawn().unwrap();
+            kill_marked(&[OsString::from(&mark)]);
+            assert_eq!(child.wait().unwrap().signal(), Some(9));
+        }
+    }
 }
