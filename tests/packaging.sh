@@ -5,10 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
+. tests/claims.sh
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-packaging-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT

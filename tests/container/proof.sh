@@ -14,6 +14,7 @@ if [[ ${1:-} == --with-agents ]]; then
 fi
 original=$(realpath "${1:?which folder has the files of the image}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/claims.sh
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-proof-XXXXXX")
 # Whose death is everybody's in the container, and what ends with it.
 first=
@@ -35,19 +36,6 @@ cp --archive "$original" "$root"
 mkdir -p "$root/proc" "$root/dev" "$root/data"
 mkfifo "$scratch/never"
 exec 7<>"$scratch/never"
-
-fail() {
-  printf 'error: %s\n' "$*" >&2
-  exit 1
-}
-
-# Whether the first text has the second in it.
-has() {
-  [[ $1 == *"$2"* ]] || fail "it says
-$1
-and should say
-$2"
-}
 
 environment=(
   "$(type -P env)" --ignore-environment HOME=/data SHELL=/bin/sh PATH=/data/bin:/usr/local/bin:/usr/bin:/bin

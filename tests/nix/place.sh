@@ -23,19 +23,6 @@ on_flake() {
     "${@:1+${#command[@]}}"
 }
 
-fail() {
-  printf 'error: %s\n' "$*" >&2
-  exit 1
-}
-
-# Whether the first text has the second in it.
-has() {
-  [[ $1 == *"$2"* ]] || fail "it says
-$1
-and should say
-$2"
-}
-
 cp -r tests/nix/host "$host"
 if [[ -n ${NIXPKGS_LIB:-} ]]; then
   cp -r "$NIXPKGS_LIB" "$host/nixpkgs-lib"
