@@ -22,18 +22,6 @@ tool = \"mcp__db\"
 action = \"pass\"
 ";
 
-fn global(env: &Env, name: &str, text: &str) {
-    let folder = env.made_data().join("config");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(name), text).unwrap();
-}
-
-fn of_project(env: &Env, project: &str, text: &str) {
-    let folder = env.made_data().join("projects").join(project);
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("permissions.toml"), text).unwrap();
-}
-
 /// A run in a folder that is called by a name.
 fn here<const WORDS: usize>(env: &Env, words: [&str; WORDS]) -> Run {
     let here = env.root().join("here");
@@ -76,9 +64,8 @@ fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
 #[test]
 fn rules_are_listed_in_their_order_the_projects_first() {
     let env = Env::new();
-    global(&env, "permissions.toml", RULES);
-    of_project(
-        &env,
+    env.setting("permissions.toml", RULES);
+    env.project_rules(
         "site",
         "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n[manager]\nallowed_patterns = [\"murmur:*\", \"git :*\"]\n",
     );
@@ -104,8 +91,8 @@ fn rules_are_listed_in_their_order_the_projects_first() {
 #[test]
 fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     let env = Env::new();
-    global(&env, "permissions.toml", RULES);
-    of_project(&env, "site", "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n");
+    env.setting("permissions.toml", RULES);
+    env.project_rules("site", "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n");
     assert_snapshot!(check(&env, "Bash(git push -f)"), @r#"
     deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
       by rule 1 of [ENV]/data/config/permissions.toml
@@ -165,11 +152,7 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
 #[test]
 fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     let env = Env::new();
-    global(
-        &env,
-        "config.toml",
-        "permissions-checker = \"llm\"\napproval = \"defer\"\nquestions = \"deny\"\n",
-    );
+    env.setting("config.toml", "permissions-checker = \"llm\"\napproval = \"defer\"\nquestions = \"deny\"\n");
     let site = env.workspace("site", "---\npermissionsChecker: off\napprovalWait: 5m\n---\nDo it.");
     let sub = site.0.join("sub");
     std::fs::create_dir(&sub).unwrap();
@@ -219,7 +202,7 @@ fn that_no_beat_would_run_at_all_is_said() {
 #[test]
 fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     let env = Env::new();
-    global(&env, "permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
+    env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
     deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
       by what cannot be read: every call is denied until it can
@@ -231,8 +214,8 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     | hint: write "allow" or "deny" or "pass"
     [exit 1]
     "#);
-    global(&env, "permissions.toml", "");
-    global(&env, "config.toml", "[providers.openai]\napi-key = \"sk-secret\"\nkey = 1\n");
+    env.setting("permissions.toml", "");
+    env.setting("config.toml", "[providers.openai]\napi-key = \"sk-secret\"\nkey = 1\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
     deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; known are api-key, api-key-file, base-url
       by what cannot be read: every call is denied until it can
@@ -244,7 +227,7 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
 #[test]
 fn a_call_is_typed_or_comes_on_stdin_as_a_hook_gets_it() {
     let env = Env::new();
-    global(&env, "permissions.toml", RULES);
+    env.setting("permissions.toml", RULES);
     let hook = env.root().join("hook.json");
     std::fs::write(&hook, r#"{"tool_name":"Bash","tool_input":{"command":"git push -f"}}"#).unwrap();
     let stdin = || std::fs::File::open(&hook).unwrap();

@@ -115,8 +115,17 @@ impl Env {
     }
 
     /// Writes the user's own `name`, which is config.toml or permissions.toml.
-    fn setting(&self, name: &str, text: &str) {
-        let folder = self.made_data().join("config");
+    pub fn setting(&self, name: &str, text: &str) {
+        self.write_into("config", name, text);
+    }
+
+    /// Writes the rules of a project.
+    pub fn project_rules(&self, project: &str, rules: &str) {
+        self.write_into(&format!("projects/{project}"), "permissions.toml", rules);
+    }
+
+    fn write_into(&self, folder: &str, name: &str, text: &str) {
+        let folder = self.made_data().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(name), text).unwrap();
     }

@@ -10,12 +10,6 @@ fn rule(action: &str, pattern: &str) -> String {
     format!("[[rules]]\ntool = \"Bash\"\naction = \"{action}\"\npattern = {pattern:?}\n")
 }
 
-fn of_project(env: &Env, rules: &str) {
-    let folder = env.made_data().join("projects/site");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("permissions.toml"), rules).unwrap();
-}
-
 /// Which of the calls ran.
 fn ran(env: &Env) -> Vec<bool> {
     env.told().iter().map(Told::ran).collect()
@@ -28,7 +22,7 @@ fn the_projects_rules_come_before_the_users_own() {
         "permissionsChecker: deny",
         &[bash("t1", "git push"), bash("t2", "git pull"), bash("t3", "make")],
     );
-    of_project(&env, &(rule("allow", "git push") + &rule("deny", "git pull")));
+    env.project_rules("site", &(rule("allow", "git push") + &rule("deny", "git pull")));
     env.setting("permissions.toml", &(rule("deny", "git push") + &rule("allow", "git pull")));
     assert_eq!(env.beaten()["denials"], json!(["Bash", "Bash"]));
     assert_eq!(ran(&env), [true, false, false]);
@@ -43,7 +37,7 @@ fn what_is_checked_is_what_a_beat_gets() {
     let lines = ["git push", "git pull", "curl -s x", "make", "sudo ls", "git push && make"];
     let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
     let site = env.acting("maxTurns: 9\npermissions:\n  deny: [\"Bash(curl:*)\", \"Bash(git log)\"]", &calls);
-    of_project(&env, &rule("deny", "git push:*"));
+    env.project_rules("site", &rule("deny", "git push:*"));
     env.setting("permissions.toml", &(rule("allow", "git push") + &rule("deny", "git pull")));
     env.beaten();
     let ran = ran(&env);
@@ -144,7 +138,7 @@ fn what_no_pattern_means_alone_is_answered_for_once_only() {
 fn a_rule_that_would_not_decide_is_not_added() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
-    of_project(&env, &rule("pass", "git:*"));
+    env.project_rules("site", &rule("pass", "git:*"));
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
