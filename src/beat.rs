@@ -73,7 +73,7 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     mut sink: impl FnMut(&Event<'_>),
 ) -> Result<Report, BeatError> {
-    let _alone = lock_workspace(dir, &job.workspace)?;
+    let alone = lock_workspace(dir, &job.workspace)?;
     let started = clock::now();
     let mut entry = job.entry(started);
     let (pid, scheduled) = (std::process::id(), job.scheduled);
@@ -146,6 +146,8 @@ pub async fn run(
         // The journal has the conversation too; this copy is a convenience and may fail on a full disk.
         let _best_effort = last_beat::save(&dir.last_beat(&job.workspace, job.name.as_deref()), &entry);
     }
+    // Whoever reads that it is over can begin the next.
+    drop(alone);
     let unwritten = match record {
         Ok(record) => record.finish(&dir.journal(), &entry).err(),
         Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
