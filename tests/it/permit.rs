@@ -115,12 +115,12 @@ impl Env {
     }
 
     /// Writes the user's own `name`, which is config.toml or permissions.toml.
-    pub fn setting(&self, name: &str, text: &str) {
+    pub(crate) fn setting(&self, name: &str, text: &str) {
         self.write_into("config", name, text);
     }
 
     /// Writes the rules of a project.
-    pub fn project_rules(&self, project: &str, rules: &str) {
+    pub(crate) fn project_rules(&self, project: &str, rules: &str) {
         self.write_into(&format!("projects/{project}"), "permissions.toml", rules);
     }
 

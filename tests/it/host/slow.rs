@@ -20,9 +20,12 @@ fn flood(agent: &Live, reading: &mut Peer) -> (Vec<Value>, u64) {
     let (begun, mut all, mut turns) = (Instant::now(), Vec::new(), 0);
     loop {
         let was_long_enough = begun.elapsed() > Duration::from_secs(2);
-        agent.send("go on");
         turns += 1;
-        all.extend(reading.until(|event| is_idle_after(event, turns)));
+        // Who waits until all is sent before it reads has stalled as well.
+        std::thread::scope(|scope| {
+            scope.spawn(|| agent.send("go on"));
+            all.extend(reading.until(|event| is_idle_after(event, turns)));
+        });
         if was_long_enough {
             return (all, turns);
         }
