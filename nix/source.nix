@@ -29,6 +29,7 @@ in
       ../.cargo
       ../.ci/run
       ../.github
+      ../Containerfile
       ../benches
       ../clippy.toml
       # Tests load its examples and hold its tables against the code.

@@ -21,12 +21,13 @@ fi
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. packaging/machine.sh
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-bill-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C
 
-rust=$(rustc --version --verbose | sed -n 's/^release: //p')
-triple=$(rustc --version --verbose | sed -n 's/^host: //p')
+rust=$(rust_says release)
+triple=$(rust_says host)
 # The versions of the C library and of the compiler, whose unwinder is linked.
 c=
 gcc=
@@ -63,10 +64,6 @@ jq -n --rawfile linked "$scratch/linked" --rawfile checksums "$scratch/checksums
   --slurpfile metadata "$scratch/metadata.json" --arg rust "$rust" --arg c "$c" --arg gcc "$gcc" --arg triple "$triple" \
   --argjson epoch "$SOURCE_DATE_EPOCH" --from-file packaging/bill.jq >"$out/murmur.cdx.json"
 
-sha256() {
-  if command -v sha256sum >/dev/null 2>&1; then sha256sum; else shasum -a 256; fi
-}
-
 # The files of a licence that a package brings, or the text of one of the licences that it names.
 texts() { # package's folder, its licence
   local found
@@ -84,7 +81,7 @@ entry() {
   local file sum
   printf '%s: %s\n' "$1" "$2" >>"$scratch/list"
   for file in "${@:3}"; do
-    sum=$(tr -d '\r' <"$file" | sha256 | cut -d ' ' -f 1)
+    sum=$(tr -d '\r' <"$file" | sha256 - | cut -d ' ' -f 1)
     tr -d '\r' <"$file" >"$scratch/$sum.text"
     printf '%s\n' "$1" >>"$scratch/$sum.of"
   done

@@ -15,9 +15,10 @@ fi
 mkdir -p "$1"
 prefix=$(cd "$1" && pwd -P)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. packaging/machine.sh
 
-triple=$(rustc --version --verbose | sed -n 's/^host: //p')
-commit=$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
+triple=$(rust_says host)
+commit=$(rust_says commit-hash)
 sysroot=$(rustc --print sysroot)
 target=${CARGO_TARGET_DIR:-target}/packaging
 mkdir -p "$target"

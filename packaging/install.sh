@@ -10,12 +10,10 @@
 set -euo pipefail
 umask 022
 
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
-
 from=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=packaging/prefix.sh
+. "$from/prefix.sh"
+
 if [[ ${1:-} == --from && $# -ge 2 ]]; then
   from=$2
   shift 2
@@ -27,21 +25,7 @@ fi
 for program in murmur murmur-hook; do
   [[ -x $from/bin/$program ]] || fail "there is no bin/$program in '$from'; name the folder with --from"
 done
-place=${1:-$HOME/.local}
-[[ $place == /* ]] || place=$PWD/$place
-prefix=${DESTDIR:-}$place
-list=share/murmur/files
-
-# Nothing outside the PREFIX, whatever stands in an earlier list.
-before=()
-if [[ -f $prefix/$list ]]; then
-  while IFS= read -r path; do
-    case /$path in
-    //* | */../* | */..) fail "'$prefix/$list' names '$path', which is outside; remove that list" ;;
-    esac
-    before+=("$path")
-  done <"$prefix/$list"
-fi
+use_prefix "$@"
 
 # Whether a path is of an earlier installation.
 is_ours() {

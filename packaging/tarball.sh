@@ -14,38 +14,25 @@ prefix=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-# That of macOS can neither sort nor set times.
-tar=tar
-if ! tar --version | grep -q GNU; then
-  tar=gtar
-  if ! command -v gtar >/dev/null 2>&1; then
-    echo "error: GNU tar is not installed; install it (brew install gnu-tar)" >&2
-    exit 1
-  fi
-fi
+. packaging/machine.sh
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 
-triple=$(rustc --version --verbose | sed -n 's/^host: //p')
+triple=$(rust_says host)
 name=murmur-$("$prefix/bin/murmur" --version | cut -d ' ' -f 2)-$triple
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-tarball-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
 mkdir -p "$scratch/$name/docs"
 cp -RP "$prefix/bin" "$prefix/share" "$scratch/$name"
-cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT permissions.toml.default packaging/install.sh packaging/uninstall.sh \
+cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT permissions.toml.default packaging/{install,prefix,uninstall}.sh \
   "$scratch/$name"
 cp docs/*.md "$scratch/$name/docs"
 packaging/bill.sh "$scratch/$name"
 
 # gzip's own header has neither name nor time.
-(cd "$scratch" && "$tar" --create --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+w,go-w,a+rX \
+(cd "$scratch" && gnu_tar --create --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+w,go-w,a+rX \
   --mtime="@$SOURCE_DATE_EPOCH" "$name" | gzip -n -9) >"$scratch/tarball"
 chmod 644 "$scratch/tarball"
 mv -f "$scratch/tarball" "$out/$name.tar.gz"
 cd "$out"
-if command -v sha256sum >/dev/null 2>&1; then
-  sha256sum "$name.tar.gz" >SHA256SUMS
-else
-  shasum -a 256 "$name.tar.gz" >SHA256SUMS
-fi
+sha256 "$name.tar.gz" >SHA256SUMS

@@ -1,53 +1,68 @@
 #!/usr/bin/env bash
 # Removes what packaging/install.sh installed, and nothing else: `packaging/uninstall.sh [PREFIX]`, from ~/.local without
 # a PREFIX. What murmur was told and what it wrote, in ~/.murmur and elsewhere, stays.
+#
+# It refuses while the settings, the service or the daemon of whoever calls it, or calls sudo, use what it would remove.
 set -euo pipefail
 
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
+# shellcheck source=packaging/prefix.sh
+. "$(dirname "${BASH_SOURCE[0]}")/prefix.sh"
 
 if [[ $# -gt 1 || ${1:-} == -* ]]; then
   echo "usage: packaging/uninstall.sh [PREFIX]" >&2
   exit 2
 fi
-place=${1:-$HOME/.local}
-[[ $place == /* ]] || place=$PWD/$place
-prefix=${DESTDIR:-}$place
-list=share/murmur/files
+use_prefix "$@"
 [[ -f $prefix/$list ]] || fail "murmur is not installed in '$prefix': there is no $list; name the PREFIX it was installed in"
 
-# Nothing outside the PREFIX, whatever stands in the list.
-while IFS= read -r path; do
-  case /$path in
-  //* | */../* | */..) fail "'$prefix/$list' names '$path', which is outside; remove the files by hand" ;;
-  esac
-done <"$prefix/$list"
-
+# A text without what JSON, systemd, launchd and shells put into a path to quote it.
+plain() {
+  LC_ALL=C sed 's/&[a-z]*;//g' | LC_ALL=C tr -d $'\\\\"\'%$&<>'
+}
+named_in() {
+  local program text
+  [[ -f $1 ]] || return 1
+  text=$(plain <"$1") || fail "'$1' cannot be read; check its owner and mode"
+  for program in "$place/bin/murmur" "$real/bin/murmur"; do
+    [[ $text != *"$(plain <<<"$program")"* ]] || return 0
+  done
+  return 1
+}
+# unused_by HOME CLAUDE CONFIG DATA [AS]: that whoever has these folders does not use this murmur. AS says who is to act on it.
+unused_by() {
+  local unit as=${5:-}
+  # Hooks fail closed: without its program every call of a tool would be blocked.
+  ! named_in "$2/settings.json" || fail "'$2/settings.json' has hooks of this murmur; run \`murmur setup hooks --remove\`$as first"
+  for unit in "$3/systemd/user/murmur.service" "$1/Library/LaunchAgents/murmur.plist"; do
+    ! named_in "$unit" || fail "'$unit' starts this murmur; run \`murmur service uninstall\`$as first"
+  done
+  if [[ $(HOME=$1 MURMUR_DIR=$4 "$prefix/bin/murmur" status --json 2>/dev/null || true) == *'"daemon":{'* ]]; then
+    fail "the daemon runs; run \`murmur stop\`$as first"
+  fi
+}
+home_of() {
+  if command -v getent >/dev/null 2>&1; then
+    getent passwd "$1" | cut -d : -f 6
+  else
+    dscl . -read "/Users/$1" NFSHomeDirectory | sed 's/^NFSHomeDirectory: //'
+  fi
+}
 if [[ -z ${DESTDIR:-} ]]; then
   real=$(cd "$prefix" && pwd -P)
-  named_in() {
-    [[ -f $1 ]] && grep -qF -e "$place/bin/murmur" -e "$real/bin/murmur" -- "$1"
-  }
-  # Hooks fail closed: without its program every call of a tool would be blocked.
-  settings=${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json
-  ! named_in "$settings" || fail "'$settings' has hooks of this murmur; run \`murmur setup hooks --remove\` first"
-  for unit in "${XDG_CONFIG_HOME:-$HOME/.config}/systemd/user/murmur.service" "$HOME/Library/LaunchAgents/murmur.plist"; do
-    ! named_in "$unit" || fail "'$unit' starts this murmur; run \`murmur service uninstall\` first"
-  done
-  if [[ $("$prefix/bin/murmur" status --json 2>/dev/null || true) == *'"daemon":{'* ]]; then
-    fail "the daemon runs; run \`murmur stop\` first"
+  unused_by "$HOME" "${CLAUDE_CONFIG_DIR:-$HOME/.claude}" "${XDG_CONFIG_HOME:-$HOME/.config}" "${MURMUR_DIR:-}"
+  if [[ -n ${SUDO_USER:-} ]]; then
+    home=$(home_of "$SUDO_USER") || fail "the home of '$SUDO_USER', whose hooks may use this murmur, cannot be found; run it without sudo"
+    unused_by "$home" "$home/.claude" "$home/.config" "" " as $SUDO_USER"
   fi
 fi
 
 count=0
-while IFS= read -r path; do
+for path in ${before[@]+"${before[@]}"}; do
   if [[ $path != */ ]]; then
     rm -f "$prefix/$path"
     count=$((count + 1))
   fi
-done <"$prefix/$list"
+done
 # The deepest first; one that has something else in it stays.
 folders=$(grep '/$' "$prefix/$list" | LC_ALL=C sort -r || true)
 rm -f "$prefix/$list"

@@ -21,6 +21,7 @@ mod surroundings;
 mod transcript;
 mod trouble;
 
+use crate::agent::settings::{DECIDING, PULSE_EVENTS};
 use answer::Answer;
 use event::{Event, EventError, Input};
 use moment::Moment;
@@ -33,16 +34,6 @@ pub use transcript::DEFERS;
 
 /// The exit code that blocks a call; what stands on stderr reaches the model.
 const BLOCK: u8 = 2;
-
-/// What is said to whoever looks what this is.
-const HELP: &str = "\
-Answers one of Claude Code's hooks; its JSON stands on stdin. `murmur setup hooks` has Claude Code call it.
-
-Usage: murmur-hook EVENT
-
-Events: PreToolUse, PermissionRequest (decided on); SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure,
-        Stop, StopFailure, SessionEnd (pulses)
-";
 
 /// Answers the event called `event`, which stdin describes.
 #[must_use]
@@ -65,12 +56,23 @@ pub fn run(event: Option<&OsStr>) -> ExitCode {
 }
 
 /// What is answered to who asks about this program.
-fn told(word: &str) -> Option<&'static str> {
+fn told(word: &str) -> Option<String> {
     match word {
-        "--version" | "-V" => Some(concat!("murmur-hook ", env!("CARGO_PKG_VERSION"), "\n")),
-        "--help" | "-h" => Some(HELP),
+        "--version" | "-V" => Some(concat!("murmur-hook ", env!("CARGO_PKG_VERSION"), "\n").to_owned()),
+        "--help" | "-h" => Some(help()),
         _ => None,
     }
+}
+
+fn help() -> String {
+    format!(
+        "Answers one of Claude Code's hooks; its JSON stands on stdin. `murmur setup hooks` has Claude Code call it.\n\n\
+         Usage: murmur-hook EVENT\n\n\
+         Events that are decided on:\n  {}\n\
+         Events at which the agent's pulse is written:\n  {}\n",
+        DECIDING.join("\n  "),
+        PULSE_EVENTS.map(|(event, _)| event).join("\n  "),
+    )
 }
 
 /// What `answer` says. A panic is a refusal; it has said on stderr what it was about.

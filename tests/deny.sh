@@ -3,9 +3,10 @@
 # on this machine. `just advisories` fetches it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. .ci/versions.sh
 
 if ! command -v cargo-deny >/dev/null 2>&1; then
-  echo "error: cargo-deny is not installed; run: cargo install cargo-deny --locked --version 0.20.2" >&2
+  echo "error: cargo-deny is not installed; run: cargo install cargo-deny --locked --version $cargo_deny_version" >&2
   exit 1
 fi
 # An exception that is not needed any more goes.

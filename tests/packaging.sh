@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 . tests/claims.sh
+. packaging/machine.sh
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-packaging-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
@@ -54,16 +55,11 @@ diff -r "$scratch/one" "$scratch/two" || fail "two tarballs of the same are not 
 
 archive=$(cd "$scratch/one" && echo murmur-*.tar.gz)
 name=${archive%.tar.gz}
-(cd "$scratch/one" && if command -v sha256sum >/dev/null 2>&1; then sha256sum --quiet -c SHA256SUMS; else shasum -a 256 -c SHA256SUMS >/dev/null; fi)
+(cd "$scratch/one" && sha256 -c SHA256SUMS >/dev/null)
 # A page of documentation or a command more is no surprise, anything else is.
 tar -tzf "$scratch/one/$archive" | sed "s|^$name/||" | grep -v -e '^docs/.*\.md$' -e '^share/man/man1/.*\.1$' -e '^$' >"$scratch/list"
 diff -u tests/packaging.list "$scratch/list" || fail "the tarball's files are not those of tests/packaging.list"
-# Only GNU's writes both ids into one word, whoever reads; packaging/tarball.sh needs it as well.
-tar=tar
-if ! tar --version | grep -q GNU; then
-  tar=gtar
-fi
-owners=$("$tar" --numeric-owner -tvzf "$scratch/one/$archive" | awk '{print $2}' | sort -u)
+owners=$(gnu_tar --numeric-owner -tvzf "$scratch/one/$archive" | awk '{print $2}' | sort -u)
 [[ $owners == 0/0 ]] || fail "the owners are not 0/0: $owners"
 
 tar -xzf "$scratch/one/$archive" -C "$scratch"
@@ -74,7 +70,7 @@ jq -e '
   and ([.components[].name] | index("tokio") and index("ring") and (index("proptest") or index("syn") or index("assert_cmd") | not))
 ' "$scratch/$name/murmur.cdx.json" >/dev/null || fail "murmur.cdx.json is not as it should be"
 # So is what Linux's programs have in them of the C library and the compiler.
-case $(rustc --version --verbose | sed -n 's/^host: //p') in
+case $(rust_says host) in
 *-linux-gnu*) linked='["glibc", "libgcc", "rust-std"]' ;;
 *-linux-musl*) linked='["libunwind", "musl", "rust-std"]' ;;
 *) linked='["rust-std"]' ;;

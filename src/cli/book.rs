@@ -2,52 +2,23 @@
 //!
 //! Command lines that are run are another test's (tests/it/book.rs); here are those in prose, and those that cannot be run.
 
-use std::path::Path;
+#[path = "../../tests/it/book/page.rs"]
+mod page;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use super::args::Args;
 use super::derun::Derun;
-
-/// Every document with its name.
-fn documents() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> =
-        docs.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
-    files.extend([root.join("README.md"), root.join("CONTRIBUTING.md")]);
-    files.sort();
-    let name = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
-    files.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
-}
+use page::{Page, code, documents};
 
 /// What a document says one could type: code in its prose, and command lines that are not run; with the lines.
-fn said(text: &str) -> Vec<(usize, String)> {
-    let mut said = Vec::new();
-    let mut fence = None;
-    let mut paragraph = (1, String::new());
-    for (line, number) in text.lines().zip(1..).chain([("", 0)]) {
-        if line.starts_with("```") {
-            fence = if fence.is_some() { None } else { Some(line.starts_with("```console (not run")) };
-        } else if let Some(not_run) = fence {
-            let command = line.strip_prefix("$ ").filter(|_| not_run);
-            said.extend(command.map(|command| (number, command.to_owned())));
-            continue;
-        } else if !line.is_empty() {
-            paragraph.1 = paragraph.1 + line + "\n";
-            continue;
-        }
-        let mut at: usize = paragraph.0;
-        for (place, piece) in paragraph.1.split('`').enumerate() {
-            if place % 2 == 1 {
-                said.push((at, piece.replace('\n', " ").replace("\\|", "|")));
-            }
-            at += piece.matches('\n').count();
-        }
-        paragraph = (number + 1, String::new());
-    }
-    said
+fn said(page: &Page) -> Vec<(usize, String)> {
+    let prose = page.prose().flat_map(|(line, text)| code(line, text));
+    let not_run = page.blocks().filter(|block| block.not_run.is_some());
+    let commands = not_run.flat_map(|block| block.commands().unwrap());
+    let typed = commands.map(|command| (command.line, command.script.trim_end().replace("\\\n", " ")));
+    prose.chain(typed).collect()
 }
 
 /// The words of a command line up to where prose or another program begins, each with what may stand in its place.
@@ -133,10 +104,10 @@ fn refused(line: &[String]) -> Option<String> {
 #[test]
 fn what_prose_says_can_be_typed_can_be_typed() {
     let mut wrong = String::new();
-    for (name, text) in documents() {
-        for (number, code) in said(&text) {
+    for page in documents().iter().map(|name| Page::read(name)) {
+        for (number, code) in said(&page) {
             for why in lines(&words(&code)).iter().filter_map(|line| refused(line)) {
-                wrong += &format!("{name}:{number}: {code}: {why}\n");
+                wrong += &format!("{}:{number}: {code}: {why}\n", page.name);
             }
         }
     }
@@ -152,8 +123,8 @@ fn the_list_of_commands_has_every_one() {
             into.push(name);
         }
     }
-    let page = documents().into_iter().find(|(name, _)| name == "docs/commands.md").unwrap().1;
-    let typed: Vec<Vec<String>> = said(&page).iter().flat_map(|(_, code)| lines(&words(code))).collect();
+    let page = said(&Page::read("docs/commands.md"));
+    let typed: Vec<Vec<String>> = page.iter().flat_map(|(_, code)| lines(&words(code))).collect();
     let mut commands = Vec::new();
     names(&Args::command(), "murmur", &mut commands);
     commands.retain(|name| {
@@ -194,6 +165,9 @@ fn what_cannot_be_typed_is_found() {
         assert_ne!(wrong(bad), 0, "{bad}");
     }
     let text = "# A `head`\n\nOne `a\nb` `c \\| d`.\n```console (not run: x)\n$ e\nf\n```\n```console\n$ g\n```\nand `h`\n";
-    let expected = [(1, "head"), (3, "a b"), (4, "c | d"), (6, "e"), (12, "h")];
-    assert_eq!(said(text), expected.map(|(line, code)| (line, code.to_owned())));
+    let expected = [(1, "head"), (3, "a b"), (4, "c | d"), (12, "h"), (6, "e")];
+    assert_eq!(
+        said(&Page::parse("p.md", text).unwrap()),
+        expected.map(|(line, code)| (line, code.to_owned()))
+    );
 }

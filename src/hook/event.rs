@@ -90,6 +90,13 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::settings::DECIDING;
+
+    #[test]
+    fn every_event_that_decides_is_known() {
+        assert!(DECIDING.iter().all(|name| Event::parse(name).is_some()));
+        assert_eq!(Event::parse("PostToolUse"), None);
+    }
 
     const WHOLE: &str = r#"{"session_id":"s","transcript_path":"/t","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1","new_field":[1]}"#;
 

@@ -4,6 +4,7 @@
 //! says so, but drops the file as well where the entry stands under an event that decides.
 
 use super::tree::{Event, Group, Settings, kind, place};
+use crate::agent::settings::DECIDING;
 use crate::config::json::{self, Object};
 use crate::config::problem::{Place, Problem};
 use std::path::Path;
@@ -26,9 +27,6 @@ const OPTIONS: [(&str, &str); 6] = [
     ("statusMessage", "a string"),
     ("timeout", "a number above 0"),
 ];
-
-/// The events of which not even the newest Claude Code takes a file with an entry that it cannot read.
-const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
 /// The events that 2.1.197 knows. What stands under another name does no harm there, whatever it is; nor in 2.1.329.
 const EVENTS: [&str; 30] = [

@@ -5,7 +5,7 @@
 mod examples;
 mod links;
 mod objects;
-mod page;
+pub(crate) mod page;
 mod same;
 mod shell;
 

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::book::page::Page;
 use crate::env::{Env, MURMUR, programs};
 
 /// What makes whatever follows process 1 of its own PID namespace.
@@ -93,13 +94,21 @@ fn the_first_process_waits_for_its_child_where_children_were_ignored() {
     assert_eq!(u64::from_str_radix(mask, 16).unwrap() & children, children, "{said}");
 }
 
-/// The documents' blocks in YAML.
+/// The page's blocks in YAML.
 fn examples() -> Vec<Value> {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/containers.md")).unwrap();
-    let blocks = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let page = Page::read("docs/containers.md");
+    let blocks = page.blocks().filter(|block| block.language == "yaml");
     blocks
-        .map(|block| serde_saphyr::from_str(block).unwrap_or_else(|error| panic!("{error}\n{block}")))
+        .map(|block| serde_saphyr::from_str(&block.text).unwrap_or_else(|error| panic!("{error}\n{block:?}")))
         .collect()
+}
+
+/// Nothing else compares them where an image cannot be built.
+#[test]
+fn an_image_says_the_version_that_is_in_it() {
+    let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Containerfile")).unwrap();
+    let label = concat!("org.opencontainers.image.version=\"", env!("CARGO_PKG_VERSION"), "\"");
+    assert!(file.contains(label), "the Containerfile should say {label}");
 }
 
 /// Whether murmur takes these arguments: it says how they are used then, and does nothing.

@@ -1,59 +1,22 @@
-//! The examples in docs/: every `markdown` block there is a HEARTBEAT.md, and murmur runs it as it stands.
+//! The cookbook of heartbeats: its first examples, and the rules that stand beside others. That murmur takes each example,
+//! tests/it/book/examples.rs tests.
 
 use insta::assert_snapshot;
-use jiff::tz::TimeZone;
-use murmur::config::heartbeat::Cache;
-use murmur::sys::clock;
 use serde_json::json;
 
+use crate::book::page::{Page, Part};
 use crate::env::Env;
 
-/// Each example, with the page and the line that it is in.
-fn examples() -> Vec<(String, String)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
-    let mut pages: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    pages.sort();
-    let mut examples = Vec::new();
-    for page in pages.iter().filter(|page| page.extension().is_some_and(|ending| ending == "md")) {
-        let text = std::fs::read_to_string(page).unwrap();
-        let mut lines = text.lines().zip(1..);
-        while let Some((line, number)) = lines.next() {
-            if line == "```markdown" {
-                let block: Vec<&str> =
-                    lines.by_ref().map(|(line, _)| line).take_while(|line| *line != "```").collect();
-                let name = page.file_name().unwrap().to_str().unwrap();
-                examples.push((format!("{name}-{number}"), block.join("\n") + "\n"));
-            }
-        }
-    }
-    examples
-}
-
-#[test]
-fn every_example_of_a_heartbeat_is_loaded_and_could_be_run() {
-    let env = Env::new();
-    let examples = examples();
-    let sites: Vec<_> = examples.iter().map(|(name, text)| env.workspace(name, text)).collect();
-    env.register(&sites.iter().collect::<Vec<_>>());
-    let config = env.data().join("config.json");
-    let loaded = Cache::new(TimeZone::UTC).load(&config, clock::now()).unwrap();
-    assert_eq!((loaded.problems, loaded.warnings), (vec![], vec![]));
-    let wrong: Vec<_> = loaded.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref()).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(loaded.heartbeats.len(), examples.len());
-    for (site, (name, text)) in sites.iter().zip(&examples) {
-        let shown = env.run(["beat", "--dry-run", site.path()]);
-        let sent = text.rsplit("---\n").next().unwrap();
-        assert!(shown.ends_with("[exit 0]") && shown.contains(sent), "{name}: {shown}");
-    }
-    let of_the_cookbook = examples.iter().filter(|(name, _)| name.starts_with("heartbeats.md"));
-    assert!(of_the_cookbook.count() > 10, "the cookbook has the spec's three examples and many more");
+fn cookbook() -> Page {
+    Page::read("docs/heartbeats.md")
 }
 
 /// The three are those that murmur was begun with, to the word.
 #[test]
 fn the_first_examples_are_the_specs() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/heartbeats.md")).unwrap();
+    let page = cookbook();
+    let examples: Vec<&str> =
+        page.blocks().filter(|block| block.language == "markdown").map(|block| block.text.as_str()).collect();
     for text in [
         "Check my Gmail via MCP for anything urgent in the last hour.\n\
          Urgent = from my boss, contains \"production\", or marked high priority.\n\
@@ -65,15 +28,20 @@ fn the_first_examples_are_the_specs() {
          Check the last 3 deploys via `gh run list`.\n\
          If anything looks off, tell me. Otherwise HEARTBEAT_OK.\n",
     ] {
-        assert!(page.contains(&format!("```markdown\n{text}```\n")), "{text}");
+        assert!(examples.contains(&text), "{text}");
     }
 }
 
 /// The rules that the cookbook has below `heading`, as those of the project `site`.
 fn with_the_rules_of(heading: &str, env: &Env) {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/heartbeats.md")).unwrap();
-    let section = page.split(&format!("\n## {heading}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
-    let rules = section.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let has_heading =
+        |part: &Part| matches!(part, Part::Prose(_, text) if text.contains(&format!("\n## {heading}\n")));
+    let is_rules = |part: Part| match part {
+        Part::Block(block) if block.language == "toml" => Some(block.text),
+        _ => None,
+    };
+    let rules =
+        cookbook().parts.into_iter().skip_while(|part| !has_heading(part)).find_map(is_rules).unwrap();
     let folder = env.made_data().join("projects/site");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("permissions.toml"), rules).unwrap();

@@ -1,6 +1,7 @@
 //! What manual pages say that no help does: files, variables, exit codes, and programs that have no command line to speak of.
 
-use clap::{Arg, Command};
+use crate::agent::settings::{DECIDING, PULSE_EVENTS};
+use clap::{Arg, ArgAction, Command};
 
 /// A heading, and below it terms with what each of them is.
 type Section = (&'static str, &'static [(&'static str, &'static str)]);
@@ -97,9 +98,10 @@ const HOOK: &[Section] = &[
 
 /// murmur-hook, which reads one word and stdin.
 pub(super) fn hook() -> Command {
-    let event = Arg::new("event").value_name("EVENT").required(true).help(
-        "The event: PreToolUse and PermissionRequest are decided; SessionStart, UserPromptSubmit, PostToolUse, \
-         PostToolUseFailure, Stop, StopFailure and SessionEnd write the agent's pulse; any other is nothing to it",
+    let events = format!(
+        "The event: {} are decided on; {} write the agent's pulse; any other is refused",
+        DECIDING.join(" and "),
+        PULSE_EVENTS.map(|(event, _)| event).join(", "),
     );
     Command::new("murmur-hook")
         .version(env!("CARGO_PKG_VERSION"))
@@ -109,9 +111,10 @@ pub(super) fn hook() -> Command {
              tool; murmur puts it into the settings of agents that it starts, and murmur setup hooks into yours. \
              Whatever it cannot read, decide, ask or write down is refused.",
         )
+        // clap's own says that -h prints less.
         .disable_help_flag(true)
-        .disable_version_flag(true)
-        .arg(event)
+        .arg(Arg::new("help").short('h').long("help").action(ArgAction::Help).help("Print help"))
+        .arg(Arg::new("event").value_name("EVENT").required(true).help(events))
 }
 
 /// What is to be said of a command besides its help.

@@ -1,5 +1,8 @@
 //! The examples in documents: JSON, TOML and YAML parse, and what configures murmur is read by murmur without a word.
 
+use jiff::tz::TimeZone;
+use murmur::config::heartbeat::Cache;
+use murmur::sys::clock;
 use serde_json::Value;
 
 use super::page::{Block, Page, documents};
@@ -121,15 +124,27 @@ fn every_toml_is_one_that_murmur_takes() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Every `markdown` block is a HEARTBEAT.md.
 #[test]
-fn every_heartbeat_is_one_that_murmur_takes() {
-    let mut wrong = String::new();
-    for (place, text) in blocks("markdown") {
-        let env = Env::new();
-        let folder = env.workspace("site", &text);
-        wrong += &complaints(&env, &place, &["beat", "--dry-run", folder.path()]);
+fn every_heartbeat_is_one_that_murmur_takes_and_sends() {
+    let env = Env::new();
+    let examples = blocks("markdown");
+    let site = |(place, text): &(String, String)| env.workspace(&place.replace('/', "-"), text);
+    let sites: Vec<_> = examples.iter().map(site).collect();
+    env.register(&sites.iter().collect::<Vec<_>>());
+    let loaded = Cache::new(TimeZone::UTC).load(&env.data().join("config.json"), clock::now()).unwrap();
+    assert_eq!((loaded.problems, loaded.warnings), (vec![], vec![]));
+    let wrong: Vec<_> = loaded.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(loaded.heartbeats.len(), examples.len());
+    for (site, (place, text)) in sites.iter().zip(&examples) {
+        let args = ["beat", "--dry-run", site.path()];
+        assert_eq!(complaints(&env, place, &args), "");
+        let sent = text.rsplit("---\n").next().unwrap();
+        assert!(env.run(args).contains(sent), "{place}: {sent}");
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    let of_the_cookbook = examples.iter().filter(|(place, _)| place.starts_with("docs/heartbeats.md:"));
+    assert!(of_the_cookbook.count() > 10, "the cookbook has the spec's three examples and many more");
 }
 
 #[cfg(test)]

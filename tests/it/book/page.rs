@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 /// A document of the repository.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(crate) struct Page {
     /// Its path from the repository's folder.
-    pub(super) name: String,
-    pub(super) parts: Vec<Part>,
+    pub(crate) name: String,
+    pub(crate) parts: Vec<Part>,
 }
 
 /// A piece of it, with the number of its first line.
 #[derive(Debug, PartialEq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// Lines outside of blocks, and the empty ones between them.
     Prose(usize, String),
     Block(Block),
@@ -25,35 +25,35 @@ pub(super) enum Part {
 
 /// What stands between two fences.
 #[derive(Debug, PartialEq)]
-pub(super) struct Block {
-    pub(super) line: usize,
-    pub(super) language: String,
+pub(crate) struct Block {
+    pub(crate) line: usize,
+    pub(crate) language: String,
     /// Why its command lines are not run, where they are not.
-    pub(super) not_run: Option<String>,
+    pub(crate) not_run: Option<String>,
     /// Whether what they print comes in an order that nobody knows.
-    pub(super) any_order: bool,
-    pub(super) text: String,
+    pub(crate) any_order: bool,
+    pub(crate) text: String,
 }
 
 /// A command line and what is written below it; nothing says nothing about what it prints.
 #[derive(Debug, PartialEq)]
-pub(super) struct Command {
-    pub(super) line: usize,
-    pub(super) script: String,
-    pub(super) written: Vec<String>,
+pub(crate) struct Command {
+    pub(crate) line: usize,
+    pub(crate) script: String,
+    pub(crate) written: Vec<String>,
 }
 
-pub(super) fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 impl Page {
-    pub(super) fn read(name: &str) -> Self {
+    pub(crate) fn read(name: &str) -> Self {
         let text = std::fs::read_to_string(root().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
         Self::parse(name, &text).unwrap_or_else(|why| panic!("{why}"))
     }
 
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut lines = text.lines().zip(1..);
         let mut prose = (1, String::new());
@@ -97,7 +97,7 @@ impl Page {
         Ok(Self { name: name.to_owned(), parts })
     }
 
-    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.parts.iter().filter_map(|part| match part {
             Part::Block(block) => Some(block),
             Part::Prose(..) | Part::Hidden(..) => None,
@@ -105,7 +105,7 @@ impl Page {
     }
 
     /// The pieces of prose, each with the number of its first line.
-    pub(super) fn prose(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn prose(&self) -> impl Iterator<Item = (usize, &str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Prose(line, text) => Some((*line, text.as_str())),
             Part::Block(_) | Part::Hidden(..) => None,
@@ -114,7 +114,7 @@ impl Page {
 }
 
 /// The code in prose, each piece with the number of the line that it begins in.
-pub(super) fn code(first: usize, prose: &str) -> Vec<(usize, String)> {
+pub(crate) fn code(first: usize, prose: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut line = first;
     // Code does not go on behind an empty line.
@@ -164,7 +164,7 @@ impl Block {
     }
 
     /// The command lines of a `console` block.
-    pub(super) fn commands(&self) -> Result<Vec<Command>, String> {
+    pub(crate) fn commands(&self) -> Result<Vec<Command>, String> {
         let mut commands: Vec<Command> = Vec::new();
         for (text, line) in self.text.lines().zip(self.line + 1..) {
             let last = commands.last_mut();
@@ -191,7 +191,7 @@ impl Block {
 }
 
 /// Every document, by its path from the repository's folder.
-pub(super) fn documents() -> Vec<String> {
+pub(crate) fn documents() -> Vec<String> {
     let folder = std::fs::read_dir(root().join("docs")).unwrap();
     let names = folder.map(|entry| Path::new("docs").join(entry.unwrap().file_name()));
     let pages = names.filter(|name| name.extension().is_some_and(|ending| ending == "md"));

@@ -4,6 +4,10 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
+use murmur::agent::settings::HookProgram;
+use murmur::service::Service;
+use serde_json::json;
+
 use super::{made, root, script, tree};
 use crate::env::{Env, programs};
 
@@ -198,6 +202,62 @@ fn what_is_in_use_is_not_removed() {
     fs::write(env.home().join("status.json"), r#"{"daemon":null}"#).unwrap();
     uninstall(&env, &prefix);
     assert_eq!(tree(&prefix), "");
+}
+
+/// A unit, a launchd agent and settings write a path each in their own way.
+#[test]
+fn what_is_in_use_is_found_however_its_path_is_quoted() {
+    let env = Env::new();
+    let prefix = env.root().join("my \"tools\" & 100% it's $HOME <b>\\");
+    install(&env, &made(&env, "1.0.0"), &prefix);
+    let program = prefix.join("bin/murmur");
+    let hook = HookProgram::at(prefix.join("bin/murmur-hook")).deciding("PreToolUse").unwrap();
+    let service = Service { program, data_dir: env.data(), home: env.home(), environment: Vec::new() };
+    for (name, text, said) in [
+        (".claude/settings.json", json!({ "command": hook }).to_string(), "has hooks of this murmur"),
+        (".config/systemd/user/murmur.service", service.unit().unwrap(), "starts this murmur"),
+        ("Library/LaunchAgents/murmur.plist", service.plist().unwrap(), "starts this murmur"),
+    ] {
+        let file = env.home().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        let shown = uninstall(&env, &prefix);
+        assert!(shown.contains(said) && shown.ends_with("[exit 1]"), "{name}: {shown}");
+        fs::remove_file(file).unwrap();
+    }
+    assert!(uninstall(&env, &prefix).ends_with("[exit 0]"));
+}
+
+#[test]
+fn what_whoever_calls_sudo_uses_is_not_removed() {
+    let env = Env::new();
+    let prefix = env.root().join("prefix");
+    install(&env, &made(&env, "1.0.0"), &prefix);
+    let caller = env.root().join("caller");
+    let told = env.root().join("told");
+    fs::create_dir(&told).unwrap();
+    let getent = format!(
+        "#!/bin/sh\n[ \"$*\" = 'passwd caller' ] && echo 'caller:x:1000:1000::{}:/bin/sh'\n",
+        caller.display()
+    );
+    fs::write(told.join("getent"), getent).unwrap();
+    fs::set_permissions(told.join("getent"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", told.display(), std::env::var("PATH").unwrap());
+    let uninstall_for =
+        |name: &str| script(&env, "uninstall.sh", &[&prefix]).set("PATH", &path).set("SUDO_USER", name).run();
+    for (name, text) in [
+        (".claude/settings.json", format!("'{}/bin/murmur-hook' PreToolUse", prefix.display())),
+        (".config/systemd/user/murmur.service", format!("ExecStart={}/bin/murmur", prefix.display())),
+        ("status.json", r#"{"daemon":{"pid":1}}"#.to_owned()),
+    ] {
+        let file = caller.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        insta::assert_snapshot!(uninstall_for("caller"));
+        fs::remove_file(file).unwrap();
+    }
+    insta::assert_snapshot!(uninstall_for("nobody-known"));
+    insta::assert_snapshot!(uninstall_for("caller"));
 }
 
 #[test]

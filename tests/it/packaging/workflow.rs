@@ -62,7 +62,11 @@ fn what_github_installs_is_what_ci_installs_here() {
     let workflow = workflow();
     let steps = workflow["jobs"]["check"]["steps"].as_array().unwrap();
     let run = |name: &str| steps.iter().find(|step| step["name"] == name).unwrap()["run"].as_str().unwrap();
-    assert!(here.contains(run("Install cargo-deny")), "{here}");
+    let (sourced, just) = run("Install just").split_once(" && ").unwrap();
+    let (also_sourced, deny) = run("Install cargo-deny").split_once(" && ").unwrap();
+    assert_eq!([sourced, also_sourced], [". .ci/versions.sh"; 2]);
+    assert!(here.lines().any(|line| line == sourced) && here.contains(deny), "{here}");
+    assert!(just.contains(" \"$just_version\"") && here.contains("\"rust-just==$just_version\""), "{just}");
     let installed: Vec<&str> = here
         .lines()
         .filter_map(|line| line.trim_start_matches("if ").strip_prefix("install "))

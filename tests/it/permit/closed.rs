@@ -279,7 +279,24 @@ fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answer
         env.program(HOOK, ["--version"]).run(),
         format!("murmur-hook {}\n[exit 0]", env!("CARGO_PKG_VERSION"))
     );
-    assert!(env.program(HOOK, ["--help"]).run().contains("\nUsage: murmur-hook EVENT\n"));
+    assert_snapshot!(env.program(HOOK, ["--help"]).run(), @"
+    Answers one of Claude Code's hooks; its JSON stands on stdin. `murmur setup hooks` has Claude Code call it.
+
+    Usage: murmur-hook EVENT
+
+    Events that are decided on:
+      PreToolUse
+      PermissionRequest
+    Events at which the agent's pulse is written:
+      SessionStart
+      UserPromptSubmit
+      PostToolUse
+      PostToolUseFailure
+      Stop
+      StopFailure
+      SessionEnd
+    [exit 0]
+    ");
     assert!(!env.data().exists());
 }
 

@@ -1,0 +1,4 @@
+# The versions of the tools that CI installs, here, on GitHub, and where tests/deny.sh says how.
+# shellcheck shell=bash disable=SC2034
+just_version=1.59.0
+cargo_deny_version=0.20.2
