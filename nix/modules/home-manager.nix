@@ -72,7 +72,7 @@ in
         };
         RunAtLoad = true;
         KeepAlive.SuccessfulExit = false;
-        # Agents run on when the daemon is replaced.
+        # The hosts of agents run on when the daemon ends; its own beats it ends itself.
         AbandonProcessGroup = true;
         ExitTimeOut = 60;
         ProcessType = "Background";
