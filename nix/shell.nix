@@ -1,4 +1,4 @@
-# What `just check`, `install`, `dist` and `bench` need, the dependencies included: nothing in it asks the network.
+# What `just check`, `install` and `dist` need, the dependencies included: nothing in it asks the network.
 {
   lib,
   mkShell,

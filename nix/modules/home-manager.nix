@@ -72,7 +72,7 @@ in
         };
         RunAtLoad = true;
         KeepAlive.SuccessfulExit = false;
-        # The hosts of agents run on when the daemon ends; its own beats it ends itself.
+        # Hosted agents go on. Beats do not: launchd stops the daemon by SIGTERM, which ends them.
         AbandonProcessGroup = true;
         ExitTimeOut = 60;
         ProcessType = "Background";
