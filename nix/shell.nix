@@ -1,7 +1,9 @@
-# Everything that `just` needs, its dependencies included: nothing in it asks the network.
+# What `just check`, `install` and `dist` need, the dependencies included: nothing in it asks the network.
 {
+  lib,
   mkShell,
   rustPlatform,
+  stdenv,
   writeTextDir,
   pkgs,
   cargo,
@@ -10,7 +12,9 @@
   clippy,
   fish,
   git,
+  glibc,
   htop,
+  iproute2,
   jq,
   just,
   less,
@@ -19,6 +23,7 @@
   rustfmt,
   shellcheck,
   tmux,
+  util-linux,
   vim,
 }:
 let
@@ -49,8 +54,17 @@ mkShell {
     shellcheck
     tmux
     vim
+  ]
+  # A network of their own for the tests.
+  ++ lib.optionals stdenv.hostPlatform.isLinux [
+    iproute2
+    util-linux
   ];
-  env.RUST_SRC_PATH = "${rustPlatform.rustLibSrc}";
+  # What is given away is static. The other one stands first, or what is not static would be linked with parts of this.
+  buildInputs = lib.optionals stdenv.hostPlatform.isLinux [
+    glibc.out
+    glibc.static
+  ];
   env.MURMUR_TEST_PATH = import ./programs.nix { inherit pkgs; };
   # cargo reads the place of its sources from a file only, and writes locks beside it.
   shellHook = ''

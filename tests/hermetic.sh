@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # `just test` with nothing in its environment and, where Linux lets us, without a network but for the loopback.
-# tests/hermetic.sh [ARGUMENT...], which are those of `just test`. CARGO_TARGET_DIR, CARGO_HOME and RUSTUP_HOME stay:
-# they say where things are made and kept.
+# tests/hermetic.sh [ARGUMENT...], which are those of `just test`. What stays says where things are made and kept, where
+# tests find programs, and what a compiler of Nix or of macOS links with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 kept=("HOME=$HOME" "PATH=$PATH")
-for name in CARGO_TARGET_DIR CARGO_HOME RUSTUP_HOME; do
+for name in CARGO_TARGET_DIR CARGO_HOME RUSTUP_HOME MURMUR_TEST_PATH DEVELOPER_DIR SDKROOT "${!NIX_@}"; do
   if [[ -n ${!name:-} ]]; then
     kept+=("$name=${!name}")
   fi

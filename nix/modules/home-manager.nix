@@ -72,7 +72,7 @@ in
         };
         RunAtLoad = true;
         KeepAlive.SuccessfulExit = false;
-        # Agents run on when the daemon is replaced.
+        # Hosted agents go on. Beats do not: launchd stops the daemon by SIGTERM, which ends them.
         AbandonProcessGroup = true;
         ExitTimeOut = 60;
         ProcessType = "Background";

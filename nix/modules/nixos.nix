@@ -13,6 +13,9 @@ let
   own = "murmur";
   state = "/var/lib/murmur";
   home = config.users.users.${cfg.user}.home or cfg.dataDir;
+  # Whether systemd makes the folder together with the service, and whether its user can make it where it is.
+  isState = cfg.dataDir == state;
+  isAtHome = lib.hasPrefix "${home}/" cfg.dataDir;
 
   # A path in a list of systemd's. One that does not exist is no reason not to start: its own beat says so.
   listed = path: "\"-${lib.replaceStrings [ "\\" "\"" "%" ] [ "\\\\" "\\\"" "%%" ] path}\"";
@@ -32,7 +35,7 @@ in
     user = mkOption {
       type = types.strMatching "[A-Za-z_][A-Za-z0-9_-]*";
       default = own;
-      description = "Who runs the daemon and its agents. The default is made; another one is there already.";
+      description = "Who runs the daemon and its agents. `murmur` is created; any other user must exist and have a home.";
     };
 
     dataDir = mkOption {
@@ -71,6 +74,10 @@ in
       groups.${own} = { };
     };
 
+    systemd.tmpfiles.rules = lib.optional (
+      !isState && !isAtHome
+    ) "d ${cfg.dataDir} 0700 ${cfg.user} -";
+
     systemd.services.murmur = {
       inherit (common) description documentation;
       wantedBy = [ "multi-user.target" ];
@@ -87,7 +94,7 @@ in
           ExecStartPre = "${common.prepare} ${cfg.dataDir}";
           User = cfg.user;
         }
-        // lib.optionalAttrs (cfg.dataDir == state) {
+        // lib.optionalAttrs isState {
           StateDirectory = "murmur";
           StateDirectoryMode = "0700";
         }

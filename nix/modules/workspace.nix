@@ -30,7 +30,7 @@ in
     path = mkOption {
       type = shaped "absolute path" "/[^[:cntrl:]]*";
       example = "/srv/site";
-      description = "The folder. It need not exist yet.";
+      description = "The folder. It need not exist yet; with hardening on, one made later is read-only until the service starts again.";
     };
 
     name = mkOption {

@@ -96,7 +96,7 @@ mod tests {
         let ours = of(std::process::id()).unwrap();
         assert!(ours.split(|byte| *byte == 0).any(|variable| variable.starts_with(b"PATH=")));
         let mut bare =
-            Command::new("cat").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            Command::new("/bin/sh").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         // `spawn` returns when it has become that program.
         assert_eq!(settled(bare.id()).unwrap(), b"");
         bare.kill().unwrap();

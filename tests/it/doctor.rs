@@ -97,7 +97,9 @@ fn a_login_shell_that_does_not_find_claude_is_told_of_since_a_service_has_no_oth
     let shown = env.run(["doctor"]);
     let shown: Vec<&str> = shown.lines().take(2).collect();
     assert_snapshot!(shown.join("\n"));
-    let shown = env.murmur(["doctor"]).set("SHELL", "/bin/false").run();
+    let shell = env.root().join("shell");
+    write(&shell, "#!/bin/sh\nexit 1\n", 0o755);
+    let shown = env.murmur(["doctor"]).set("SHELL", shell).run();
     let shown: Vec<&str> = shown.lines().take(2).collect();
     assert_snapshot!(shown.join("\n"));
 }

@@ -30,8 +30,8 @@ fn offered(env: &Env, words: &[&str]) -> String {
     let line = "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1))
         of=$(complete -p murmur); of=${of##*-F }; compopt() { :; }
         \"${of%% *}\" murmur \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[*]}\"";
-    let bash = Command::new("bash").args(["--norc", "-c", line]).arg(&file).args(words).env_clear().output();
-    let output = bash.unwrap();
+    let start = ["--norc", "-c", line, file.to_str().unwrap()];
+    let output = env.program("bash", start.iter().chain(words)).output();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }

@@ -117,6 +117,18 @@ fn tests_find_the_machines_programs_by_one_path() {
     let mut files = rust_files(&root().join("tests/it"));
     files.retain(|file| fs::read_to_string(file).unwrap().contains(folder));
     assert_eq!(files, [root().join("tests/it/env/programs.rs")], "the others ask env::programs");
+
+    // The only program that /bin has on every machine, and the only one of a container.
+    let known = ["sh", "murmur"];
+    let mut wrong = Vec::new();
+    for file in rust_files(&root().join("tests/it")) {
+        for part in fs::read_to_string(&file).unwrap().split([' ', '"', '\'']) {
+            let name = part.strip_prefix(concat!("/bin", "/"));
+            let name = name.map(|rest| rest.trim_end_matches(|c: char| !c.is_alphanumeric()));
+            wrong.extend(name.filter(|name| !known.contains(name)).map(|_| (file.clone(), part.to_owned())));
+        }
+    }
+    assert!(wrong.is_empty(), "not every machine has these: {wrong:?}");
 }
 
 #[test]

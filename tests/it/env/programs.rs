@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A PATH without any `claude`: the machine's own folders, or what `MURMUR_TEST_PATH` says where those have
-/// nothing in them, as in a build of Nix (nix/checks.nix).
+/// A PATH without any `claude`: what `MURMUR_TEST_PATH` says, or else the machine's own folders. With Nix those have nothing
+/// in them but `sh`, so that nix/checks.nix and nix/shell.nix set it.
 pub(crate) fn programs() -> &'static str {
     static PROGRAMS: LazyLock<String> = LazyLock::new(|| {
         let path = std::env::var("MURMUR_TEST_PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());

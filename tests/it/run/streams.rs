@@ -9,7 +9,7 @@ use super::{By, Place, same, same_script};
 #[test]
 fn closed_streams_are_closed() {
     same_script("$M cat <&-; echo $?");
-    same_script("$M /bin/echo hi >&-; echo $?");
+    same_script("$M env echo hi >&-; echo $?");
     same_script("$M sh -c 'echo hi; echo err >&2; echo $?' 2>&-");
     same_script("$M sh -c 'exec 3>file; echo 0 >&0; echo 1 >&1; echo 2 >&2' <&- >&- 2>&-; cat file; echo $?");
 }
@@ -55,7 +55,7 @@ fn where_stdout_and_stderr_are_one_they_keep_their_order() {
 fn a_stream_that_takes_nothing_fails_the_command() {
     for by in [By::Itself, By::Murmur] {
         let shown = Place::new(by)
-            .script("$M /bin/echo hi > /dev/full; echo $?; $M sh -c 'echo hi; exit 7' > /dev/full; echo $?");
+            .script("$M env echo hi > /dev/full; echo $?; $M sh -c 'echo hi; exit 7' > /dev/full; echo $?");
         assert_eq!(shown.stdout, "1\n7\n", "{by:?}");
         assert_ne!(shown.stderr, "", "{by:?}");
     }

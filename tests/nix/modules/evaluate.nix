@@ -35,6 +35,7 @@ let
       home.username = mkOption { type = types.str; };
       launchd.agents = free;
       systemd.services = free;
+      systemd.tmpfiles.rules = several;
       systemd.user.services = free;
       users.users = free;
       users.groups = free;
@@ -75,6 +76,7 @@ else
     inherit (config) launchd users;
     inherit (config.home) packages;
     inherit (config.environment) systemPackages;
+    folders = config.systemd.tmpfiles.rules;
     inherit (import ../../../nix/modules/common.nix { inherit lib pkgs cfg; }) configJson prepare;
     service = config.systemd.services.murmur or null;
     userService = config.systemd.user.services.murmur or null;

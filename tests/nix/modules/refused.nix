@@ -11,6 +11,11 @@ let
     settings = site { ${key} = value; };
     says = option key;
   };
+  # The same of an option that is no workspace's.
+  wrongOf = key: value: {
+    settings.${key} = value;
+    says = "services.murmur.${key}";
+  };
 in
 {
   "a workspace without a path" = {
@@ -60,30 +65,12 @@ in
     };
     says = "services.murmur.workspaces.one and services.murmur.workspaces.two.path";
   };
-  "nothing at once" = {
-    settings.maxConcurrent = 0;
-    says = "services.murmur.maxConcurrent";
-  };
-  "a file of keys that is a Nix path" = {
-    settings.environmentFiles = [ ./refused.nix ];
-    says = "services.murmur.environmentFiles";
-  };
-  "a file of keys in the store" = {
-    settings.environmentFiles = [ "${builtins.storeDir}/keys" ];
-    says = "services.murmur.environmentFiles";
-  };
-  "a package that is a text" = {
-    settings.package = "murmur";
-    says = "services.murmur.package";
-  };
-  "a folder of murmur's with a space" = {
-    settings.dataDir = "/var/lib/my murmur";
-    says = "services.murmur.dataDir";
-  };
-  "a user whom nobody made" = {
-    settings.user = "someone";
-    says = "services.murmur.user";
-  };
+  "nothing at once" = wrongOf "maxConcurrent" 0;
+  "a file of keys that is a Nix path" = wrongOf "environmentFiles" [ ./refused.nix ];
+  "a file of keys in the store" = wrongOf "environmentFiles" [ "${builtins.storeDir}/keys" ];
+  "a package that is a text" = wrongOf "package" "murmur";
+  "a folder of murmur's with a space" = wrongOf "dataDir" "/var/lib/my murmur";
+  "a user whom nobody made" = wrongOf "user" "someone";
   "a user without a home" = {
     settings.user = "homeless";
     says = "services.murmur.user is homeless, whose home is /var/empty";

@@ -34,25 +34,6 @@ let
   inherit ((common { })) prepare;
   shown = import ./shown { inherit pkgs murmur; };
 
-  served = {
-    Type = "notify";
-    NotifyAccess = "main";
-    ExecStart = "${murmur}/bin/murmur start --foreground";
-    ExecStop = "${murmur}/bin/murmur stop --leave-agents";
-    KillMode = "process";
-    Restart = "on-failure";
-    RestartSec = 5;
-    TimeoutStopSec = 60;
-    WatchdogSec = 120;
-    OOMPolicy = "continue";
-    LimitCORE = 0;
-  };
-  givenUp = {
-    NoNewPrivileges = true;
-    RestrictRealtime = true;
-    RestrictSUIDSGID = true;
-  };
-
   site = {
     path = "/srv/my \"site\"";
     cron = "0 9 * * MON-FRI";
@@ -65,6 +46,7 @@ in
     wanted = {
       configJson = ''{"workspaces":[]}'';
       systemPackages = [ murmur ];
+      folders = [ ];
       users.users = {
         me.home = "/home/me";
         homeless.home = "/var/empty";
@@ -87,8 +69,8 @@ in
           MURMUR_DIR = "/var/lib/murmur";
         };
         serviceConfig =
-          served
-          // givenUp
+          (common { }).service
+          // (common { }).hardening
           // {
             ExecStartPre = "${prepare} /var/lib/murmur";
             User = "murmur";
@@ -142,6 +124,7 @@ in
         users.homeless.home = "/var/empty";
         groups = { };
       };
+      folders = [ ];
       path = [
         pkgs.bash
         pkgs.git
@@ -174,6 +157,28 @@ in
     };
   };
 
+  "a folder that only root can make" = {
+    got =
+      let
+        all = evaluate "nixos" { dataDir = "/srv/murmur"; };
+      in
+      all
+      // {
+        inherit (all.service) environment;
+        inherit (all.users.users.murmur) home;
+        state = all.service.serviceConfig.StateDirectory or null;
+      };
+    wanted = {
+      folders = [ "d /srv/murmur 0700 murmur -" ];
+      environment = {
+        HOME = "/srv/murmur";
+        MURMUR_DIR = "/srv/murmur";
+      };
+      home = "/srv/murmur";
+      state = null;
+    };
+  };
+
   "every key of a workspace" = {
     got = evaluate "nixos" { workspaces = import ./every-key.nix; };
     wanted.configJson = builtins.readFile ./every-key.json;
@@ -181,7 +186,7 @@ in
 
   "no hardening" = {
     got.service = (evaluate "nixos" { hardening = false; }).service.serviceConfig;
-    wanted.service = served // {
+    wanted.service = (common { }).service // {
       ExecStartPre = "${prepare} /var/lib/murmur";
       User = "murmur";
       StateDirectory = "murmur";
@@ -259,8 +264,8 @@ in
         };
         Install.WantedBy = [ "default.target" ];
         Service =
-          served
-          // givenUp
+          (common { }).service
+          // (common { }).hardening
           // {
             EnvironmentFile = [ "/run/secrets/anthropic" ];
             ExecStartPre = "${prepare} /home/me/.murmur";

@@ -7,8 +7,9 @@ develop() {
 }
 mkdir -p "$scratch/home"
 
-programs=$(develop sh -c 'type cargo rustc rustfmt cargo-clippy just jq git')
-for program in cargo rustc rustfmt cargo-clippy just jq git; do
+wanted=(cargo rustc rustfmt cargo-clippy just jq git unshare setpriv)
+programs=$(develop sh -c 'type "$@"' sh "${wanted[@]}")
+for program in "${wanted[@]}"; do
   has "$programs" "$program is $NIX_STORE_DIR/"
 done
 has "$(develop sh -c 'cat "$CARGO_HOME/config.toml"')" "directory = \"$NIX_STORE_DIR/"

@@ -111,12 +111,18 @@ let
         "find"
         "xargs"
       ];
+      # Nothing is linked with it: the machine's own compiler knows its own.
+      glibc = tool "glibc" [ ] // {
+        static = tool "glibc-static" [ ];
+      };
       gnugrep = tool "gnugrep" [ "grep" ];
       gnused = tool "gnused" [ "sed" ];
+      iproute2 = tool "iproute2" [ "ip" ];
       util-linux = tool "util-linux" [
         "kill"
         "mount"
         "script"
+        "setpriv"
         "setsid"
         "unshare"
       ];

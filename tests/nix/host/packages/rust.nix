@@ -42,7 +42,6 @@ let
 
   platform = target: {
     inherit cargoSetupHook importCargoLock;
-    rustLibSrc = runCommand "rust-lib-src" { } "mkdir $out";
 
     # As a quick build: this is about what is built and where it goes, not about its speed.
     buildRustPackage =

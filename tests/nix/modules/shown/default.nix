@@ -1,5 +1,5 @@
-# The configurations that docs/nix.md shows, evaluated: what its flakes have as outputs. They stand here as well, because a
-# text cannot be imported.
+# The configurations that docs/nix.md shows, evaluated: what its flakes have as outputs. They stand here as well, because
+# what is evaluated purely, as `nix flake check` does it, cannot import a text, nor a file made of one.
 { pkgs, murmur }:
 let
   inherit (pkgs) lib;
