@@ -42,6 +42,7 @@ let
     KillMode = "process";
     Restart = "on-failure";
     RestartSec = 5;
+    RestartPreventExitStatus = 0;
     TimeoutStopSec = 60;
     WatchdogSec = 120;
     OOMPolicy = "continue";
