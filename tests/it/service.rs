@@ -184,7 +184,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     env.run(["service", "install"]);
     let wants = unit(&env).with_file_name("default.target.wants");
     std::fs::create_dir(&wants).unwrap();
-    std::os::unix::fs::symlink(unit(&env), wants.join("murmur.service")).unwrap();
+    symlink(unit(&env), wants.join("murmur.service")).unwrap();
     std::fs::write(unit(&env), "mine").unwrap();
     with_manager(&env, &format!("is-enabled) echo enabled ;;\n{unreachable}"));
     assert!(env.run(["service", "install"]).ends_with("[exit 1]"));
