@@ -20,7 +20,7 @@ pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
 use jiff::tz::TimeZone;
-pub use processes::Service;
+pub use processes::ServiceFile;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub struct Environment {
     /// Where captures are kept, if the environment says so.
     pub captures: Option<PathBuf>,
     /// The service; `None` where none can be written.
-    pub service: Option<Service>,
+    pub service: Option<ServiceFile>,
 }
 
 /// Examines everything. Starts the login shell, `claude --version` and the hook, and waits for them and for those that run

@@ -74,6 +74,7 @@ rec {
     TimeoutStopSec = 60;
     Restart = "on-failure";
     RestartSec = 5;
+    RestartPreventExitStatus = 0;
     WatchdogSec = 120;
     OOMPolicy = "continue";
     LimitCORE = 0;

@@ -3,7 +3,7 @@
 use super::args::Doctor;
 use super::place::Place;
 use super::style::{Style, plain_line};
-use crate::doctor::{self, CREDENTIAL_VARIABLES, Environment, Finding, Level, Service};
+use crate::doctor::{self, CREDENTIAL_VARIABLES, Environment, Finding, Level, ServiceFile};
 use crate::sys::paths::{DataDir, User};
 use serde_json::json;
 use std::io::{self, Write};
@@ -50,6 +50,6 @@ fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
         has_credentials: CREDENTIAL_VARIABLES.iter().any(is_set),
         claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
         captures: super::captures::root().ok(),
-        service: service.map(|(file, text)| Service { file, text, linger }),
+        service: service.map(|(file, text)| ServiceFile { file, text, linger }),
     }
 }

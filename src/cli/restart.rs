@@ -1,7 +1,9 @@
-//! `murmur restart`: the daemon is replaced by a new one; what it has started goes on, and the new one waits for it.
+//! `murmur restart`: the daemon is replaced by a new one; what it has started goes on, and the new one waits for it. That
+//! of a service is started by the service's manager and by nobody else, or there would be two.
 
 use super::args::Restart;
 use super::place::Place;
+use super::service;
 use super::start::start_behind;
 use super::stop::{daemon_pid, kill_if_silent, leave};
 use crate::daemon::instance;
@@ -12,13 +14,21 @@ use std::process::ExitCode;
 pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.prepared_data_dir()?;
     dir.require_private()?;
+    let is_service = match service::daemon(&dir, place) {
+        // Nothing is killed that somebody else may start again.
+        Err(error) if args.force => return Err(error),
+        asked => asked.is_ok_and(|daemon| daemon.is_some()),
+    };
+    if is_service && args.tick.is_some() {
+        bail!("murmur runs as a service, which is started as its file says; leave --tick out");
+    }
     let killed = match args.force && instance::is_running(&dir)? {
         true => kill_if_silent(&dir)?,
         false => None,
     };
     let old = match killed.is_none() && instance::is_running(&dir)? {
         true => leave(&dir, "murmur restart --force", |daemon| {
-            if daemon.foreground {
+            if daemon.foreground && !is_service {
                 let pid = daemon.pid;
                 bail!(
                     "murmur (PID {pid}) runs in the foreground; have whoever started it start it again, and its \
@@ -30,10 +40,13 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
         false => None,
     };
     let kept = old.as_ref().and_then(|old| humantime::parse_duration(old.tick.as_deref()?).ok());
-    // Somebody else may have started one meanwhile, as with two restarts at once.
-    let new = match start_behind(args.tick.or(kept), &dir)? {
-        Some(pid) => Some(pid),
-        None => daemon_pid(&dir)?,
+    let new = match is_service {
+        true => service::start_again(killed.is_some())?,
+        // Somebody else may have started one meanwhile, as with two restarts at once.
+        false => match start_behind(args.tick.or(kept), &dir)? {
+            Some(pid) => Some(pid),
+            None => daemon_pid(&dir)?,
+        },
     };
     let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
     match killed.or(old.as_ref().map(|old| old.pid)) {

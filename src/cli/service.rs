@@ -1,16 +1,17 @@
 //! `murmur service`: the daemon as a service of the user's own manager, systemd or launchd.
 
+mod file;
 mod manager;
+mod status;
 
 use super::args::{Service as Args, ServiceCommand};
 use super::place::Place;
-use super::stop::daemon_pid;
+use super::stop::{daemon_pid, leave};
 use crate::daemon::instance;
-use crate::service::{LABEL, Service, UNIT};
-use crate::sys::{atomic, file};
+use crate::service::{Service, UNIT};
+use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
-use manager::{Answer, IS_LAUNCHD, ManagerError};
-use serde_json::json;
+use manager::{IS_LAUNCHD, ManagerError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,8 +21,8 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     match args.command {
         ServiceCommand::Install { print: true } => io::stdout().write_all(text.as_bytes())?,
         ServiceCommand::Install { print: false } => install(&path, &text, place)?,
-        ServiceCommand::Uninstall => uninstall(&path)?,
-        ServiceCommand::Status { json } => return status(&path, &text, json),
+        ServiceCommand::Uninstall => uninstall(&path, place)?,
+        ServiceCommand::Status { json } => return status::run(&path, &text, json),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -35,71 +36,62 @@ pub(super) fn file_of(place: &Place) -> anyhow::Result<(PathBuf, String)> {
         home: place.home(),
     };
     let text = if IS_LAUNCHD { service.plist()? } else { service.unit()? };
-    Ok((path(place), text))
+    Ok((file::path(&place.home()), text))
 }
 
-/// Where the manager looks for it.
-fn path(place: &Place) -> PathBuf {
-    if IS_LAUNCHD {
-        return place.home().join(format!("Library/LaunchAgents/{LABEL}.plist"));
+/// The daemon of `dir`, if it is a service's: its manager has started it, and starts the next one. Where no service is
+/// installed, no manager is asked.
+pub(super) fn daemon(dir: &DataDir, place: &Place) -> anyhow::Result<Option<u32>> {
+    if !file::path(&place.home()).exists() || !instance::is_running(dir)? {
+        return Ok(None);
     }
-    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    config.unwrap_or_else(|| place.home().join(".config")).join("systemd/user").join(UNIT)
+    let Some(pid) = daemon_pid(dir)? else { return Ok(None) };
+    Ok((manager::pid()? == Some(pid)).then_some(pid))
+}
+
+/// Has the manager start a service's daemon that was told to end, or `was_killed`; returns its PID where that is known.
+pub(super) fn start_again(was_killed: bool) -> anyhow::Result<Option<u32>> {
+    manager::start_again(was_killed)?;
+    Ok(manager::pid()?)
 }
 
 fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
-    let found = read(path)?;
+    file::require_ours(path)?;
+    let found = file::read(path)?;
     let is_new = found.as_deref() != Some(text.as_bytes());
-    if found.is_none() {
-        let dir = place.prepared_data_dir()?;
-        dir.require_private()?;
-        // Two cannot run, and the one that the service starts would end at once.
-        if instance::is_running(&dir)? {
-            let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
-            bail!("murmur runs already{pid}, and not as a service; run `murmur stop`, then this again");
-        }
+    let dir = place.prepared_data_dir()?;
+    dir.require_private()?;
+    // Two cannot run, and the one that the service starts would end at once.
+    if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
+        let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
+        bail!("murmur runs already{pid}, and not as a service; run `murmur stop`, then this again");
     }
+    let was_loaded = IS_LAUNCHD && manager::is_loaded()?;
     if is_new {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        }
-        if let Some(found) = &found {
-            write(&backup(path), found)?;
-        }
-        write(path, text.as_bytes())?;
+        file::replace(path, found.as_deref(), text)?;
     }
-    if let Err(error) = load(path, found.is_some() && is_new) {
+    let loaded = match IS_LAUNCHD {
+        true => load_in_launchd(path, was_loaded, is_new, place),
+        false => manager::tell("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
+    };
+    if let Err(error) = loaded {
         // A file that nobody reads would only be in the way of what starts murmur instead.
         if is_new {
-            take_back(path, found.as_deref())?;
-        }
-        return Err(error.into());
-    }
-    let mut out = io::stdout();
-    match (&found, is_new) {
-        (_, false) => writeln!(out, "{} is up to date", path.display())?,
-        (None, true) => writeln!(out, "Wrote {}", path.display())?,
-        (Some(_), true) => {
-            writeln!(
-                out,
-                "Wrote {}, which was different: as it was it is {}",
-                path.display(),
-                backup(path).display()
-            )?;
-            if !IS_LAUNCHD {
-                writeln!(
-                    out,
-                    "What you changed in it stays when it stands in a drop-in: systemctl --user edit {UNIT}"
-                )?;
+            file::take_back(path, found.as_deref())?;
+            if was_loaded {
+                let _first_error_counts = manager::bootstrap(path);
             }
         }
+        return Err(error);
     }
+    say_what_was_written(path, found.is_some(), is_new)?;
     if !IS_LAUNCHD {
         manager::tell("systemctl", &["--user", "enable", "--now", UNIT])?;
         if found.is_some() && is_new {
             manager::tell("systemctl", &["--user", "restart", UNIT])?;
         }
     }
+    let mut out = io::stdout();
     writeln!(out, "murmur runs as a service")?;
     if !IS_LAUNCHD {
         writeln!(out, "It ends when you log out, unless you run once: loginctl enable-linger")?;
@@ -107,54 +99,65 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has the manager read the file.
-fn load(path: &Path, is_replaced: bool) -> Result<(), ManagerError> {
+/// Has launchd run what is at `path`, in place of what it `was_loaded` with.
+fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -> anyhow::Result<()> {
+    if was_loaded && !is_new {
+        return match manager::pid()? {
+            Some(_) => Ok(()),
+            None => Ok(manager::start_again(false)?),
+        };
+    }
+    if was_loaded {
+        unload(place)??;
+    }
+    Ok(manager::bootstrap(path)?)
+}
+
+/// Has launchd let go of the service, whose beats go on: launchd itself has nothing but SIGTERM, by which a daemon ends
+/// them.
+fn unload(place: &Place) -> anyhow::Result<Result<(), ManagerError>> {
+    let dir = place.data_dir()?;
+    if let Ok(Some(_)) = daemon(&dir, place) {
+        leave(&dir, "murmur stop --force", |_| Ok(()))?;
+    }
+    Ok(manager::bootout())
+}
+
+fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
+    let mut out = io::stdout();
+    let shown = path.display();
+    if !is_new {
+        return writeln!(out, "{shown} is up to date");
+    }
+    if !was_there {
+        return writeln!(out, "Wrote {shown}");
+    }
+    let backup = file::backup(path);
+    writeln!(out, "Wrote {shown}, which was different: as it was it is {}", backup.display())?;
     if !IS_LAUNCHD {
-        return manager::tell("systemctl", &["--user", "daemon-reload"]);
+        writeln!(
+            out,
+            "What you changed in it stays when it stands in a drop-in: systemctl --user edit {UNIT}"
+        )?;
     }
-    if is_replaced {
-        manager::unload()?;
-    }
-    manager::tell("launchctl", &["bootstrap", &manager::domain(), &path.to_string_lossy()])
+    Ok(())
 }
 
-/// Puts what was `found` at `path` back.
-fn take_back(path: &Path, found: Option<&[u8]>) -> anyhow::Result<()> {
-    match found {
-        Some(found) => {
-            write(path, found)?;
-            let _left = std::fs::remove_file(backup(path));
-            Ok(())
-        }
-        None => std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display())),
-    }
-}
-
-/// What a file that is replaced is kept as; no manager takes it for one of its own.
-fn backup(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".murmur-backup");
-    name.into()
-}
-
-fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
-    atomic::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn uninstall(path: &Path) -> anyhow::Result<()> {
-    if read(path)?.is_none() {
+fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
+    file::require_ours(path)?;
+    if file::read(path)?.is_none() {
         writeln!(io::stdout(), "murmur is no service")?;
         return Ok(());
     }
     let ended = match IS_LAUNCHD {
-        true => manager::unload(),
+        true => unload(place)?,
         false => manager::tell("systemctl", &["--user", "disable", "--now", UNIT]),
     };
-    std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    file::remove(path)?;
     // A manager that does not answer leaves the link by which it would start at the next login.
     let link = path.with_file_name("default.target.wants").join(UNIT);
-    if std::fs::symlink_metadata(&link).is_ok_and(|found| found.is_symlink()) {
-        std::fs::remove_file(&link).with_context(|| format!("cannot remove {}", link.display()))?;
+    if link.is_symlink() {
+        file::remove(&link)?;
     }
     writeln!(io::stdout(), "Removed {}; agents that run go on", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
@@ -162,61 +165,11 @@ fn uninstall(path: &Path) -> anyhow::Result<()> {
         false => manager::tell("systemctl", &["--user", "daemon-reload"]),
     };
     if let Err(error) = ended.and(read_anew) {
-        let said = error.to_string();
-        let said = said.split("; ").next().unwrap_or_default();
         writeln!(
             io::stderr(),
-            "note: its manager was not told: {said}; a daemon that runs goes on, up to: murmur stop"
+            "note: its manager was not told: {}; a daemon that runs goes on, up to: murmur stop",
+            error.failed()
         )?;
     }
     Ok(())
-}
-
-fn status(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout();
-    let found = read(path)?;
-    let is_current = found.as_deref().map(|found| found == text.as_bytes());
-    let (active, enabled) = match (is_current, IS_LAUNCHD) {
-        (None, _) => (Answer::default(), None),
-        (Some(_), true) => (manager::is_loaded(), None),
-        (Some(_), false) => (manager::ask("is-active"), Some(manager::ask("is-enabled"))),
-    };
-    let problem = active.problem.or_else(|| enabled.as_ref()?.problem.clone());
-    let word = |word: String| if word.is_empty() { "unknown".to_owned() } else { word };
-    let enabled = enabled.map(|answer| word(answer.word));
-    let active = is_current.map(|_| word(active.word));
-    let runs = active.as_deref().is_some_and(|active| active == "active" || active == "loaded");
-    if json {
-        let object = json!({
-            "file": path.display().to_string(),
-            "installed": is_current.is_some(),
-            "current": is_current,
-            "state": active,
-            "enabled": enabled,
-            "problem": problem,
-        });
-        writeln!(out, "{object}")?;
-    } else {
-        match is_current {
-            None => writeln!(out, "murmur is no service; murmur service install makes it one")?,
-            Some(true) => writeln!(out, "{}", path.display())?,
-            Some(false) => writeln!(
-                out,
-                "{} is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup",
-                path.display()
-            )?,
-        }
-        let states: Vec<&str> = active.iter().chain(&enabled).map(String::as_str).collect();
-        if !states.is_empty() {
-            writeln!(out, "{}", states.join(", "))?;
-        }
-        if let Some(problem) = problem {
-            writeln!(out, "problem: {problem}")?;
-        }
-    }
-    Ok(if runs { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    file::read_regular(path).with_context(|| format!("cannot read {}", path.display()))
 }

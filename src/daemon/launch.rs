@@ -3,6 +3,7 @@
 //! It leads a session of its own, so that neither a closed terminal nor the daemon's death ends it.
 
 use crate::beat::Job;
+use crate::sys::notify;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -37,6 +38,7 @@ pub fn start(data_dir: &Path) -> io::Result<Child> {
     let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
     let mut command = std::process::Command::new(program);
     command.arg0("murmur-host").arg("--data-dir").arg(data_dir).arg("--beat");
+    notify::keep_from(&mut command);
     let mut command = Command::from(command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }

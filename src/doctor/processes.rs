@@ -6,7 +6,7 @@ use super::{Check, Environment, Finding, Hint, files};
 use crate::daemon::{client, instance};
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::sys::watch::{Place, Watch};
-pub use service::Service;
+pub use service::ServiceFile;
 use std::io;
 use std::path::Path;
 use std::time::Duration;

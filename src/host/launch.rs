@@ -3,7 +3,7 @@
 use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
 use crate::agent::invocation::HOST_VARIABLE;
-use crate::sys::{paths, random};
+use crate::sys::{notify, paths, random};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -239,6 +239,7 @@ impl Launch {
         let mut command = std::process::Command::new(program().map_err(failed)?);
         command.arg0("murmur-host").args(self.args(data_dir)).env("PATH", path);
         command.env(HOST_VARIABLE, agent.as_str());
+        notify::keep_from(&mut command);
         let mut command = Command::from(command);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().map_err(failed)?;

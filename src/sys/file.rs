@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+#[cfg(unix)]
+use std::path::PathBuf;
 
 /// Reads from the byte `at` on; returns how many bytes were read, 0 at the end.
 ///
@@ -47,6 +49,18 @@ pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Where the link at `path` leads, if that is out of its folder; none where it is no link.
+#[cfg(unix)]
+#[must_use]
+pub fn leads_out(path: &Path) -> Option<PathBuf> {
+    let target = std::fs::read_link(path).ok()?;
+    let folder = path.parent()?;
+    // One that leads nowhere is taken by what it says.
+    let end = path.canonicalize().unwrap_or_else(|_| folder.join(&target));
+    let real = |folder: &Path| folder.canonicalize().ok();
+    (end.parent().and_then(real) != real(folder)).then_some(target)
+}
+
 /// What is in the file at `path`, if that is at most `most` bytes; none where nothing is there. Opening it waits for nobody,
 /// whatever it is.
 ///
@@ -85,6 +99,34 @@ pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_leads_out_of_its_folder_or_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("in")).unwrap();
+        for file in ["in/file", "out"] {
+            std::fs::write(path(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink(path("in"), path("other-name")).unwrap();
+        let links = [
+            ("file", false),
+            ("gone", false),
+            ("../in/file", false),
+            ("../other-name/file", false),
+            ("../out", true),
+            ("../gone", true),
+            ("/no/such/folder/file", true),
+        ];
+        for (target, leads) in links {
+            let link = path("in/link");
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert_eq!(leads_out(&link), leads.then(|| target.into()), "{target}");
+            std::fs::remove_file(&link).unwrap();
+        }
+        assert_eq!(leads_out(&path("in/file")), None);
+        assert_eq!(leads_out(&path("in/gone")), None);
+    }
 
     #[test]
     fn a_short_file_is_read_whole_and_a_longer_one_or_a_pipe_not_at_all() {

@@ -6,7 +6,18 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
+
+/// By these a manager says where it wants to be told, how often, and by which process.
+const VARIABLES: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+
+/// Keeps them from what `command` starts: an agent's tools would speak to the manager as if they were the daemon.
+pub fn keep_from(command: &mut Command) {
+    for name in VARIABLES {
+        command.env_remove(name);
+    }
+}
 
 /// The manager that started this process, where it wants to be told.
 #[derive(Debug)]
@@ -22,7 +33,7 @@ impl Manager {
     /// # Errors
     /// What the system says of the socket.
     pub fn find() -> io::Result<Option<Self>> {
-        let [address, span, pid] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"].map(std::env::var_os);
+        let [address, span, pid] = VARIABLES.map(std::env::var_os);
         let Some(address) = address.filter(|address| !address.is_empty()) else { return Ok(None) };
         let text = |value: Option<std::ffi::OsString>| value.and_then(|value| value.into_string().ok());
         Self::connect(&address, text(span).as_deref(), text(pid).as_deref()).map(Some)

@@ -1,12 +1,16 @@
 //! The daemon as a service: what its manager is told, and the files that are written for it. The managers themselves are
 //! stand-ins that write down what they are asked.
 
-use std::os::unix::fs::PermissionsExt;
+mod living;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixDatagram;
+use std::process::Command;
 use std::time::Duration;
 
-use insta::assert_snapshot;
+use insta::{allow_duplicates, assert_snapshot};
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::env::{Daemon, Env};
 
@@ -49,6 +53,26 @@ fn its_manager_is_told_when_the_daemon_answers_that_it_lives_and_when_it_ends() 
     let last = std::iter::repeat_with(|| told(&socket)).find(|told| told != "WATCHDOG=1");
     assert_eq!(last.as_deref(), Some("STOPPING=1"));
     assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn agents_do_not_learn_how_to_speak_to_the_daemons_manager() {
+    let env = Env::new();
+    let told = [("NOTIFY_SOCKET", "/nowhere"), ("WATCHDOG_USEC", "20000"), ("WATCHDOG_PID", "1")];
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "live": "echo" }));
+    env.register(&[&site]);
+    let run =
+        told.iter().fold(env.murmur(["start", "--foreground"]), |run, (name, value)| run.set(name, value));
+    let daemon = Daemon::new(run);
+    env.wait_for_agents(1);
+    env.ask("host.spawn", &json!({ "worktree": site.0, "message": "hello" }));
+    let agents = env.wait_for_agents(2);
+    for (name, agent) in told.iter().flat_map(|(name, _)| agents.iter().map(move |agent| (name, agent))) {
+        assert!(agent["env"].get(name).is_none(), "{name}: {agent:#}");
+    }
+    env.run(["host", "stop", "--all", "--force"]);
+    daemon.stop();
 }
 
 #[test]
@@ -160,7 +184,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     env.run(["service", "install"]);
     let wants = unit(&env).with_file_name("default.target.wants");
     std::fs::create_dir(&wants).unwrap();
-    std::os::unix::fs::symlink(unit(&env), wants.join("murmur.service")).unwrap();
+    symlink(unit(&env), wants.join("murmur.service")).unwrap();
     std::fs::write(unit(&env), "mine").unwrap();
     with_manager(&env, &format!("is-enabled) echo enabled ;;\n{unreachable}"));
     assert!(env.run(["service", "install"]).ends_with("[exit 1]"));
@@ -198,6 +222,7 @@ fn what_settings_are_found_by_in_the_shell_holds_for_the_service() {
     };
     assert_eq!(printed("XDG_CONFIG_HOME", "/my c"), "Environment=\"XDG_CONFIG_HOME=/my c\"");
     assert_eq!(printed("CLAUDE_CONFIG_DIR", "/c"), "Environment=\"CLAUDE_CONFIG_DIR=/c\"");
+    assert_eq!(printed("DERUN_STATE_ROOT", "/s"), "Environment=\"DERUN_STATE_ROOT=/s\"");
     assert_eq!(printed("XDG_STATE_HOME", env.home().join(".local/state").to_str().unwrap()), "");
 }
 
@@ -214,4 +239,61 @@ fn a_daemon_that_runs_already_is_not_made_a_service_beside_itself() {
     ");
     assert!(!unit(&env).exists() && asked(&env).is_empty());
     drop(daemon);
+}
+
+/// As Home Manager makes it.
+#[test]
+fn a_link_to_somebody_elses_file_is_left_to_them() {
+    let env = Env::new();
+    with_manager(&env, "is-active) echo active ;;\nis-enabled) echo linked ;;");
+    let store = env.root().join("store");
+    std::fs::create_dir_all(&store).unwrap();
+    std::fs::create_dir_all(unit(&env).parent().unwrap()).unwrap();
+    let theirs = store.join("murmur.service");
+    std::fs::write(&theirs, "[Service]\nExecStart=/nix/store/murmur start --foreground\n").unwrap();
+    symlink(&theirs, unit(&env)).unwrap();
+    for command in ["install", "uninstall"] {
+        allow_duplicates! { assert_snapshot!(env.run(["service", command]), @"
+        | error: [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service
+        | hint: whoever made it, for example Home Manager, changes it
+        [exit 1]
+        ") };
+    }
+    assert_eq!(env.names(unit(&env).parent().unwrap()), "murmur.service");
+    assert_eq!(asked(&env), "");
+    assert_snapshot!(env.run(["service", "status"]), @"
+    [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service; whoever made it, for example Home Manager, changes it
+    active, linked
+    [exit 0]
+    ");
+    let findings = env.murmur(["doctor", "--json"]).json()["findings"].as_array().unwrap().clone();
+    let service = findings.iter().find(|one| one["check"] == "service").unwrap();
+    let found = format!("{} is a link to {}, of whoever made it", unit(&env).display(), theirs.display());
+    assert_eq!((&service["level"], &service["found"]), (&json!("ok"), &json!(found)));
+    // One that leads nowhere starts nothing.
+    std::fs::remove_file(&theirs).unwrap();
+    let findings = env.murmur(["doctor", "--json"]).json()["findings"].as_array().unwrap().clone();
+    assert_eq!(findings.iter().find(|one| one["check"] == "service").unwrap()["level"], "warn");
+}
+
+/// systemd's own reading of the unit. Where there is none, the test says so and is decided to pass.
+#[test]
+fn systemd_finds_nothing_wrong_with_the_unit() {
+    let env = Env::new();
+    let printed = env.murmur(["service", "install", "--print"]).output().stdout;
+    let path = env.root().join("murmur.service");
+    std::fs::write(&path, printed).unwrap();
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["--user", "--man=no", "verify"]).arg(&path);
+    verify.env("XDG_RUNTIME_DIR", env.root()).env("HOME", env.home());
+    match verify.output() {
+        Ok(verified) => {
+            let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+            assert!(verified.status.success() && !said.contains("murmur.service"), "{said}");
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
+            eprintln!("there is no systemd-analyze here: the unit was not read by systemd");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::service::{LABEL, UNIT};
 use std::io;
+use std::path::Path;
 use std::process::{Command, Output};
 
 pub(super) const IS_LAUNCHD: bool = cfg!(target_os = "macos");
@@ -11,7 +12,8 @@ pub(super) const IS_LAUNCHD: bool = cfg!(target_os = "macos");
 pub(super) enum ManagerError {
     /// It is not there.
     #[error(
-        "cannot run {program}: {source}; without it, have `murmur start --foreground` started by what you have instead"
+        "{}; without it, have `murmur start --foreground` started by what you have instead",
+        self.failed()
     )]
     Missing {
         /// Its command.
@@ -38,11 +40,26 @@ pub(super) enum ManagerError {
     },
 }
 
+impl ManagerError {
+    /// What failed, without what to do about it.
+    pub(super) fn failed(&self) -> String {
+        match self {
+            Self::Missing { program, source } => format!("cannot run {program}: {source}"),
+            Self::Unreachable { said, .. } | Self::Refused { said } => said.clone(),
+        }
+    }
+}
+
 /// Tells the manager something that it must do.
 pub(super) fn tell(program: &'static str, words: &[&str]) -> Result<(), ManagerError> {
+    told(program, words).map(drop)
+}
+
+/// The same, with what it says.
+fn told(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
     let output = run(program, words)?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let why = String::from_utf8_lossy(&output.stderr);
     let said =
@@ -76,24 +93,59 @@ pub(super) fn ask(what: &str) -> Answer {
     Answer { word, problem }
 }
 
-/// Whether launchd has loaded it.
-pub(super) fn is_loaded() -> Answer {
-    match run("launchctl", &["print", &target()]) {
-        Ok(output) => {
-            let word = if output.status.success() { "loaded" } else { "not loaded" };
-            Answer { word: word.to_owned(), problem: None }
-        }
+/// The process that it runs as the service; none where it runs none.
+pub(super) fn pid() -> Result<Option<u32>, ManagerError> {
+    if IS_LAUNCHD {
+        let output = run("launchctl", &["print", &target()])?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        return Ok(number(&said, "pid = ").filter(|_| output.status.success()));
+    }
+    told("systemctl", &["--user", "show", "--property=MainPID", UNIT]).map(|said| number(&said, "MainPID="))
+}
+
+/// The number behind `name` on a line of `said`; 0 is none.
+fn number(said: &str, name: &str) -> Option<u32> {
+    let value = said.lines().find_map(|line| line.trim().strip_prefix(name))?;
+    value.parse().ok().filter(|number| *number != 0)
+}
+
+/// Has it start the service, whose daemon has just ended as it was told, or `was_killed`.
+pub(super) fn start_again(was_killed: bool) -> Result<(), ManagerError> {
+    match (IS_LAUNCHD, was_killed) {
+        // It starts what was killed by itself, and would send that one SIGTERM.
+        (true, true) => Ok(()),
+        // The process may still be ending, and would count as running.
+        (true, false) => tell("launchctl", &["kickstart", "-k", &target()]),
+        // Nor does systemd start what it is about to start by itself.
+        (false, _) => tell("systemctl", &["--user", "restart", UNIT]),
+    }
+}
+
+/// What launchd has of it, in a word.
+pub(super) fn ask_launchd() -> Answer {
+    match is_loaded() {
+        Ok(loaded) => Answer { word: if loaded { "loaded" } else { "not loaded" }.to_owned(), problem: None },
         Err(error) => Answer { word: String::new(), problem: Some(error.to_string()) },
     }
 }
 
-/// Has launchd let go of it; one that is not loaded is none to unload.
-pub(super) fn unload() -> Result<(), ManagerError> {
+/// Whether launchd has loaded it.
+pub(super) fn is_loaded() -> Result<bool, ManagerError> {
+    run("launchctl", &["print", &target()]).map(|output| output.status.success())
+}
+
+/// Has launchd load the file, and run what it says.
+pub(super) fn bootstrap(path: &Path) -> Result<(), ManagerError> {
+    tell("launchctl", &["bootstrap", &domain(), &path.to_string_lossy()])
+}
+
+/// Has launchd let go of it; one that is not loaded is none to let go of.
+pub(super) fn bootout() -> Result<(), ManagerError> {
     run("launchctl", &["bootout", &target()]).map(drop)
 }
 
 /// The user's domain, to launchd.
-pub(super) fn domain() -> String {
+fn domain() -> String {
     format!("gui/{}", rustix::process::getuid().as_raw())
 }
 
@@ -104,4 +156,19 @@ fn target() -> String {
 fn run(program: &'static str, words: &[&str]) -> Result<Output, ManagerError> {
     let output = Command::new(program).args(words).output();
     output.map_err(|source| ManagerError::Missing { program, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_of_a_service_is_found_in_what_its_manager_says() {
+        assert_eq!(number("MainPID=42\n", "MainPID="), Some(42));
+        assert_eq!(number("MainPID=0\n", "MainPID="), None);
+        assert_eq!(number("", "MainPID="), None);
+        let printed = "gui/501/murmur = {\n\tstate = running\n\n\tpid = 4711\n\timmediate reason = ipc\n}\n";
+        assert_eq!(number(printed, "pid = "), Some(4711));
+        assert_eq!(number("gui/501/murmur = {\n\tstate = not running\n}\n", "pid = "), None);
+    }
 }

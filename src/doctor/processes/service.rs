@@ -1,4 +1,5 @@
-//! The service: that what the user's manager starts is this very murmur with this very data folder. The manager is not asked.
+//! The service: that what the user's manager starts is this very murmur with this very data folder. The manager is not
+//! asked, and what somebody else has linked there is theirs.
 
 use super::super::{Check, Environment, Finding, Hint};
 use crate::sys::file;
@@ -17,14 +18,18 @@ pub(super) fn examine(environment: &Environment) -> Finding {
             return CHECK.fail(found, Hint::OWNER_AND_MODE).into_warning();
         }
     };
-    if started(&text) != started(&service.text) {
+    let link = file::leads_out(&service.file);
+    if link.is_none() && started(&text) != started(&service.text) {
         let found = format!("{path} does not start this murmur with this data folder");
         return CHECK.warn(found, Hint::SERVICE_IS_ANOTHER);
     }
     if service.linger.as_deref().is_some_and(|linger| !linger.exists()) {
         return CHECK.warn(format!("{path}, which ends when you log out"), Hint::LINGER);
     }
-    CHECK.ok(service.file.display().to_string())
+    CHECK.ok(match link {
+        Some(target) => format!("{path} is a link to {}, of whoever made it", target.display()),
+        None => path.to_string(),
+    })
 }
 
 /// What a unit, or a launchd agent, has its manager start; `None` where it says none of that.
@@ -38,7 +43,7 @@ fn started(text: &str) -> Option<&str> {
 
 /// The file that a service of ours would have.
 #[derive(Debug)]
-pub struct Service {
+pub struct ServiceFile {
     /// Where it would be.
     pub file: PathBuf,
     /// What this murmur would write there.

@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2154
 export HOME=$PWD MURMUR_DIR=$PWD/data
 # What is set of these stands in the printed unit.
-unset XDG_CONFIG_HOME XDG_STATE_HOME CLAUDE_CONFIG_DIR
+unset XDG_CONFIG_HOME XDG_STATE_HOME CLAUDE_CONFIG_DIR DERUN_STATE_ROOT
 murmur service install --print >printed
 
 # The keys and values of one section of what was printed. Program and folder stand in the modules by other means.

@@ -1,0 +1,82 @@
+//! The file by which the manager knows the service: where it is, what is in it, and how it is replaced and put back.
+
+use super::manager::IS_LAUNCHD;
+use crate::service::{LABEL, UNIT};
+use crate::sys::{atomic, file};
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+
+/// Where the manager of the user with this home folder looks for it.
+pub(super) fn path(home: &Path) -> PathBuf {
+    if IS_LAUNCHD {
+        return home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
+    }
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    config.unwrap_or_else(|| home.join(".config")).join("systemd/user").join(UNIT)
+}
+
+/// What is in it; none where there is none.
+pub(super) fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    file::read_regular(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// That it is no link to somebody else's file, which is nobody's here to replace or remove.
+pub(super) fn require_ours(path: &Path) -> anyhow::Result<()> {
+    match of_others(path) {
+        Some(link) => bail!("{link}"),
+        None => Ok(()),
+    }
+}
+
+/// That it is a link to somebody else's file, in a sentence.
+pub(super) fn of_others(path: &Path) -> Option<String> {
+    let target = file::leads_out(path)?;
+    Some(format!(
+        "{} is a link to {}; whoever made it, for example Home Manager, changes it",
+        path.display(),
+        target.display()
+    ))
+}
+
+/// Writes `text` where `found` was, which is kept beside it.
+pub(super) fn replace(path: &Path, found: Option<&[u8]>, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    if let Some(found) = found {
+        write(&backup(path), found)?;
+    }
+    write(path, text.as_bytes()).inspect_err(|_| {
+        if found.is_some() {
+            let _stays = std::fs::remove_file(backup(path));
+        }
+    })
+}
+
+/// Puts what was `found` at `path` back.
+pub(super) fn take_back(path: &Path, found: Option<&[u8]>) -> anyhow::Result<()> {
+    match found {
+        Some(found) => {
+            write(path, found)?;
+            let _stays = std::fs::remove_file(backup(path));
+            Ok(())
+        }
+        None => remove(path),
+    }
+}
+
+/// Removes it.
+pub(super) fn remove(path: &Path) -> anyhow::Result<()> {
+    std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
+}
+
+/// What a file that is replaced is kept as; no manager takes it for one of its own.
+pub(super) fn backup(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".murmur-backup");
+    name.into()
+}
+
+fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    atomic::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}

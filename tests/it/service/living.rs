@@ -1,0 +1,132 @@
+//! A service that runs: its manager, a stand-in, starts the daemon when it is told to, and nobody else does.
+
+use std::io::Write;
+
+use insta::{allow_duplicates, assert_snapshot};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{asked, unit, with_manager};
+use crate::env::{Env, MURMUR, kill, result};
+
+/// `systemctl`, which starts the daemon as the service, returns when that listens, and says which process it is.
+fn with_living_manager(env: &Env) {
+    murmur::sys::fifo::make(&env.home().join("said")).unwrap();
+    let start = format!(
+        "'{MURMUR}' start --foreground >/dev/null 2>\"$HOME/said\" & echo $! >\"$HOME/main\"; read -r line <\"$HOME/said\""
+    );
+    let answers = format!(
+        "show) echo \"MainPID=$(cat \"$HOME/main\")\" ;;\nenable) test -e \"$HOME/main\" || {{ {start}; }} ;;\nrestart) {start} ;;"
+    );
+    with_manager(env, &answers);
+}
+
+fn ping(env: &Env) -> Value {
+    env.ask("ping", &Value::Null)
+}
+
+/// What the manager was asked after the service had been installed.
+fn asked_since(env: &Env, before: &str) -> String {
+    asked(env).strip_prefix(before).unwrap().to_owned()
+}
+
+#[test]
+fn a_service_is_restarted_by_its_manager_alone_and_its_beats_go_on() {
+    for force in [false, true] {
+        let env = Env::new();
+        let site = env.workspace("site", "Do it.");
+        let (pace, mut gate) = env.gate("gate");
+        site.plays(&json!({ "stdout": result("HEARTBEAT_OK"), "pace": pace }));
+        env.register(&[&site]);
+        with_living_manager(&env);
+        let installed = env.run(["service", "install"]);
+        assert!(installed.ends_with("[exit 0]"), "{installed}");
+        let agent = env.wait_for_agents(1).remove(0);
+        let (old, before) = (ping(&env), asked(&env));
+        let words: &[&str] = if force { &["restart", "--force"] } else { &["restart"] };
+        if force {
+            kill(old["pid"].as_i64().unwrap(), Signal::STOP);
+        }
+        let shown = env.run(words);
+        let new = ping(&env);
+        assert_eq!(shown, format!("murmur was restarted (PID {} -> {})\n[exit 0]", old["pid"], new["pid"]));
+        assert_ne!(old["pid"], new["pid"]);
+        assert_eq!(new["foreground"], true);
+        let show = "--user show --property=MainPID murmur.service\n";
+        assert_eq!(asked_since(&env, &before), format!("{show}--user restart murmur.service\n{show}"));
+        assert_eq!(env.agents_alive(), [agent["pid"].as_i64().unwrap()]);
+        gate.write_all(b".").unwrap();
+        env.wait_for_journal(1);
+        env.wait_for_no_beats();
+        assert!(env.run(["stop"]).ends_with("[exit 0]"));
+        assert_eq!((env.journal()[0]["outcome"].clone(), env.agents().len()), (json!("ok"), 1));
+    }
+}
+
+#[test]
+fn what_cannot_be_told_of_a_service_is_said_before_anything_ends() {
+    let env = Env::new();
+    with_living_manager(&env);
+    env.run(["service", "install"]);
+    let pid = ping(&env)["pid"].clone();
+    assert_snapshot!(env.run(["restart", "--tick", "2m"]), @"
+    | error: murmur runs as a service, which is started as its file says
+    | hint: leave --tick out
+    [exit 1]
+    ");
+    with_manager(&env, "*) echo 'Failed to connect to bus: No medium found' >&2; exit 1 ;;");
+    kill(pid.as_i64().unwrap(), Signal::STOP);
+    let folder = format!("/run/user/{}", rustix::process::getuid().as_raw());
+    assert_snapshot!(env.run(["restart", "--force"]).replace(&folder, "/run/user/[UID]"), @"
+    | error: systemctl --user show --property=MainPID murmur.service: Failed to connect to bus: No medium found
+    | hint: there is no manager of yours here: have `murmur start --foreground` started by what you have, or run `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/[UID] and try again
+    [exit 1]
+    ");
+    kill(pid.as_i64().unwrap(), Signal::CONT);
+    // Whose it is cannot be told, but that it is somebody's.
+    assert_snapshot!(env.run(["restart"]), @"
+    | error: murmur (PID [PID]) runs in the foreground
+    | hint: have whoever started it start it again, and its agents go on: murmur stop --leave-agents
+    [exit 1]
+    ");
+    assert_eq!(ping(&env)["pid"], pid);
+    env.run(["stop"]);
+}
+
+#[test]
+fn a_service_that_runs_is_installed_again_and_a_daemon_beside_it_is_not_made_one() {
+    let env = Env::new();
+    with_living_manager(&env);
+    env.run(["service", "install"]);
+    let pid = ping(&env)["pid"].clone();
+    assert_snapshot!(env.run(["service", "install"]), @"
+    [ENV]/home/.config/systemd/user/murmur.service is up to date
+    murmur runs as a service
+    It ends when you log out, unless you run once: loginctl enable-linger
+    [exit 0]
+    ");
+    assert_eq!(ping(&env)["pid"], pid);
+    // It ends, and a daemon is started by hand, whose file is there.
+    env.run(["stop"]);
+    std::fs::write(env.home().join("main"), "0\n").unwrap();
+    env.run(["start"]);
+    let before = asked(&env);
+    for text in [None, Some("[Service]\n")] {
+        if let Some(text) = text {
+            std::fs::write(unit(&env), text).unwrap();
+        }
+        let found = std::fs::read_to_string(unit(&env)).unwrap();
+        allow_duplicates! { assert_snapshot!(env.run(["service", "install"]), @"
+        | error: murmur runs already (PID [PID]), and not as a service
+        | hint: run `murmur stop`, then this again
+        [exit 1]
+        ") };
+        assert_eq!(std::fs::read_to_string(unit(&env)).unwrap(), found);
+    }
+    assert!(!asked_since(&env, &before).contains("enable"));
+    // It is murmur's own to restart.
+    let shown = env.run(["restart"]);
+    assert!(shown.starts_with("murmur was restarted"), "{shown}");
+    assert!(!asked_since(&env, &before).contains("restart"));
+    env.run(["stop"]);
+}
