@@ -69,15 +69,17 @@ fn act(
     prompt: Option<&[u8]>,
 ) -> Result<End, Halt> {
     let cwd = std::env::current_dir().map_err(|error| Wrong(format!("no current folder: {error}")))?;
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || set("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".claude");
+    let claude = set("CLAUDE_CONFIG_DIR").unwrap_or_else(home);
     let version = Version::parse(version);
     let mut settings =
-        Settings::read(asked.settings.as_deref(), &home, &cwd, &version).map_err(Halt::Refused)?;
+        Settings::read(asked.settings.as_deref(), &claude, &cwd, &version).map_err(Halt::Refused)?;
     if instructions.faults.has(Fault::NoHooks) {
         settings.forget_hooks();
     }
     let id = asked.resume.as_deref().or(asked.session_id.as_deref());
-    let mut session = Session::open(id, &home, cwd, version, asked.skips())?;
+    let mut session = Session::open(id, &claude, cwd, version, asked.skips())?;
     if let Some(id) = asked.resume.as_deref().filter(|_| !session.load()) {
         let is_id = uuid::Uuid::try_parse(id).is_ok();
         let why = if is_id { format!("No conversation found with session ID: {id}") } else { no_id(id) };

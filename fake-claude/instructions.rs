@@ -13,6 +13,27 @@ use crate::faults::{Fault, Faults};
 
 const FILE: &str = ".fake-claude.json";
 
+/// What `--help` prints.
+pub(crate) const HELP: &str = "\
+fake-claude stands where claude would, and plays what it is told: no account, no network, no model.
+
+what it plays, one of:
+  FAKE_CLAUDE_SCRIPT=FILE    what the model says and calls, acted: [[{\"type\":\"text\",\"text\":\"HEARTBEAT_OK\"}]]
+  FAKE_CLAUDE_FIXTURE=DIR    a run that murmur record has recorded
+  FAKE_CLAUDE_STDOUT=TEXT    this text; FAKE_CLAUDE_STDERR=TEXT likewise
+  FAKE_CLAUDE_LIVE=echo      turns that say what they were told
+beside it:
+  FAKE_CLAUDE_FAULT=A,B      what goes wrong; see: fake-claude --help-faults
+  FAKE_CLAUDE_EXIT=N         the exit code
+  FAKE_CLAUDE_PACE=WORD      instant, recorded or gate:FIFO
+  FAKE_CLAUDE_BURST=N:BYTES  N more lines before each result, each with so many bytes
+  FAKE_CLAUDE_VERSION=2.1.197
+                             the version that it says it is
+  FAKE_CLAUDE_LOG=FILE       gets a line a run: arguments, folder, environment, stdin
+.fake-claude.json in the folder it runs in says the same for that folder: {\"script\": \"tests/passes.json\"}
+Paths count from the folder it runs in. All of it: docs/fixtures.md and docs/testing.md
+";
+
 /// Instructions that cannot be followed; said on stderr, exit code 70.
 #[derive(Debug)]
 pub(crate) struct Wrong(pub(crate) String);
@@ -53,7 +74,7 @@ struct Form {
 
 /// A number, or one with a size.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a burst is a number of lines, or \"N:BYTES\"")]
 enum Count {
     Lines(u64),
     Text(String),

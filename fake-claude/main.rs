@@ -53,6 +53,10 @@ fn run(argv: &[String]) -> Result<ExitCode, Wrong> {
         print(faults::HELP);
         return Ok(ExitCode::SUCCESS);
     }
+    if argv.first().is_some_and(|word| word == "--help" || word == "-h") {
+        print(instructions::HELP);
+        return Ok(ExitCode::SUCCESS);
+    }
     let instructions = Instructions::read()?;
     let asked = argv::parse(argv);
     if let Ok(Asked { version: true, .. }) = asked {
@@ -75,7 +79,9 @@ fn run(argv: &[String]) -> Result<ExitCode, Wrong> {
         }
     };
     if instructions.say_nothing() {
-        return Err(Wrong("nothing to play: set FAKE_CLAUDE_FIXTURE".into()));
+        return Err(Wrong(
+            "nothing to play: set FAKE_CLAUDE_SCRIPT or FAKE_CLAUDE_FIXTURE (see fake-claude --help)".into(),
+        ));
     }
     if let Some(script) = &instructions.script {
         let script = Script::read(script)?;

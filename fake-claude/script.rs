@@ -32,7 +32,9 @@ pub(crate) struct Scripted {
 impl Script {
     /// Reads what the instructions hold: a script, or the name of a file with one.
     pub(crate) fn read(told: &Value) -> Result<Self, Wrong> {
-        let Some(path) = told.as_str() else { return Self::parse("script", told.to_string().as_bytes()) };
+        let Some(path) = told.as_str() else {
+            return Self::parse(".fake-claude.json: script", told.to_string().as_bytes());
+        };
         let text = std::fs::read(Path::new(path)).map_err(|error| Wrong(format!("{path}: {error}")))?;
         Self::parse(path, &text)
     }

@@ -114,8 +114,8 @@ impl Agent {
     /// How long after `now` its health changes by time alone; `None` if it does not.
     #[must_use]
     pub fn changes_in(&self, now: Timestamp, quiet: &Quiet) -> Option<Duration> {
-        let is_over = matches!(self.health, Health::Exited | Health::Dead);
-        if is_over { None } else { Health::changes_in(self.age(now), quiet) }
+        let stays = matches!(self.health, Health::Waiting | Health::Exited | Health::Dead);
+        if stays { None } else { Health::changes_in(self.age(now), quiet) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who acts: the conversation's id, its folder, its flags, and the file that keeps it.
 //!
-//! The file is `$HOME/.claude/projects/<cwd with - for what is no letter or digit>/<id>.jsonl`, in as much of the real
-//! one's shape as hooks and `--resume` look at.
+//! The file is `projects/<cwd with - for what is no letter or digit>/<id>.jsonl` in `$CLAUDE_CONFIG_DIR`, else in
+//! `$HOME/.claude`, in as much of the real one's shape as hooks and `--resume` look at.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -50,10 +50,10 @@ fn append(path: &Path, text: &str) -> Result<(), Wrong> {
 }
 
 impl Session {
-    /// One with this id, or a new one.
+    /// One with this id, or a new one. `claude` is Claude Code's own folder.
     pub(crate) fn open(
         id: Option<&str>,
-        home: &Path,
+        claude: &Path,
         cwd: PathBuf,
         version: Version,
         skips: bool,
@@ -61,7 +61,7 @@ impl Session {
         let id = id.map_or_else(unique, |id| Ok(id.to_owned()))?;
         let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
         let project: String = cwd.to_string_lossy().chars().map(plain).collect();
-        let folder = home.join(".claude/projects").join(project);
+        let folder = claude.join("projects").join(project);
         let transcript = folder.join(format!("{id}.jsonl"));
         let (before, resumes, prompt_id) = (Vec::new(), false, unique()?);
         Ok(Self { id, cwd, version, skips, transcript, before, resumes, prompt_id })

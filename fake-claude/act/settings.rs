@@ -34,16 +34,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads them all, the later ones over the earlier ones; `Err` is what the real one says before it exits with 1.
+    /// Reads them all, `claude` being Claude Code's own folder: the later ones over the earlier ones; `Err` is what the real one says before it exits with 1.
     pub(crate) fn read(
         given: Option<&str>,
-        home: &Path,
+        claude: &Path,
         cwd: &Path,
         version: &Version,
     ) -> Result<Self, String> {
         let given = given.map(|text| of_argument(text, cwd, version)).transpose()?.flatten();
         let project = cwd.join(".claude");
-        let files = [home.join(".claude/settings.json"), project.join("settings.json"), {
+        let files = [claude.join("settings.json"), project.join("settings.json"), {
             project.join("settings.local.json")
         }];
         let mut all = Self::default();

@@ -20,7 +20,11 @@ pub(crate) struct Script {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "not a script; write a list of turns, each a list of blocks: \
+        [[{\"type\":\"text\",\"text\":\"HEARTBEAT_OK\"}]]"
+)]
 enum Form {
     One(Vec<TurnForm>),
     Two(TwoForm),

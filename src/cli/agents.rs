@@ -1,10 +1,12 @@
-//! `murmur agents`: what every agent is doing, from hosts, pulses and Claude Code's session files; no daemon is needed.
+//! `murmur agents`: what every agent is doing, from hosts, pulses and Claude Code's session files; no daemon is needed. Where
+//! one runs it knows which agents wait for a person.
 
 mod lines;
 mod object;
 mod one;
 mod screen;
 mod table;
+mod waiting;
 mod watch;
 
 use super::args::Agents;
@@ -20,6 +22,7 @@ use anyhow::Context;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use waiting::Waiting;
 
 pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
     let sources = sources(place)?;
@@ -28,8 +31,10 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let now = clock::now();
-    let read = runtime()?.block_on(roster::all(&sources, now));
-    let agents = read.with_context(|| format!("cannot read {}", sources.dir.root().display()))?;
+    let runtime = runtime()?;
+    let read = runtime.block_on(roster::all(&sources, now));
+    let mut agents = read.with_context(|| format!("cannot read {}", sources.dir.root().display()))?;
+    runtime.block_on(Waiting::now(&sources.dir))?.mark(&mut agents);
     if let Some(wanted) = &args.agent {
         return one::show(&sources.dir, &agents, wanted, args, now);
     }
@@ -72,15 +77,16 @@ pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
 /// Where it stands in lists: what needs a person first.
 fn urgency(agent: &Agent) -> u8 {
     match agent.health {
-        Health::Stuck => 0,
-        Health::Warning => 1,
-        Health::Dead => 2,
+        Health::Waiting => 0,
+        Health::Stuck => 1,
+        Health::Warning => 2,
+        Health::Dead => 3,
         // Its turn is over, and did not end well.
-        Health::Active | Health::Idle if agent.state == "idle" && agent.error.is_some() => 3,
-        Health::Stale => 4,
-        Health::Active => 5,
-        Health::Idle => 6,
-        Health::Exited => 7,
+        Health::Active | Health::Idle if agent.state == "idle" && agent.error.is_some() => 4,
+        Health::Stale => 5,
+        Health::Active => 6,
+        Health::Idle => 7,
+        Health::Exited => 8,
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Agents {
     pub(crate) count: usize,
 }
 
-/// Say things of one agent
+/// Set what one agent works on
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Agent {
     #[command(subcommand)]
@@ -34,7 +34,7 @@ pub(crate) struct Agent {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Set what an agent works on, in words; print it where nothing is said
+    /// Set what an agent works on, in words; without words, print it
     #[command(after_help = "\
 Examples:
   murmur agent task \"Mend the build\"               of the agent that runs this
@@ -42,9 +42,9 @@ Examples:
   murmur agent task                                what it is
   murmur agent task \"\"                             take it back")]
     Task {
-        /// The agent, where it is another than the one that runs this
+        /// The agent [default: the one that runs this]
         agent: Option<String>,
-        /// What it works on; where there is only one of the two, it is this
+        /// What it works on; a single argument is this
         task: Option<String>,
     },
 }

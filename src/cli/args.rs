@@ -161,13 +161,13 @@ pub(super) struct Init {
     /// Make a named heartbeat, heartbeats/NAME/HEARTBEAT.md
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Run every so often: a number and a unit of s, m, h or d, as 30m or 1h30m
+    /// Run every so often: a number and a unit of s, m, h or d, such as 30m or 1h30m
     #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
     pub(super) interval: Option<String>,
     /// Run at these times: five cron fields
     #[arg(long, value_name = "CRON")]
     pub(super) cron: Option<String>,
-    /// The time zone of --cron, as Europe/Berlin
+    /// The time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
     /// What to write: a file of yours, or one of these
@@ -195,7 +195,7 @@ pub(super) enum WorkspacesCommand {
         /// The workspace
         #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
-        /// Run every so often [default: 30m, unless --cron or HEARTBEAT.md's frontmatter says]
+        /// Run every so often [default: 30m, unless --cron or HEARTBEAT.md's frontmatter sets a schedule]
         #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
         interval: Option<String>,
         /// Run at these times: five cron fields
@@ -314,7 +314,7 @@ pub(super) struct Log {
     /// Only this outcome
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
-    /// Only beats that ended in this span of time, as 2h
+    /// Only beats that ended in this span of time, such as 2h
     #[arg(long, value_name = "INTERVAL", value_parser = humantime::parse_duration)]
     pub(super) since: Option<Duration>,
     /// The journal's own lines

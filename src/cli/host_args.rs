@@ -5,7 +5,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Agents that go on whoever else ends: start, list, follow, speak to, and stop them
+/// Agents that outlive the daemon: start, list, follow, speak to, and stop them
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -69,7 +69,7 @@ pub(crate) struct HostSpawn {
     /// The folder it works in
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
-    /// What it works on, as #42
+    /// What it works on, such as #42
     #[arg(long)]
     pub(crate) issue: Option<String>,
     /// The model, where it is not your default

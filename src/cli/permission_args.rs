@@ -5,7 +5,7 @@ use crate::permit::policy::Role;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
-/// What agents may do: what waits for an answer, the rules, and what would become of a call
+/// What agents may do: what waits for an answer, the rules, and what would happen to a call
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -85,10 +85,10 @@ pub(crate) struct QuestionRespond {
     pub(crate) answers: Option<String>,
 }
 
-/// Say what would become of a call, and who decides; runs nothing, asks nobody
+/// Say what would happen to a call, and who decides; runs nothing, asks nobody
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PermissionCheck {
-    /// The call, as 'Bash(git push)', 'Edit(/path)', 'WebFetch(https://...)', 'Tool({"key":"value"})' or 'Tool'; - reads
+    /// The call, such as 'Bash(git push)', 'Edit(/path)', 'WebFetch(https://...)', 'Tool({"key":"value"})' or 'Tool'; - reads
     /// {"tool_name":...,"tool_input":{...}} from stdin
     pub(crate) call: String,
     /// The folder that the agent is in [default: this one]

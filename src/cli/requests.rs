@@ -28,13 +28,18 @@ struct Rows {
     requests: Vec<Row>,
 }
 
-/// What waits, of this kind. Without a daemon, what was put off.
-async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
-    let mut rows = match client::connect(dir).await {
-        Ok(mut client) => ask_rows(&mut client).await?,
-        Err(AskError::Gone(_)) => Broker::begin(dir, PathBuf::new(), |_| false).rows(),
+/// All that waits. Without a daemon, what was put off.
+pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
+    match client::connect(dir).await {
+        Ok(mut client) => ask_rows(&mut client).await,
+        Err(AskError::Gone(_)) => Ok(Broker::begin(dir, PathBuf::new(), |_| false).rows()),
         Err(error) => bail!("cannot reach the daemon: {error}"),
-    };
+    }
+}
+
+/// What waits, of this kind.
+async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
+    let mut rows = all(dir).await?;
     rows.retain(|row| row.kind == kind);
     Ok(rows)
 }

@@ -15,7 +15,7 @@ pub(crate) enum SetupCommand {
     Hooks(SetupHooks),
 }
 
-/// Add murmur's hooks to Claude Code's settings, by which sessions write pulses; changes nothing else there
+/// Add murmur's hooks to Claude Code's settings, so that sessions write pulses; changes nothing else there
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct SetupHooks {
     /// Show what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only rewrite entries in the flat form, by which Claude Code drops the file; adds no hooks
+    /// Only rewrite entries in the flat form, because of which Claude Code ignores the file; adds no hooks
     #[arg(long)]
     pub(crate) fix_flat: bool,
 }

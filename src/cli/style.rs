@@ -50,7 +50,7 @@ impl Style {
     pub(super) fn health(self, health: Health) -> String {
         let code = match health {
             Health::Stuck | Health::Dead => "31",
-            Health::Warning | Health::Stale => "33",
+            Health::Waiting | Health::Warning | Health::Stale => "33",
             Health::Active => "32",
             Health::Idle | Health::Exited => "2",
         };

@@ -58,7 +58,7 @@ fn look(environment: &Environment, path: &Path) -> Result<Option<Vec<Finding>>, 
         return Ok(Some(Vec::new()));
     }
     let value: Value = serde_json::from_str(text).map_err(|error| {
-        let found = format!("{}: {error}: nothing in it counts, its rules neither", path.display());
+        let found = format!("{}: {error}: Claude Code ignores the whole file, its rules too", path.display());
         CHECK.fail(found, Hint::SETTINGS_JSON)
     })?;
     let flaws = flaws(text).into_iter().map(|flaw| {

@@ -19,6 +19,8 @@ pub enum Health {
     Warning,
     /// For so long that it will hardly go on by itself.
     Stuck,
+    /// It waits for a person's word. No pulse says so: whoever knows of its request does.
+    Waiting,
     /// Its session has ended.
     Exited,
     /// Its process is gone, and its session was not ended.
@@ -35,6 +37,7 @@ impl Health {
             Self::Stale => "stale",
             Self::Warning => "warning",
             Self::Stuck => "stuck",
+            Self::Waiting => "waiting",
             Self::Exited => "exited",
             Self::Dead => "dead",
         }

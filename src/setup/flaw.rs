@@ -123,9 +123,9 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
     let deny = if denies { ", so that your permissions.deny is off" } else { "" };
     for event in looked_at(&settings) {
         let dropped = match DECIDING.contains(&event.name.as_ref()) {
-            true => format!("Claude Code drops the whole file for it, 2.1.197 without a word{deny}"),
+            true => format!("Claude Code ignores the whole file because of it, 2.1.197 silently{deny}"),
             false => format!(
-                "Claude Code 2.1.197 drops the whole file for it without a word{deny}, 2.1.329 skips the entry"
+                "Claude Code 2.1.197 silently ignores the whole file because of it{deny}, 2.1.329 ignores the entry"
             ),
         };
         let mut push = |part: &str, entry: String, is_flat: bool, what: &str, to_do: &str| {
@@ -275,11 +275,11 @@ mod tests {
         };
         let at = |event: &str| flaws(&source(event))[0].at(Path::new("/s"));
         assert!(at("PreToolUse").contains(
-            "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code drops the whole file for it, \
-             2.1.197 without a word, so that your permissions.deny is off; make it"
+            "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code ignores the whole file because of it, \
+             2.1.197 silently, so that your permissions.deny is off; make it"
         ));
         assert!(
-            at("Stop").contains("so that your permissions.deny is off, 2.1.329 skips the entry; make it")
+            at("Stop").contains("so that your permissions.deny is off, 2.1.329 ignores the entry; make it")
         );
     }
 }

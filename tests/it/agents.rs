@@ -5,7 +5,7 @@ mod one;
 mod table;
 mod task;
 mod terminal;
-mod watch;
+pub(crate) mod watch;
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ fn dead() -> u32 {
 }
 
 /// The pulse of `id`, whose process is not known, from `seconds` ago.
-fn pulse(id: &str, seconds: i64) -> Value {
+pub(crate) fn pulse(id: &str, seconds: i64) -> Value {
     json!({ "timestamp": ago(seconds), "agent_id": id, "tool_name": "Bash", "last_action": "cargo test --workspace",
         "current_task": "Mend the build", "git_branch": "main", "workspace": format!("/srv/{id}"),
         "session_id": format!("session-of-{id}"), "state": "running" })
@@ -47,7 +47,7 @@ impl Env {
     }
 
     /// Writes the pulse as hooks do.
-    fn beats(&self, pulse: &Value) {
+    pub(crate) fn beats(&self, pulse: &Value) {
         let name = format!("{}.json", pulse["agent_id"].as_str().unwrap());
         let new = self.pulses().join(".new");
         std::fs::write(&new, pulse.to_string()).unwrap();

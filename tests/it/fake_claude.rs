@@ -150,7 +150,10 @@ fn the_file_in_its_folder_overrides_the_environment() {
 #[test]
 fn instructions_that_cannot_be_followed_are_said_and_never_taken_for_a_run() {
     for (instructions, said) in [
-        (&[][..], "fake-claude: nothing to play: set FAKE_CLAUDE_FIXTURE\n"),
+        (
+            &[][..],
+            "fake-claude: nothing to play: set FAKE_CLAUDE_SCRIPT or FAKE_CLAUDE_FIXTURE (see fake-claude --help)\n",
+        ),
         (&[("FAULT", "explode")], "fake-claude: unknown fault: explode (see fake-claude --help-faults)\n"),
         (&[("PACE", "fast")], "fake-claude: unknown pace: fast (instant, recorded, gate:FIFO)\n"),
         (&[("FIXTURE", "/none")], "fake-claude: cannot read fixture: /none/run.json\n"),
@@ -158,6 +161,43 @@ fn instructions_that_cannot_be_followed_are_said_and_never_taken_for_a_run() {
         let output = Stage::new().run(instructions);
         assert_eq!(String::from_utf8_lossy(&output.stderr), said);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(70), 0));
+    }
+}
+
+#[test]
+fn a_script_that_is_none_is_named_with_what_one_is() {
+    let stage = Stage::new();
+    let path = stage.path().join("script.json");
+    let path = path.to_str().unwrap();
+    let said = |text: &str, instructions: &[(&str, &str)]| {
+        std::fs::write(path, text).unwrap();
+        let output = stage.run(instructions);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(70), 0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let is = "not a script; write a list of turns, each a list of blocks: \
+        [[{\"type\":\"text\",\"text\":\"HEARTBEAT_OK\"}]]\n";
+    for text in [r#"[{"type":"text","text":"hi"}]"#, r#""hi""#, r#"{"turns":[]}"#] {
+        assert_eq!(said(text, &[("SCRIPT", path)]), format!("fake-claude: {path}: {is}"), "{text}");
+    }
+    let torn = said("[[", &[("SCRIPT", path)]);
+    assert_eq!(torn, format!("fake-claude: {path}: EOF while parsing a list at line 1 column 2\n"));
+    std::fs::write(stage.path().join(".fake-claude.json"), r#"{"script":[7]}"#).unwrap();
+    assert_eq!(said("", &[]), format!("fake-claude: .fake-claude.json: script: {is}"));
+}
+
+#[test]
+fn its_help_says_what_it_can_play() {
+    for word in ["--help", "-h"] {
+        let output = Stage::new().command(&[]).arg(word).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+        for name in [
+            "SCRIPT", "FIXTURE", "STDOUT", "STDERR", "LIVE", "FAULT", "EXIT", "PACE", "BURST", "VERSION",
+            "LOG",
+        ] {
+            assert!(said.contains(&format!("FAKE_CLAUDE_{name}=")), "{name}: {said}");
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod questions;
 mod record;
 mod restart;
 mod rules;
+mod waits;
 
 use std::io::{Seek, Write};
 use std::process::Child;

@@ -2,9 +2,9 @@
 
 use super::screen::Screen;
 use super::table::{age_changes_in, cut, lines};
+use super::waiting::Watched;
 use super::{NOBODY, by_urgency, columns, lines as line_by_line};
 use crate::cli::style::Style;
-use crate::roster::follow::Follower;
 use crate::roster::{Agent, Sources};
 use crate::sys::{clock, signals, terminal};
 use jiff::Timestamp;
@@ -25,32 +25,32 @@ const NOT_THERE: &str = "No agents.";
 /// Shows what changes, of the agent `wanted` only where one is, until it is stopped, or nobody reads.
 pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) -> anyhow::Result<()> {
     let quiet = sources.quiet;
-    let mut follower = Follower::new(sources).await?;
-    if !follower.is_told() {
+    let mut watched = Watched::begin(sources).await?;
+    if !watched.follower.is_told() {
         writeln!(io::stderr(), "note: this system does not tell of changes; all is looked at every second")?;
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if io::stdout().is_terminal() && !json && !is_dumb {
-        return Terminal::begin(follower, wanted)?.show().await;
+        return Terminal::begin(watched, wanted)?.show().await;
     }
     let mut said = line_by_line::Lines::new(json);
     let mut out = io::stdout().lock();
     loop {
         let now = clock::now();
-        let agents = shown(&follower, wanted.as_deref(), now);
+        let agents = shown(&watched, wanted.as_deref(), now);
         let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
-        let change = change.into_iter().chain(follower.looks_again_in()).min();
+        let change = change.into_iter().chain(watched.follower.looks_again_in()).min();
         said.say(&mut out, agents, now)?;
         tokio::select! {
-            changed = follower.changed() => changed?,
-            () = after(change) => follower.look_again(),
+            changed = watched.changed() => changed?,
+            () = after(change) => watched.follower.look_again(),
         }
     }
 }
 
 /// The agents that are shown, in the order of lists.
-fn shown(follower: &Follower, wanted: Option<&str>, now: Timestamp) -> Vec<Agent> {
-    let mut agents = by_urgency(follower.agents(now));
+fn shown(watched: &Watched, wanted: Option<&str>, now: Timestamp) -> Vec<Agent> {
+    let mut agents = by_urgency(watched.agents(now));
     agents.retain(|agent| wanted.is_none_or(|wanted| agent.agent_id == wanted));
     agents
 }
@@ -65,7 +65,7 @@ async fn after(change: Option<Duration>) {
 
 /// A table that is drawn again and again.
 struct Terminal {
-    follower: Follower,
+    watched: Watched,
     wanted: Option<String>,
     screen: Screen,
     resized: Signal,
@@ -84,7 +84,7 @@ enum Woke {
 }
 
 impl Terminal {
-    fn begin(follower: Follower, wanted: Option<String>) -> io::Result<Self> {
+    fn begin(watched: Watched, wanted: Option<String>) -> io::Result<Self> {
         let kind = |kind: SignalKind| Ok::<_, io::Error>((signal(kind)?, kind.as_raw_value()));
         Ok(Self {
             ends: [
@@ -95,7 +95,7 @@ impl Terminal {
             resized: signal(SignalKind::window_change())?,
             suspend: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
             screen: Screen::begin(),
-            follower,
+            watched,
             wanted,
         })
     }
@@ -125,11 +125,11 @@ impl Terminal {
                     changed?;
                     let until = drawn_at + PACE;
                     while Instant::now() < until {
-                        let Ok(changed) = timeout_at(until, self.follower.changed()).await else { break };
+                        let Ok(changed) = timeout_at(until, self.watched.changed()).await else { break };
                         changed?;
                     }
                 }
-                Woke::Time => self.follower.look_again(),
+                Woke::Time => self.watched.follower.look_again(),
                 Woke::Resized => {}
                 Woke::Written(true) => continue,
                 Woke::Written(false) => return Ok(None),
@@ -154,7 +154,7 @@ impl Terminal {
             _ = self.suspend.recv() => Woke::Suspend,
             _ = self.resized.recv() => Woke::Resized,
             written = self.screen.written() => Woke::Written(written),
-            changed = self.follower.changed() => Woke::Changed(changed),
+            changed = self.watched.changed() => Woke::Changed(changed),
             () = sleep(change.max(SECOND)) => Woke::Time,
         }
     }
@@ -162,7 +162,7 @@ impl Terminal {
     /// Draws how it is now, and says when that changes by time alone.
     fn draw(&mut self) -> Duration {
         let now = clock::now();
-        let agents = shown(&self.follower, self.wanted.as_deref(), now);
+        let agents = shown(&self.watched, self.wanted.as_deref(), now);
         let width = columns();
         let rows = terminal::size().map_or(0, |size| size.ws_row.into());
         let rows = if rows == 0 { usize::MAX } else { rows };
@@ -179,7 +179,7 @@ impl Terminal {
         }
         self.screen.draw(&picture);
         let changes = agents.iter().map(|agent| age_changes_in(agent.age(now)));
-        let changes = changes.chain(self.follower.looks_again_in());
+        let changes = changes.chain(self.watched.follower.looks_again_in());
         changes.min().unwrap_or(Duration::from_secs(86_400))
     }
 }

@@ -51,7 +51,7 @@ const MURMUR: &[Section] = &[
 const EXIT_STATUS: &[(&str, &str)] = &[
     ("0", "It is done; a beat was ok, or wants attention."),
     ("1", "It failed, and stderr says why; a beat was an error."),
-    ("2", "It cannot be typed like that."),
+    ("2", "Usage error: the command line is wrong, and stderr says how."),
     ("other", "That of the command which murmur run ran; 126 if it cannot be run, 127 if it is not found."),
 ];
 
@@ -71,7 +71,7 @@ const DERUN: &[Section] = &[
                 "derun run ends as the command does, by its signal too; 126 if it cannot be run, 127 if it is not found.",
             ),
             ("1", "It failed, and stderr says why."),
-            ("2", "It cannot be typed like that."),
+            ("2", "Usage error: the command line is wrong, and stderr says how."),
         ],
     ),
 ];

@@ -176,7 +176,9 @@ fn read(walk: &mut Walk<'_>, input: &Stream) -> Stream {
 }
 
 fn unknown_text() -> Doubt {
-    Doubt("it runs text that nobody knows before: save it to a file, read it, then run that".to_owned())
+    Doubt(
+        "it runs text that is only known when it runs: save it to a file, read it, then run that".to_owned(),
+    )
 }
 
 fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Stream) {

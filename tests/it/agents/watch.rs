@@ -10,10 +10,10 @@ use super::{dead, pulse, with};
 use crate::env::{Env, Run};
 
 /// What a child writes, line by line.
-pub(super) struct Lines(BufReader<ChildStdout>);
+pub(crate) struct Lines(BufReader<ChildStdout>);
 
 impl Lines {
-    pub(super) fn of(child: &mut Child) -> Self {
+    pub(crate) fn of(child: &mut Child) -> Self {
         Self(BufReader::new(child.stdout.take().unwrap()))
     }
 
@@ -28,7 +28,7 @@ impl Lines {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    pub(super) fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line = self.next();
             if is_it(&line) {

@@ -122,6 +122,24 @@ fn a_script_is_acted_block_by_block_and_no_tool_is_executed() {
 }
 
 #[test]
+fn claude_codes_own_folder_is_where_its_variable_says() {
+    let stage = Stage::new();
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": says(
+        &json!({"permissionDecision": "deny", "permissionDecisionReason": "by its own folder"})
+    )}]}]}});
+    let folder = stage.path().join("own");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
+    let script = json!([[bash("toolu_01", "echo hi")], [text("done")]]);
+    let mut command = command(&stage, &script, &json!({}), &[]);
+    command.env("CLAUDE_CONFIG_DIR", &folder);
+    let acted = beat(command, "Go.\n");
+    let (is_error, said) = acted.only();
+    assert!(is_error && said.contains("by its own folder"), "{said}");
+    assert!(folder.join("projects").is_dir() && !stage.path().join("home").exists());
+}
+
+#[test]
 fn a_tool_yields_what_the_script_says_and_each_session_has_its_own_id() {
     let call = |more: Value| {
         let mut call = bash("toolu_01", "touch ran");

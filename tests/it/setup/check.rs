@@ -119,7 +119,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     );
     assert_snapshot!(setup(&env, &["--check"]), @r#"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
-    | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 drops the whole file for it without a word, 2.1.329 skips the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 silently ignores the whole file because of it, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
     | hint: correct what the warnings name

@@ -1,0 +1,89 @@
+//! An agent that waits for a person is shown as one: in the list, for programs, and as it comes and goes.
+
+use serde_json::{Value, json};
+
+use super::{bash, text};
+use crate::agents::watch::Lines;
+use crate::env::Env;
+
+const MANUAL: &str = "permissionsChecker: manual";
+
+/// Each agent's id and health, in the order of the list.
+fn listed(env: &Env) -> Vec<(String, String)> {
+    let agents = env.murmur(["agents", "--json"]).json()["agents"].as_array().unwrap().clone();
+    agents
+        .iter()
+        .map(|agent| (text(agent, "agent_id").to_owned(), text(agent, "health").to_owned()))
+        .collect()
+}
+
+#[test]
+fn an_agent_whose_call_waits_for_a_word_comes_first_until_there_is_one() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    env.beats(&crate::agents::pulse("stuck", 2730));
+    let beat = env.beat();
+    let row = env.opened();
+    let (agent, stuck) = (text(&row, "agent").to_owned(), ("stuck".to_owned(), "stuck".to_owned()));
+    assert_eq!(listed(&env), [(agent.clone(), "waiting".to_owned()), stuck.clone()]);
+    let table = env.run(["agents"]);
+    assert!(table.lines().nth(1).unwrap().ends_with("  waiting"), "{table}");
+    assert!(env.run(["agents", &agent]).starts_with(&format!("{agent}  running, waiting\n")));
+    env.run(["permission", "respond", text(&row, "id"), "allow"]);
+    super::line(beat);
+    assert_eq!(listed(&env), [stuck, (agent, "exited".to_owned())]);
+    daemon.stop();
+}
+
+#[test]
+fn who_watches_sees_an_agent_wait_and_go_on_though_the_daemon_came_later() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let mut child = env.murmur(["agents", "--watch", "--json"]).start();
+    let mut lines = Lines::of(&mut child);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let health = |line: &Value| line["agent"]["health"].clone();
+    let line = lines.until(|line| health(line) == "waiting");
+    assert_eq!(line["agent"]["agent_id"], row["agent"]);
+    env.run(["permission", "respond", text(&row, "id"), "deny"]);
+    lines.until(|line| line["agent"].is_object() && health(line) != "waiting");
+    super::line(beat);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    daemon.stop();
+}
+
+#[test]
+fn one_whose_call_was_put_off_waits_without_a_daemon_as_well() {
+    let env = Env::new();
+    let site = env
+        .acting("permissionsChecker: manual\napproval: defer\napprovalWait: 1s", &[bash("t1", "git push")]);
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let line = env.events().until("beat_ended");
+    let waits = [(text(&line, "agent").to_owned(), "waiting".to_owned())];
+    assert_eq!(listed(&env), waits);
+    daemon.stop();
+    assert_eq!(listed(&env), waits);
+}
+
+#[test]
+fn agents_are_shown_where_the_daemon_cannot_be_understood() {
+    let env = Env::new();
+    env.beats(&crate::agents::pulse("site-1", 0));
+    let socket = std::os::unix::net::UnixListener::bind(env.data().join("murmur.sock")).unwrap();
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = socket.accept().unwrap();
+        std::io::Write::write_all(&mut stream, b"what?\n").unwrap();
+        stream
+    });
+    let output = env.murmur(["agents", "--json"]).start().wait_with_output().unwrap();
+    drop(answering.join().unwrap());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.ends_with("; whether an agent waits for you is not shown; see: murmur status\n"), "{said}");
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(listed["agents"][0]["health"], json!("active"));
+}
