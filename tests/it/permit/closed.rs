@@ -207,7 +207,15 @@ fn settings_of_the_workspace_switch_nothing_off() {
 fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
-    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    ok [S] 1 call denied
+    | warning: no daemon runs: calls that need your word are denied; run: murmur start
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log"]), @"
+    [WHEN]  ok [S]  [ENV]/site  1 call denied
+    [exit 0]
+    ");
     assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied");
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
 }
