@@ -8,8 +8,13 @@ fail() {
   exit 1
 }
 
-if [[ $# -gt 1 || ${1:-} == -* ]]; then
-  echo "usage: packaging/uninstall.sh [PREFIX]" >&2
+usage="usage: packaging/uninstall.sh [PREFIX]"
+if [[ ${1:-} == --help ]]; then
+  echo "$usage
+PREFIX is ~/.local if none is given."
+  exit 0
+elif [[ $# -gt 1 || ${1:-} == -* ]]; then
+  echo "$usage" >&2
   exit 2
 fi
 place=${1:-$HOME/.local}
