@@ -145,7 +145,7 @@ async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyh
     };
     tokio::select! {
         all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not come in time")?,
-        () = told.to_end() => bail!("interrupted"),
+        () = told.heard() => bail!("interrupted"),
     }
 }
 
@@ -160,7 +160,7 @@ impl Told {
         Ok(Self([interrupt?, terminate?, hang_up?]))
     }
 
-    async fn to_end(&mut self) {
+    async fn heard(&mut self) {
         let [interrupt, terminate, hang_up] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -220,6 +220,23 @@ fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
 }
 
+#[test]
+fn that_nobody_answers_is_said_where_somebody_was_named_to() {
+    for (frontmatter, what) in [
+        ("permissionsChecker: llm", Some("calls that need a model's word")),
+        ("questions: broker", Some("questions")),
+        ("permissionsChecker: deny", None),
+        ("model: x", None),
+    ] {
+        let env = Env::new();
+        env.acting(frontmatter, &[]);
+        let said = env.murmur(["beat", "site"]).output().stderr;
+        let expected =
+            what.map(|what| format!("warning: no daemon runs: {what} are denied; run: murmur start\n"));
+        assert_eq!(String::from_utf8(said).unwrap(), expected.unwrap_or_default(), "{frontmatter}");
+    }
+}
+
 /// A daemon that is there and says nothing.
 fn stuck(env: &Env) -> UnixListener {
     UnixListener::bind(env.made_data().join("murmur.sock")).unwrap()
