@@ -18,8 +18,13 @@ if [[ ${1:-} == --from && $# -ge 2 ]]; then
   from=$2
   shift 2
 fi
-if [[ $# -gt 1 || ${1:-} == -* ]]; then
-  echo "usage: packaging/install.sh [--from FOLDER] [PREFIX]" >&2
+usage="usage: packaging/install.sh [--from FOLDER] [PREFIX]"
+if [[ ${1:-} == --help ]]; then
+  echo "$usage
+PREFIX is ~/.local if none is given; FOLDER, which has bin and share, the folder of install.sh."
+  exit 0
+elif [[ $# -gt 1 || ${1:-} == -* ]]; then
+  echo "$usage" >&2
   exit 2
 fi
 for program in murmur murmur-hook; do

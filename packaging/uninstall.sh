@@ -8,8 +8,13 @@ set -euo pipefail
 # shellcheck source=packaging/prefix.sh
 . "$(dirname "${BASH_SOURCE[0]}")/prefix.sh"
 
-if [[ $# -gt 1 || ${1:-} == -* ]]; then
-  echo "usage: packaging/uninstall.sh [PREFIX]" >&2
+usage="usage: packaging/uninstall.sh [PREFIX]"
+if [[ ${1:-} == --help ]]; then
+  echo "$usage
+PREFIX is ~/.local if none is given."
+  exit 0
+elif [[ $# -gt 1 || ${1:-} == -* ]]; then
+  echo "$usage" >&2
   exit 2
 fi
 use_prefix "$@"

@@ -3,7 +3,7 @@
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
-use super::init::Templates;
+use super::init::{DEFAULT, Templates};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
@@ -59,8 +59,7 @@ pub(super) enum Command {
     /// Print the JSON Schema of config.json
     Schema,
     Completions(Completions),
-    /// Write a manual page for every command into a folder
-    #[command(hide = true)]
+    /// Write a manual page for every command into a folder, as ~/.local/share/man/man1
     Man {
         /// The folder; made where it does not exist
         #[arg(value_hint = ValueHint::DirPath)]
@@ -171,7 +170,7 @@ pub(super) struct Init {
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
     /// What to write: a file of yours, or one of these
-    #[arg(long, default_value = "default", value_parser = Templates)]
+    #[arg(long, default_value = DEFAULT, value_parser = Templates)]
     pub(super) template: String,
 }
 
@@ -308,7 +307,7 @@ pub(super) struct Log {
     /// Go on and show beats as they end
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Only this workspace
+    /// Only this workspace, by its path
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(super) workspace: Option<PathBuf>,
     /// Only this outcome

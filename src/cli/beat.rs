@@ -4,7 +4,7 @@ use super::args::Beat;
 use super::captures;
 use super::place::Place;
 use super::screen::Screen;
-use super::style::{Style, plain_line};
+use super::style::{Style, denied, plain_line};
 use super::verbose;
 use crate::agent::find;
 use crate::agent::invocation::Invocation;
@@ -19,6 +19,7 @@ use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
+use crate::permit::policy::{Checker, Policy, Questions};
 use crate::sys::lock::{self, Lock};
 use crate::sys::paths::DataDir;
 use crate::sys::{clock, process};
@@ -45,12 +46,31 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
         let mut job =
             Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
         job.verbose = args.verbose;
+        if !args.dry_run {
+            let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
+            warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
+        }
         if args.dry_run {
             show(&beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)?)
         } else {
             perform(job, &dir, args).await
         }
     })
+}
+
+/// Says that calls will be denied for want of a daemon, which is who asks a person, or a model. `asks` is whether somebody
+/// said in so many words that a person answers questions: that is so anyway, and few agents ask any.
+pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) {
+    let asks = asks && policy.questions == Questions::Broker;
+    let what = match policy.checker {
+        Checker::Manual => "calls that need your word",
+        Checker::Llm => "calls that need a model's word",
+        Checker::Off | Checker::Deny if asks => "questions",
+        Checker::Off | Checker::Deny => return,
+    };
+    if instance::is_running(dir).is_ok_and(|runs| !runs) {
+        let _closed = writeln!(io::stderr(), "warning: no daemon runs: {what} are denied; run: murmur start");
+    }
 }
 
 /// What [`run`] would start.
@@ -220,7 +240,7 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
 fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
     let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
-    let line =
-        format!("{} {} {text}", style.outcome(entry.outcome), style.dim(format_args!("{seconds:.1}s")));
+    let (outcome, took) = (style.outcome(entry.outcome), style.dim(format_args!("{seconds:.1}s")));
+    let line = format!("{outcome} {took} {}{text}", denied(entry));
     writeln!(out, "{}", line.trim_end())
 }

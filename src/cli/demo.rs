@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// The recorded runs: a workspace's name, what its heartbeat asks, and the run.
 macro_rules! runs {
@@ -44,6 +44,9 @@ const FIXTURE: &str = ".recorded-run";
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
+    let runtime = super::runtime()?;
+    // Told to end from here on, it tidies up first.
+    let mut told = runtime.block_on(async { Told::new() })?;
     let mut out = io::stdout().lock();
     let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot make a temporary folder")?;
     let home = stage.path().canonicalize()?;
@@ -59,7 +62,7 @@ pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
     )?;
     out.flush()?;
     let mut daemon = Daemon(start(&home, &data)?);
-    let entries = super::runtime()?.block_on(watch_beats(&data, &mut out))?;
+    let entries = runtime.block_on(watch_beats(&data, &mut told, &mut out))?;
     writeln!(out, "\nThe journal, {}:\n", data.join("heartbeats.jsonl").display())?;
     for (_, line) in &entries {
         writeln!(out, "  {}", String::from_utf8_lossy(line))?;
@@ -117,7 +120,7 @@ fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
 }
 
 /// Shows every beat as it arrives, until each workspace had one.
-async fn watch_beats(data: &Path, out: &mut impl Write) -> anyhow::Result<Vec<read::Found>> {
+async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyhow::Result<Vec<read::Found>> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = Watched::new(data, &["heartbeats.jsonl"]);
@@ -140,12 +143,30 @@ async fn watch_beats(data: &Path, out: &mut impl Write) -> anyhow::Result<Vec<re
             }
         }
     };
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not come in time")?,
-        _ = interrupt.recv() => bail!("interrupted"),
-        _ = terminate.recv() => bail!("interrupted"),
+        () = told.heard() => bail!("interrupted"),
+    }
+}
+
+/// What tells the demo to end: Ctrl-C, `kill`, a terminal that closes.
+struct Told([Signals; 3]);
+
+impl Told {
+    /// To be called in a runtime.
+    fn new() -> io::Result<Self> {
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let [interrupt, terminate, hang_up] = kinds.map(signal);
+        Ok(Self([interrupt?, terminate?, hang_up?]))
+    }
+
+    async fn heard(&mut self) {
+        let [interrupt, terminate, hang_up] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
+        }
     }
 }
 

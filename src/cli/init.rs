@@ -6,20 +6,25 @@ use super::workspaces::{self, Registered};
 use crate::config::cron::Crons;
 use crate::config::edit::NewWorkspace;
 use crate::config::file::File;
+use crate::config::heartbeat::{self, Standing};
 use crate::config::interval::Interval;
 use crate::config::timing::Schedule as Timing;
+use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The template that is written where none is named.
+pub(super) const DEFAULT: &str = "default";
 
 /// The templates that come with murmur.
 const TEMPLATES: [(&str, &str); 4] = [
-    ("default", include_str!("templates/default.md")),
+    (DEFAULT, include_str!("templates/default.md")),
     ("tests", include_str!("templates/tests.md")),
     ("issues", include_str!("templates/issues.md")),
     ("deploy", include_str!("templates/deploy.md")),
@@ -46,20 +51,25 @@ const INTERVAL: &str = "30m";
 
 pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.prepared_data_dir()?;
-    let workspace = place.workspace(&args.path)?;
+    let (workspace, is_new) = folder(&args.path, place)?;
     let schedule = schedule(args, place)?;
     // Before anything is written: a configuration that cannot be read cannot be added to.
-    File::read(&dir.config(), &Crons::new(place.time_zone()))?;
+    refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), place)?;
     let template = template(&args.template)?;
     let file = match &args.name {
         Some(name) => workspace.join("heartbeats").join(checked(name)?).join("HEARTBEAT.md"),
         None => workspace.join("HEARTBEAT.md"),
     };
     let mut out = io::stdout().lock();
+    if is_new {
+        std::fs::create_dir(&workspace).with_context(|| format!("cannot make {}", workspace.display()))?;
+        writeln!(out, "made {}", workspace.display())?;
+    }
     // A named heartbeat carries its own schedule; a workspace's own stands in config.json.
     let text = if args.name.is_some() { scheduled(&template, &schedule, args) } else { template };
     if create(&file, &text)? {
-        writeln!(out, "wrote {}", file.display())?;
+        let edit = if args.template == DEFAULT { "; edit it: it is an example" } else { "" };
+        writeln!(out, "wrote {}{edit}", file.display())?;
     } else {
         writeln!(out, "{} is there already; left as it is", file.display())?;
     }
@@ -98,21 +108,90 @@ pub(super) fn checked_schedule(
     tz: Option<&str>,
     place: &Place,
 ) -> anyhow::Result<Schedule> {
+    let is_typed = interval.is_some();
     let interval: Option<Interval> = match (interval, cron) {
         (Some(interval), _) => Some(interval.parse()?),
         (None, None) => Some(INTERVAL.parse()?),
         (None, Some(_)) => None,
     };
-    Timing::from_keys(interval, cron, tz, &Crons::new(place.time_zone()))?;
-    Ok(Schedule { interval, cron: cron.map(str::to_owned), tz: tz.map(str::to_owned) })
+    let timing = Timing::from_keys(interval, cron, tz, &Crons::new(place.time_zone()))?;
+    let typed = match (interval.filter(|_| is_typed), cron) {
+        (Some(interval), _) => Some(format!("--interval {interval}")),
+        (None, Some(cron)) => {
+            let tz = tz.map(|tz| format!(" --tz {tz}")).unwrap_or_default();
+            Some(format!("--cron '{cron}'{tz}"))
+        }
+        (None, None) => None,
+    };
+    let typed = typed.zip(timing).map(|(words, timing)| Typed { words, timing });
+    Ok(Schedule { interval, cron: cron.map(str::to_owned), tz: tz.map(str::to_owned), typed })
 }
 
-/// A schedule as it was typed, checked.
+/// A schedule, checked.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub(super) interval: Option<Interval>,
     pub(super) cron: Option<String>,
     pub(super) tz: Option<String>,
+    /// What of it was typed, if anything was.
+    typed: Option<Typed>,
+}
+
+/// A schedule that somebody typed.
+#[derive(Debug)]
+struct Typed {
+    words: String,
+    timing: Timing,
+}
+
+/// Says no where another schedule was typed than what a heartbeat has that is there already: it is not changed here.
+///
+/// # Errors
+/// That, or that config.json cannot be read.
+pub(super) fn refuse_other(
+    schedule: &Schedule,
+    dir: &DataDir,
+    workspace: &Path,
+    name: Option<&str>,
+    place: &Place,
+) -> anyhow::Result<()> {
+    let crons = Crons::new(place.time_zone());
+    let file = File::read(&dir.config(), &crons)?;
+    let Some(Typed { words, timing }) = &schedule.typed else { return Ok(()) };
+    let standing = heartbeat::standing(&file, &dir.config(), workspace, name, &crons);
+    let Some(Standing { schedule, said_in }) =
+        standing.filter(|there| there.schedule.as_ref() != Some(timing))
+    else {
+        return Ok(());
+    };
+    let what = match name {
+        Some(name) => format!("heartbeat {name:?} of {} is there already", workspace.display()),
+        None => format!("{} is registered already", workspace.display()),
+    };
+    let said_in = said_in.display();
+    match schedule {
+        Some(schedule) => {
+            bail!("{words} was not applied: {what}, with the schedule {schedule}; change it in {said_in}")
+        }
+        None => bail!("{words} was not applied: {what}, without a schedule; write one into {said_in}"),
+    }
+}
+
+/// The folder of a workspace, and whether it has to be made: where nothing but its last component is missing.
+fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        _ => return Ok((place.workspace(path)?, false)),
+    }
+    let absolute = std::path::absolute(path)?;
+    let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok());
+    match parent.zip(absolute.file_name()) {
+        Some((parent, name)) => Ok((parent.join(name), true)),
+        None => {
+            let path = path.display();
+            bail!("cannot make workspace {path}: the folder it is to be in is missing; run: mkdir -p {path}")
+        }
+    }
 }
 
 impl Schedule {

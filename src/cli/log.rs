@@ -5,15 +5,20 @@ mod follow;
 use super::args::Log;
 use super::place::Place;
 use super::span::span;
-use super::style::{Style, plain_line};
+use super::style::{Style, denied, plain_line};
+use crate::config::cron::Crons;
+use crate::config::file::{File, Workspace};
+use crate::config::heartbeat;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::journal::tail::Tail;
 use crate::sys::clock;
-use anyhow::Context;
+use crate::sys::paths::DataDir;
+use anyhow::{Context, bail};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -37,6 +42,14 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;
     let end = tail.position().end;
     let found = read::newest(&dir.journal(), end, &filter, args.count).with_context(unreadable)?;
+    let whole = args.count > 0 && args.outcome.is_none() && args.since.is_none();
+    if let (true, Some(path), Some(workspace)) = (found.is_empty(), &args.workspace, &filter.workspace)
+        // One that is there may have its first beat while it is followed.
+        && !(args.follow && path.is_dir())
+        && (whole || !has_beaten(&dir, end, workspace).with_context(unreadable)?)
+    {
+        refuse_unknown(path, workspace, &dir, place)?;
+    }
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
     }
@@ -48,6 +61,33 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
         super::runtime()?.block_on(follow::follow(&dir, tail, &filter, &printer, &mut out))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the journal has a line of `workspace`.
+fn has_beaten(dir: &DataDir, end: u64, workspace: &str) -> io::Result<bool> {
+    let filter = Filter { workspace: Some(workspace.to_owned()), ..Filter::default() };
+    Ok(!read::newest(&dir.journal(), end, &filter, 1)?.is_empty())
+}
+
+/// Says no to a workspace that config.json does not have, and the journal neither.
+fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -> anyhow::Result<()> {
+    // What cannot be read may have it.
+    let Ok(file) = File::read(&dir.config(), &Crons::new(place.time_zone())) else { return Ok(()) };
+    if heartbeat::entry(&file, Path::new(workspace)).is_some() {
+        return Ok(());
+    }
+    let is_called = |known: &&Workspace| {
+        known.path.file_name() == Some(typed.as_os_str())
+            || known.name.as_deref().is_some_and(|name| Path::new(name) == typed)
+    };
+    let mut called = file.workspaces.iter().flatten().filter(is_called);
+    match (called.next(), called.next()) {
+        (Some(known), None) => {
+            let (typed, path) = (typed.display(), known.path.display());
+            bail!("no workspace at {workspace}; {typed} is the name of one, say its path: --workspace {path}")
+        }
+        _ => bail!("{workspace} is not registered and not in the journal; see: murmur workspaces list"),
+    }
 }
 
 struct Printer {
@@ -78,8 +118,9 @@ impl Printer {
         let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
         let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();
         let (style, workspace) = (self.style, plain_line(&entry.workspace));
+        let denied = denied(entry);
         let line = format!(
-            "{}  {} {:>7}  {workspace}{name}  {kind}{text}",
+            "{}  {} {:>7}  {workspace}{name}  {kind}{denied}{text}",
             style.dim(when),
             style.outcome(entry.outcome),
             seconds

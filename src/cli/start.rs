@@ -2,13 +2,19 @@
 
 use super::args::Start;
 use super::place::Place;
+use super::status::Silent;
 use super::stop::{daemon_pid, has_ended_soon};
-use crate::daemon::instance;
+use crate::config::cron::Crons;
+use crate::config::file::File;
+use crate::daemon::follow::{NOTHING_RUNS, with_cause};
 use crate::daemon::serve::{self, Setup};
+use crate::daemon::{client, instance};
+use crate::rpc::client::AskError;
 use crate::sys::notify::Manager;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, inherited, process, socket};
 use anyhow::{Context, bail};
+use jiff::tz::TimeZone;
 use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -40,6 +46,11 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
 }
 
 fn already_runs(dir: &DataDir) -> anyhow::Result<ExitCode> {
+    let asked = super::runtime()?.block_on(async { client::ping(&mut client::connect(dir).await?).await });
+    // One that cannot be reached may just be being started.
+    if let Err(AskError::Silent(patience)) = asked {
+        bail!(Silent { pid_file: dir.pid(), patience });
+    }
     match daemon_pid(dir)? {
         Some(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
         None => writeln!(io::stdout(), "murmur is running already")?,
@@ -63,10 +74,20 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
         BufReader::new(stdout).read_line(&mut said)?;
     }
     match said.trim_end().split_once(' ') {
-        Some(("ready", pid)) => Ok(Some(pid.parse().context("the daemon says no PID")?)),
+        Some(("ready", pid)) => {
+            warn_of_config(dir);
+            Ok(Some(pid.parse().context("the daemon says no PID")?))
+        }
         Some(("running", _)) => Ok(None),
         Some(("error", error)) => bail!("{error}"),
         _ => bail!("the daemon ended before it answered; see {}", dir.log().display()),
+    }
+}
+
+/// Says what is wrong with a configuration that the daemon that has just been started cannot use.
+fn warn_of_config(dir: &DataDir) {
+    if let Err(error) = File::read(&dir.config(), &Crons::new(TimeZone::system())) {
+        let _closed = writeln!(io::stderr(), "warning: {}; {NOTHING_RUNS}", with_cause(&error));
     }
 }
 

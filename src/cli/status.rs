@@ -6,31 +6,50 @@ use super::span::span;
 use super::style::{Style, plain_line};
 use crate::config::heartbeat::Cache;
 use crate::daemon::broker::Broker;
+use crate::daemon::follow::with_cause;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{client, instance};
 use crate::host::discover;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
+use crate::rpc::client::AskError;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
     match show(args, place, &dir) {
         Ok(runs) => Ok(if args.check && !runs { ExitCode::FAILURE } else { ExitCode::SUCCESS }),
         // A daemon that answers is well, also where a file cannot be read that belongs to what is shown.
-        Err(error) if args.check && answers(&dir) && !super::is_closed_pipe(&error) => {
+        Err(error)
+            if args.check && !error.is::<Silent>() && answers(&dir) && !super::is_closed_pipe(&error) =>
+        {
             super::complain(&error);
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => Err(error),
     }
+}
+
+/// That the daemon takes so long to answer that it is not asked again.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", unanswered(pid_file, &AskError::Silent(*patience)))]
+pub(super) struct Silent {
+    pub(super) pid_file: PathBuf,
+    pub(super) patience: Duration,
+}
+
+fn unanswered(pid_file: &Path, error: &AskError) -> String {
+    let held = pid_file.display();
+    format!("the daemon holds {held} and does not answer: {error}; if it goes on so: murmur restart --force")
 }
 
 fn answers(dir: &DataDir) -> bool {
@@ -46,16 +65,13 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
             Ok(status) => status,
             // It may have ended while it was asked.
             Err(_) if !instance::is_running(dir)? => from_files(dir, place, now)?,
-            Err(error) => {
-                let held = dir.pid();
-                bail!(
-                    "the daemon holds {} and does not answer: {error}; if it goes on so: murmur restart --force",
-                    held.display()
-                )
-            }
+            Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
+            Err(error) => bail!(unanswered(&dir.pid(), &error)),
         },
         false => from_files(dir, place, now)?,
     };
+    // Another would not help where those that there are cannot be read.
+    let advises = status.problems.is_empty();
     if let Err(open) = dir.require_private()
         && dir.root().exists()
     {
@@ -66,7 +82,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {
-        print(&mut out, &status, now)?;
+        print(&mut out, &status, advises, now)?;
     }
     Ok(status.daemon.is_some())
 }
@@ -80,7 +96,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
             state.load(loaded.heartbeats, loaded.max_concurrent, now);
             problems
         }
-        Err(error) => vec![format!("{:#}", anyhow::Error::new(error))],
+        Err(error) => vec![with_cause(&error)],
     };
     let survey =
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
@@ -129,7 +145,8 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     Ok(())
 }
 
-fn print(out: &mut impl Write, status: &Status, now: Timestamp) -> anyhow::Result<()> {
+/// `advises` is whether to say how to make a heartbeat where there is none.
+fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     match &status.daemon {
         Some(daemon) => {
@@ -160,7 +177,8 @@ fn print(out: &mut impl Write, status: &Status, now: Timestamp) -> anyhow::Resul
         writeln!(out, "{wait} for you; see: murmur permission list, murmur question list")?;
     }
     if status.heartbeats.is_empty() {
-        writeln!(out, "no heartbeats; make one with: murmur init PATH")?;
+        let advice = if advises { "; make one with: murmur init PATH" } else { "" };
+        writeln!(out, "no heartbeats{advice}")?;
     }
     for heartbeat in &status.heartbeats {
         print_heartbeat(out, style, heartbeat, status.daemon.is_some(), now)?;

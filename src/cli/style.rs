@@ -3,6 +3,8 @@
 #[cfg(unix)]
 use crate::doctor::Level;
 #[cfg(unix)]
+use crate::journal::entry::Entry;
+#[cfg(unix)]
 use crate::outcome::Kind;
 #[cfg(unix)]
 use crate::pulse::health::Health;
@@ -99,4 +101,14 @@ pub(super) fn plain_text(text: &str) -> String {
 /// the text around them, by which it could show something else than is there.
 fn is_obeyed(character: char) -> bool {
     character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// How many calls of a beat were denied, before its text, if there were any.
+#[cfg(unix)]
+pub(super) fn denied(entry: &Entry) -> String {
+    match entry.denials.len() {
+        0 => String::new(),
+        1 => "1 call denied  ".to_owned(),
+        many => format!("{many} calls denied  "),
+    }
 }

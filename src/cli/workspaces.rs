@@ -1,7 +1,7 @@
 //! `murmur workspaces list|add|remove`: what config.json has. Only the entry in question changes in it.
 
 use super::args::{Workspaces, WorkspacesCommand};
-use super::init::checked_schedule;
+use super::init::{checked_schedule, refuse_other};
 use super::place::Place;
 use crate::config::cron::Crons;
 use crate::config::edit::{self, EditError, NewWorkspace};
@@ -28,6 +28,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             }
             let dir = place.prepared_data_dir()?;
             let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), place)?;
+            refuse_other(&schedule, &dir, &workspace, None, place)?;
             // A HEARTBEAT.md that says when it runs needs no word of ours.
             let own = heartbeat::resolve_folder(&workspace, &Crons::new(place.time_zone()));
             if interval.is_none()

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use super::asking::Asking;
 use super::cron::Crons;
-use super::file::{File, Workspace};
+use super::file::{BadWorkspace, File, Workspace};
 use super::interval::Interval;
 use super::permissions::Permissions;
 use super::problem::Problem;
@@ -113,12 +113,59 @@ pub struct Resolved {
 /// if it is not there.
 #[must_use]
 pub fn resolve_registered(file: &File, folder: &Path, crons: &Crons) -> Option<Vec<Heartbeat>> {
+    match entry(file, folder)? {
+        Ok(workspace) => Some(resolve_workspace(workspace, crons)),
+        Err(bad) => Some(resolve::bad(bad).into_iter().collect()),
+    }
+}
+
+/// The entry of one folder (an absolute path).
+#[must_use]
+pub fn entry<'a>(file: &'a File, folder: &Path) -> Option<Result<&'a Workspace, &'a BadWorkspace>> {
     let is_it = |path: &Path| path == folder || path.canonicalize().is_ok_and(|real| real == folder);
     file.workspaces.iter().find_map(|entry| match entry {
-        Ok(workspace) if is_it(&workspace.path) => Some(resolve_workspace(workspace, crons)),
-        Err(bad) if bad.path.as_deref().is_some_and(is_it) => Some(resolve::bad(bad).into_iter().collect()),
+        Ok(workspace) if is_it(&workspace.path) => Some(Ok(workspace)),
+        Err(bad) if bad.path.as_deref().is_some_and(is_it) => Some(Err(&**bad)),
         _ => None,
     })
+}
+
+/// The schedule that is there already, and the file where it stands, or would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// When it runs, if that is said.
+    pub schedule: Option<Schedule>,
+    /// Where that is said.
+    pub said_in: PathBuf,
+}
+
+/// When a folder's own heartbeat runs, or the one called `name`; `None` where the folder is not registered, or has none
+/// of that name. `config` is where `file` was read.
+#[must_use]
+pub fn standing(
+    file: &File,
+    config: &Path,
+    folder: &Path,
+    name: Option<&str>,
+    crons: &Crons,
+) -> Option<Standing> {
+    let entry = entry(file, folder);
+    let general = match entry {
+        Some(Ok(workspace)) => workspace.schedule.clone(),
+        Some(Err(bad)) => bad.schedule.clone(),
+        None => None,
+    };
+    // Without the entry there is no schedule but the file's own.
+    let found = resolve_folder(folder, crons).into_iter().find(|found| found.name.as_deref() == name);
+    match (name, found) {
+        (None, _) if entry.is_none() => None,
+        (Some(_), None) => None,
+        (_, Some(Heartbeat { schedule: Some(own), file, .. })) => {
+            Some(Standing { schedule: Some(own), said_in: file })
+        }
+        (Some(_), Some(found)) => Some(Standing { schedule: general, said_in: found.file }),
+        (None, _) => Some(Standing { schedule: general, said_in: config.to_owned() }),
+    }
 }
 
 /// The heartbeats of one folder (an absolute path) that config.json does not name: defaults, frontmatter, and no

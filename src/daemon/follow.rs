@@ -18,11 +18,15 @@ const TICK: Duration = Duration::from_secs(10);
 /// How long after an edit the configuration is read: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(50);
 
+/// What it means that a configuration is of no use where no other was read before.
+pub const NOTHING_RUNS: &str = "nothing runs until then";
+
 /// What is read and what is watched.
 #[derive(Debug)]
 pub struct Follow {
     dir: DataDir,
     cache: Cache,
+    has_loaded: bool,
     problems: Vec<String>,
     watch: Option<Watch>,
     /// What the user wants.
@@ -47,7 +51,16 @@ impl Follow {
     #[must_use]
     pub fn new(dir: DataDir, time_zone: TimeZone, tick: Option<Duration>) -> Self {
         let cache = Cache::new(time_zone);
-        Self { dir, cache, problems: Vec::new(), watch: None, wanted_tick: tick, tick: None, reload_at: None }
+        Self {
+            dir,
+            cache,
+            has_loaded: false,
+            problems: Vec::new(),
+            watch: None,
+            wanted_tick: tick,
+            tick: None,
+            reload_at: None,
+        }
     }
 
     /// Waits for an edit.
@@ -73,6 +86,7 @@ impl Follow {
         let now = clock::now();
         let problems = match self.cache.load(&self.dir.config(), now) {
             Ok(loaded) => {
+                self.has_loaded = true;
                 let problems =
                     loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
                 self.watch(&loaded.heartbeats);
@@ -83,7 +97,11 @@ impl Follow {
                 if self.watch.is_none() {
                     self.watch(&[]);
                 }
-                vec![format!("{}; until then the last good configuration counts", with_cause(&error))]
+                let meanwhile = match self.has_loaded {
+                    true => "until then the last good configuration counts",
+                    false => NOTHING_RUNS,
+                };
+                vec![format!("{}; {meanwhile}", with_cause(&error))]
             }
         };
         let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned().collect();

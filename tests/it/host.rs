@@ -78,7 +78,8 @@ impl Env {
 impl<'a> Live<'a> {
     /// The agent [`ID`], whose host `spawning` starts.
     fn of(env: &'a Env, spawning: Run) -> Self {
-        let spawned = spawning.json();
+        // Without a daemon there is a warning as well.
+        let spawned: Value = serde_json::from_slice(&spawning.output().stdout).unwrap();
         assert_eq!(spawned["agent_id"], ID);
         Self { env, id: ID, pid: spawned["pid"].as_i64().unwrap() }
     }

@@ -10,11 +10,16 @@ fn a_folder_becomes_a_workspace() {
     let site = env.root().join("my site");
     std::fs::create_dir(&site).unwrap();
     assert_snapshot!(env.murmur(["init"]).at(&site).run(), @"
-    wrote [ENV]/my site/HEARTBEAT.md
+    wrote [ENV]/my site/HEARTBEAT.md; edit it: it is an example
     registered [ENV]/my site
     [exit 0]
     ");
     assert_snapshot!(std::fs::read_to_string(site.join("HEARTBEAT.md")).unwrap(), @"
+    ---
+    maxTurns: 15
+    ---
+    If the list below still names `my-org/my-repo`, do nothing and answer `ATTENTION: HEARTBEAT.md is not filled in yet`.
+
     # Heartbeat
 
     What to do on each heartbeat. If nothing needs attention, respond with
@@ -63,13 +68,101 @@ fn what_is_there_is_left_as_it_is() {
       ]
     }
     "#);
-    assert_snapshot!(env.run(["init", "site", "--interval", "2h"]), @"
+    assert_snapshot!(env.run(["init", "site"]), @"
     [ENV]/site/HEARTBEAT.md is there already; left as it is
     [ENV]/site is registered already; when it runs is changed in [ENV]/data/config.json
     [exit 0]
     ");
     assert_eq!(std::fs::read_to_string(site.0.join("HEARTBEAT.md")).unwrap(), "Mine.");
     assert_eq!(env.config(), config);
+}
+
+#[test]
+fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
+    let env = Env::new();
+    let site = env.workspace("site", "Mine.");
+    env.run(["init", "site", "--interval", "2h"]);
+    env.run(["init", "site", "--name", "nightly", "--cron", "0 3 * * *"]);
+    let config = env.config();
+    assert_snapshot!(env.run(["init", "site", "--interval", "3h"]), @"
+    | error: --interval 3h was not applied: [ENV]/site is registered already, with the schedule every 2h
+    | hint: change it in [ENV]/data/config.json
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["init", "site", "--cron", "0 9 * * *", "--tz", "Europe/Berlin"]), @"
+    | error: --cron '0 9 * * *' --tz Europe/Berlin was not applied: [ENV]/site is registered already, with the schedule every 2h
+    | hint: change it in [ENV]/data/config.json
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["workspaces", "add", "site", "--interval", "3h"]), @"
+    | error: --interval 3h was not applied: [ENV]/site is registered already, with the schedule every 2h
+    | hint: change it in [ENV]/data/config.json
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--interval", "1d"]), @r#"
+    | error: --interval 1d was not applied: heartbeat "nightly" of [ENV]/site is there already, with the schedule cron 0 3 * * * UTC
+    | hint: change it in [ENV]/site/heartbeats/nightly/HEARTBEAT.md
+    [exit 1]
+    "#);
+    // The same in other words, and what is none yet.
+    for same in [
+        &["init", "site", "--interval", "120m"][..],
+        &["workspaces", "add", "site", "--interval", "2h"],
+        &["init", "site", "--name", "nightly", "--cron", "0 3 * * *"],
+        &["init", "site", "--name", "other", "--interval", "3h"],
+    ] {
+        let shown = env.run(same);
+        assert!(shown.ends_with("[exit 0]"), "{shown}");
+    }
+    // What its own file says counts, and is changed there.
+    std::fs::write(site.0.join("HEARTBEAT.md"), "---\ninterval: 5h\n---\nMine.").unwrap();
+    assert_snapshot!(env.run(["init", "site", "--interval", "2h"]), @"
+    | error: --interval 2h was not applied: [ENV]/site is registered already, with the schedule every 5h
+    | hint: change it in [ENV]/site/HEARTBEAT.md
+    [exit 1]
+    ");
+    assert_eq!(env.config(), config);
+    // There is an entry, and nothing in it that it could be.
+    let blog = env.root().join("blog");
+    std::fs::create_dir(&blog).unwrap();
+    env.run(["init", "blog", "--name", "nightly", "--interval", "1d"]);
+    assert_snapshot!(env.run(["init", "blog", "--interval", "1h"]), @"
+    | error: --interval 1h was not applied: [ENV]/blog is registered already, without a schedule
+    | hint: write one into [ENV]/data/config.json
+    [exit 1]
+    ");
+    assert!(!blog.join("HEARTBEAT.md").exists());
+}
+
+#[test]
+fn a_folder_is_made_where_nothing_else_is_missing() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["init", "new site/", "--template", "tests"]), @"
+    made [ENV]/new site
+    wrote [ENV]/new site/HEARTBEAT.md
+    registered [ENV]/new site
+    [exit 0]
+    ");
+    assert!(env.root().join("new site/HEARTBEAT.md").exists());
+    assert_snapshot!(env.run(["init", "no/site"]), @"
+    | error: cannot make workspace no/site: the folder it is to be in is missing
+    | hint: run: mkdir -p no/site
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["init", "other", "--template", "nope"]), @r#"
+    | error: no template "nope": No such file or directory (os error 2)
+    | hint: there are default, tests, issues, deploy, and files of yours
+    [exit 1]
+    "#);
+    std::os::unix::fs::symlink("nowhere", env.root().join("link")).unwrap();
+    assert_snapshot!(env.run(["init", "link"]), @"
+    | error: cannot open workspace link: No such file or directory (os error 2)
+    | hint: check the path
+    [exit 1]
+    ");
+    for none in ["no", "other", "nowhere"] {
+        assert!(!env.root().join(none).exists(), "{none}");
+    }
 }
 
 #[test]
@@ -181,11 +274,6 @@ fn what_cannot_be_is_refused_and_nothing_is_written() {
     | hint: use up to 100 letters, digits, - and _
     [exit 1]
     "#);
-    assert_snapshot!(env.run(["init", "nowhere"]), @"
-    | error: cannot open workspace nowhere: No such file or directory (os error 2)
-    | hint: check the path
-    [exit 1]
-    ");
     assert_eq!(env.names(&env.root().join("site")), "");
     assert!(!env.data().join("config.json").exists());
 }

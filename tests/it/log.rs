@@ -91,6 +91,47 @@ fn filters_choose_and_n_counts_what_they_chose() {
 }
 
 #[test]
+fn a_workspace_that_nobody_knows_is_no_workspace_without_beats() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["log", "--workspace", "nope"]), @"
+    | error: [ENV]/nope is not registered and not in the journal
+    | hint: see: murmur workspaces list
+    [exit 1]
+    ");
+    journal(&env);
+    let site = env.root().join("site");
+    let named = serde_json::json!({ "path": env.root().join("other"), "name": "weekly", "interval": "1h" });
+    let entries = serde_json::json!([{ "path": site, "interval": "1h" }, named]);
+    env.configure(&serde_json::json!({ "workspaces": entries }).to_string());
+    assert_snapshot!(env.run(["log", "--workspace", "nope"]), @"
+    | error: [ENV]/nope is not registered and not in the journal
+    | hint: see: murmur workspaces list
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["log", "--workspace", "nope", "--outcome", "ok", "--follow"]), @"
+    | error: [ENV]/nope is not registered and not in the journal
+    | hint: see: murmur workspaces list
+    [exit 1]
+    ");
+    let below = |folder: &str| env.murmur(["log", "--workspace", folder]).at(&env.home()).run();
+    assert_snapshot!(below("site"), @"
+    | error: no workspace at [ENV]/home/site
+    | hint: site is the name of one, say its path: --workspace [ENV]/site
+    [exit 1]
+    ");
+    assert_snapshot!(below("weekly"), @"
+    | error: no workspace at [ENV]/home/weekly
+    | hint: weekly is the name of one, say its path: --workspace [ENV]/other
+    [exit 1]
+    ");
+    // One that is registered, and one that only the journal knows: it has beats, if none of these.
+    for (folder, outcome) in [("other", "ok"), ("blog", "error")] {
+        let shown = env.run(["log", "--workspace", folder, "--outcome", outcome]);
+        assert_eq!(shown, "no beats to show; see: murmur status\n[exit 0]", "{folder}");
+    }
+}
+
+#[test]
 fn json_is_the_journals_own_lines() {
     let env = Env::new();
     let text = journal(&env);

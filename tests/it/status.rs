@@ -1,5 +1,7 @@
 //! `murmur status`: the same answer from a daemon and from the files.
 
+use std::os::unix::net::UnixListener;
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -71,6 +73,73 @@ fn a_daemon_that_does_not_answer_is_told_from_none() {
     [exit 0]
     ");
     assert!(daemon.ended().0.success());
+}
+
+/// Somebody who takes every connection where the daemon listened, and says nothing.
+fn silenced(env: &Env) -> UnixListener {
+    let socket = env.data().join("murmur.sock");
+    std::fs::remove_file(&socket).unwrap();
+    let silent = UnixListener::bind(&socket).unwrap();
+    silent.set_nonblocking(true).unwrap();
+    silent
+}
+
+#[test]
+fn a_check_waits_once_for_a_daemon_that_does_not_answer() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    let silent = silenced(&env);
+    assert_snapshot!(env.run(["status", "--check"]), @"
+    | error: the daemon holds [ENV]/data/murmur.pid and does not answer: no answer within 5s
+    | hint: if it goes on so: murmur restart --force
+    [exit 1]
+    ");
+    assert_eq!(std::iter::from_fn(|| silent.accept().ok()).count(), 1);
+    daemon.signal(rustix::process::Signal::TERM);
+    assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn a_start_does_not_take_a_daemon_that_does_not_answer_for_one_that_runs() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    let _silent = silenced(&env);
+    assert_snapshot!(env.run(["start"]), @"
+    | error: the daemon holds [ENV]/data/murmur.pid and does not answer: no answer within 5s
+    | hint: if it goes on so: murmur restart --force
+    [exit 1]
+    ");
+    daemon.signal(rustix::process::Signal::TERM);
+    assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn where_config_json_cannot_be_used_from_the_start_nothing_runs() {
+    let env = Env::new();
+    env.configure("{\n  nothing\n}\n");
+    assert_snapshot!(env.run(["start"]), @"
+    murmur is running (PID [PID])
+    | warning: [ENV]/data/config.json:2:3: this is not JSON: key must be a string; correct it there or just before; nothing runs until then
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["status"]), @"
+    murmur 0.1.0 is running (PID [PID]), up [SPAN]
+    problem: [ENV]/data/config.json:2:3: this is not JSON: key must be a string; correct it there or just before; nothing runs until then
+    no heartbeats
+    [exit 0]
+    ");
+    let shown = env.run(["restart"]);
+    assert_snapshot!(shown.split_once('\n').unwrap().1, @"
+    | warning: [ENV]/data/config.json:2:3: this is not JSON: key must be a string; correct it there or just before; nothing runs until then
+    [exit 0]
+    ");
+    env.run(["stop"]);
+    assert_snapshot!(env.run(["status"]), @"
+    murmur is not running; start it with: murmur start
+    problem: [ENV]/data/config.json:2:3: this is not JSON: key must be a string; correct it there or just before
+    no heartbeats
+    [exit 0]
+    ");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn spec(
         started_at,
     };
     let user = place.user()?;
-    let role = if args.role == MANAGER { Role::Manager } else { Role::Hosted };
+    let role = role(&args.role);
     let policy = policy(role, &worktree, &user, place)?;
     let allow = match role {
         Role::Manager => {
@@ -182,8 +182,13 @@ fn spec(
     Ok(Spec { card, invocation, limit: None, captures: captures(), hook: Some(hook) })
 }
 
+/// What an agent is that is called this.
+pub(super) fn role(name: &str) -> Role {
+    if name == MANAGER { Role::Manager } else { Role::Hosted }
+}
+
 /// What holds for an agent in `worktree`, which may be in a workspace that says so.
-fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Result<Policy> {
+pub(super) fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Result<Policy> {
     let settings = Settings::read(&user.settings.settings())?.asking;
     let heartbeat = heartbeat_at(worktree, place)?;
     let heartbeat = heartbeat.as_ref();

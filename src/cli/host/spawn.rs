@@ -3,6 +3,7 @@
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::place::Place;
 use super::super::{beat, runtime};
+use super::serve;
 use crate::host::launch::Wanted;
 use anyhow::Context;
 use serde_json::json;
@@ -22,12 +23,17 @@ pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
         message: args.message.as_deref().map(text).transpose()?,
         args: args.args.clone(),
     };
+    let worktree = wanted.worktree.clone();
     let launch = wanted.launch()?;
     let agent_id = launch.agent_id.clone();
     let pid = runtime()?.block_on(async {
         let path = beat::path(place).await;
         launch.start(dir.root(), &path).await
     })?;
+    let policy = |user| serve::policy(serve::role(&args.role), &worktree, &user, place);
+    if let Ok(policy) = place.user().map_err(Into::into).and_then(policy) {
+        beat::warn_if_nobody_answers(&dir, &policy, false);
+    }
     if args.attach {
         let from = Some(0);
         return super::attach(&HostAttach { agent: agent_id, from, json: args.json }, place);

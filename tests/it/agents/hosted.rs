@@ -12,7 +12,9 @@ fn spawn(env: &Env, instructions: &serde_json::Value) -> i64 {
     std::fs::create_dir_all(&site).unwrap();
     std::fs::write(site.join(".fake-claude.json"), instructions.to_string()).unwrap();
     let args = ["host", "spawn", "--agent-id", "site-1", "--worktree", site.to_str().unwrap()];
-    let spawned = env.murmur(args.iter().chain(&["--json", "Mend the build\nand the docs"])).json();
+    // Without a daemon there is a warning as well.
+    let spawned = env.murmur(args.iter().chain(&["--json", "Mend the build\nand the docs"])).output();
+    let spawned: serde_json::Value = serde_json::from_slice(&spawned.stdout).unwrap();
     spawned["pid"].as_i64().unwrap()
 }
 

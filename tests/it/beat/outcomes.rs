@@ -59,7 +59,7 @@ fn an_alert_that_also_says_ok_needs_attention() {
 fn a_denied_tool_is_named_in_the_journal() {
     let env = Env::new();
     assert_snapshot!(recorded(&env, "denied"), @r#"
-    attention [S] ATTENTION: I may not use sudo.
+    attention [S] 1 call denied  ATTENTION: I may not use sudo.
     [exit 0]
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"denials":["Bash"],"capture":"[SESSION]"}
     "#);

@@ -18,7 +18,7 @@ fn a_workspace_that_is_added_beats() {
     env.workspace("blog", "Do it.");
     std::fs::remove_file(env.root().join("blog/HEARTBEAT.md")).unwrap();
     assert_snapshot!(env.run(["init", "blog"]), @"
-    wrote [ENV]/blog/HEARTBEAT.md
+    wrote [ENV]/blog/HEARTBEAT.md; edit it: it is an example
     registered [ENV]/blog
     [exit 0]
     ");

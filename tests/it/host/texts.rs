@@ -95,6 +95,7 @@ fn send_and_stop_say_what_came_of_it() {
     env.site(&json!({ "pace": pace }));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
     agent site-1 is running; follow it with: murmur attach site-1
+    | warning: no daemon runs: calls that need your word are denied; run: murmur start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "one"]), @"
@@ -192,7 +193,8 @@ fn attach_shows_a_conversation() {
 fn stop_all_ends_every_live_agent() {
     let env = Env::new();
     let first = env.live(&json!({}));
-    let second = env.spawning("site-2", &["--json"]).json();
+    let second = env.spawning("site-2", &["--json"]).output();
+    let second: Value = serde_json::from_slice(&second.stdout).unwrap();
     assert_eq!(second["agent_id"], "site-2");
     let output = env.murmur(["host", "stop", "--all", "--json"]).output();
     assert!(output.status.success());

@@ -90,7 +90,7 @@ fn a_beats_calls_are_decided_by_the_model_that_config_toml_names() {
     site.plays(&json!({ "script": [call("t1", "make test"), call("t2", "make publish"), said] }));
     let daemon = env.daemon();
     assert_snapshot!(env.run(["beat", "site"]), @"
-    ok [S]
+    ok [S] 1 call denied
     [exit 0]
     ");
     let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();

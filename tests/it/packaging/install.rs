@@ -283,5 +283,7 @@ fn where_nothing_is_installed_nothing_is_removed() {
     let env = Env::new();
     insta::assert_snapshot!(uninstall(&env, &env.home()));
     insta::assert_snapshot!(script(&env, "install.sh", &[Path::new("--from"), &env.home()]).run());
+    insta::assert_snapshot!(script(&env, "install.sh", &[Path::new("--prefix")]).run());
     insta::assert_snapshot!(script(&env, "install.sh", &[Path::new("--help")]).run());
+    insta::assert_snapshot!(script(&env, "uninstall.sh", &[Path::new("--help")]).run());
 }

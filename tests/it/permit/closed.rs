@@ -207,9 +207,34 @@ fn settings_of_the_workspace_switch_nothing_off() {
 fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
-    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    ok [S] 1 call denied
+    | warning: no daemon runs: calls that need your word are denied; run: murmur start
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log"]), @"
+    [WHEN]  ok [S]  [ENV]/site  1 call denied
+    [exit 0]
+    ");
     assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied");
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
+}
+
+#[test]
+fn that_nobody_answers_is_said_where_somebody_was_named_to() {
+    for (frontmatter, what) in [
+        ("permissionsChecker: llm", Some("calls that need a model's word")),
+        ("questions: broker", Some("questions")),
+        ("permissionsChecker: deny", None),
+        ("model: x", None),
+    ] {
+        let env = Env::new();
+        env.acting(frontmatter, &[]);
+        let said = env.murmur(["beat", "site"]).output().stderr;
+        let expected =
+            what.map(|what| format!("warning: no daemon runs: {what} are denied; run: murmur start\n"));
+        assert_eq!(String::from_utf8(said).unwrap(), expected.unwrap_or_default(), "{frontmatter}");
+    }
 }
 
 /// A daemon that is there and says nothing.

@@ -260,7 +260,10 @@ fn a_beat_by_hand_of_a_named_heartbeat_is_resumed_by_the_daemon() {
     let env = Env::new();
     let site = env.acting("model: x", &[bash("t1", "git push")]);
     site.named("nightly", &format!("---\n{DEFERS}\ninterval: 1000h\n---\nCount."));
-    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1000h", "lastRun": "2999-01-01T00:00:00Z" }] }).to_string());
+    let never = "2999-01-01T00:00:00Z";
+    let entry =
+        json!({ "path": site.0, "interval": "1000h", "lastRun": never, "lastRuns": { "nightly": never } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
     let daemon = env.daemon();
     let line = super::line(env.murmur(["beat", "site", "--name", "nightly", "--json"]).start());
     env.run(["permission", "respond", text(&line, "waiting"), "allow"]);

@@ -19,19 +19,9 @@ fn a_manager_runs_murmur_and_nothing_else() {
         bash("t7", "murmur log | murmur host send x -"),
     ];
     site.plays(&acts(&calls));
-    let spawn = [
-        "host",
-        "spawn",
-        "--agent-id",
-        "boss",
-        "--role",
-        "manager",
-        "--worktree",
-        site.path(),
-        "--json",
-        "Go.",
-    ];
-    env.murmur(spawn).json();
+    let spawn =
+        ["host", "spawn", "--agent-id", "boss", "--role", "manager", "--worktree", site.path(), "Go."];
+    env.run(spawn);
     env.wait_for_agents(1);
     let told = env.wait_for_told(calls.len());
     env.run(["host", "stop", "boss"]);

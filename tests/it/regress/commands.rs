@@ -1,9 +1,11 @@
 //! What single commands had wrong: log, init, beat, help, demo.
 
+use std::io::{BufRead, BufReader};
+
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::env::Env;
+use crate::env::{Env, kill, show};
 
 #[test]
 fn a_line_that_came_late_hides_no_newer_beat_before_it() {
@@ -51,7 +53,7 @@ fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--cron", "0 3 1 1 *", "--tz", "UTC"]), @"
-    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md
+    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it: it is an example
     registered [ENV]/site
     [exit 0]
     ");
@@ -71,8 +73,8 @@ fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
     ---
     cron: '0 3 1 1 *'
     tz: UTC
+    maxTurns: 15
     ---
-    # Heartbeat
     ");
     assert_snapshot!(env.run(["status"]), @r#"
     murmur is not running; start it with: murmur start
@@ -107,6 +109,26 @@ fn help_has_examples_where_there_is_something_to_choose() {
         assert!(shown.contains("\nUsage: murmur") && shown.ends_with("[exit 0]"), "{shown}");
     }
     assert!(!env.data().exists());
+}
+
+#[test]
+fn the_demo_leaves_nothing_when_it_is_told_to_end() {
+    use rustix::process::Signal;
+    for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
+        let env = Env::new();
+        let temporary = env.root().join("tmp");
+        std::fs::create_dir(&temporary).unwrap();
+        let mut demo = env.murmur(["demo"]).set("TMPDIR", &temporary).start();
+        let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+        // Before it waits for anything: there is a folder, and no daemon yet.
+        lines.next().unwrap().unwrap();
+        kill(demo.id().into(), signal);
+        lines.for_each(drop);
+        let shown = show(&demo.wait_with_output().unwrap());
+        assert_eq!(shown, "| error: interrupted\n[exit 1]", "{signal:?}");
+        assert_eq!(env.names(&temporary), "");
+        assert_eq!(env.alive(), [0; 0]);
+    }
 }
 
 #[test]
