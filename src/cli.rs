@@ -206,6 +206,9 @@ fn described(error: &anyhow::Error) -> (String, Option<String>) {
             cause.split_once("; ").map_or((&cause[..], None), |(said, to_do)| (said, Some(to_do)));
         if what.is_empty() {
             said.clone_into(&mut what);
+        } else if said.starts_with(&what) {
+            // It names the thing itself.
+            said.clone_into(&mut what);
         } else if !what.contains(said) {
             what = format!("{what}: {said}");
         }

@@ -16,7 +16,6 @@ use crate::config::settings::Settings;
 use crate::pulse::health::Health;
 use crate::roster::{self, Agent, Sources};
 use crate::sys::{clock, terminal};
-use anyhow::Context;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -28,8 +27,7 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let now = clock::now();
-    let read = runtime()?.block_on(roster::all(&sources, now));
-    let agents = read.with_context(|| format!("cannot read {}", sources.dir.root().display()))?;
+    let agents = runtime()?.block_on(roster::all(&sources, now))?;
     if let Some(wanted) = &args.agent {
         return one::show(&sources.dir, &agents, wanted, args, now);
     }
