@@ -84,9 +84,8 @@ impl Check {
             let text = cause.to_string();
             let (what, to_do) =
                 text.split_once("; ").map_or((&*text, None), |(what, to_do)| (what, Some(to_do)));
-            if found.is_empty() {
-                what.clone_into(&mut found);
-            } else if what.starts_with(&found) {
+            // The first, or one that names the thing itself.
+            if what.starts_with(&found) {
                 what.clone_into(&mut found);
             } else if !found.contains(what) {
                 found = format!("{found}: {what}");

@@ -23,7 +23,7 @@ fn a_data_folder_that_is_closed_to_its_owner_is_to_be_opened_and_no_other_chosen
     let another = "choose another with --data-dir or MURMUR_DIR";
     assert_eq!(hint(io::ErrorKind::PermissionDenied), another);
     std::fs::create_dir(&path).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
     assert_eq!(hint(io::ErrorKind::PermissionDenied), format!("run: chmod u+rwx {}", path.display()));
     assert_eq!(hint(io::ErrorKind::NotADirectory), another);
 }
