@@ -204,7 +204,8 @@ fn described(error: &anyhow::Error) -> (String, Option<String>) {
     for cause in error.chain().map(ToString::to_string) {
         let (said, to_do) =
             cause.split_once("; ").map_or((&cause[..], None), |(said, to_do)| (said, Some(to_do)));
-        if what.is_empty() {
+        // The first, or one that names the thing itself.
+        if said.starts_with(&what) {
             said.clone_into(&mut what);
         } else if !what.contains(said) {
             what = format!("{what}: {said}");

@@ -8,19 +8,23 @@ mod config;
 mod credentials;
 mod files;
 mod finding;
+mod folders;
 mod guard;
 mod hint;
 mod processes;
 mod settings;
 
 use crate::config::heartbeat::Cache;
+use crate::config::settings::{Provider, Secret};
 use crate::sys::clock;
 use crate::sys::paths::{DataDir, User};
+pub use agent::SANDBOX_VARIABLES;
 pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
 use jiff::tz::TimeZone;
 pub use processes::ServiceFile;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -39,6 +43,12 @@ pub struct Environment {
     pub time_zone: TimeZone,
     /// Whether a variable holds credentials for Claude Code; their values are not known here.
     pub has_credentials: bool,
+    /// Our user id.
+    pub uid: u32,
+    /// What this environment has of [`SANDBOX_VARIABLES`].
+    pub sandbox: BTreeMap<&'static str, String>,
+    /// The keys of models' providers that this environment has.
+    pub keys: BTreeMap<Provider, Secret>,
     /// Claude Code's own folder.
     pub claude: PathBuf,
     /// Where captures are kept, if the environment says so.

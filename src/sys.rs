@@ -70,6 +70,8 @@ pub mod swap;
 pub mod terminal;
 #[cfg(unix)]
 pub mod tmux;
+#[cfg(unix)]
+pub mod unreadable;
 pub mod watch;
 #[cfg(windows)]
 #[path = "sys/windows/words.rs"]

@@ -18,7 +18,6 @@ use crate::config::settings::Settings;
 use crate::pulse::health::Health;
 use crate::roster::{self, Agent, Sources};
 use crate::sys::{clock, terminal};
-use anyhow::Context;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -32,8 +31,7 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let now = clock::now();
     let runtime = runtime()?;
-    let read = runtime.block_on(roster::all(&sources, now));
-    let mut agents = read.with_context(|| format!("cannot read {}", sources.dir.root().display()))?;
+    let mut agents = runtime.block_on(roster::all(&sources, now))?;
     runtime.block_on(Waiting::now(&sources.dir))?.mark(&mut agents);
     if let Some(wanted) = &args.agent {
         return one::show(&sources.dir, &agents, wanted, args, now);

@@ -3,7 +3,9 @@
 use super::args::Doctor;
 use super::place::Place;
 use super::style::{Style, plain_line};
-use crate::doctor::{self, CREDENTIAL_VARIABLES, Environment, Finding, Level, ServiceFile};
+use crate::doctor::{
+    self, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
+};
 use crate::sys::paths::{DataDir, User};
 use serde_json::json;
 use std::io::{self, Write};
@@ -41,6 +43,7 @@ fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
     let user_name = std::env::var_os("USER").filter(|name| cfg!(target_os = "linux") && !name.is_empty());
     let linger = user_name.map(|name| Path::new(LINGERING).join(name));
     let service = super::service::file_of(place).ok();
+    let sandbox = |name: &'static str| Some((name, std::env::var(name).ok()?));
     Environment {
         dir,
         user,
@@ -48,6 +51,9 @@ fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
         path: place.path(),
         time_zone: place.time_zone(),
         has_credentials: CREDENTIAL_VARIABLES.iter().any(is_set),
+        uid: rustix::process::getuid().as_raw(),
+        sandbox: SANDBOX_VARIABLES.into_iter().filter_map(sandbox).collect(),
+        keys: place.keys(),
         claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
         captures: super::captures::root().ok(),
         service: service.map(|(file, text)| ServiceFile { file, text, linger }),

@@ -12,12 +12,14 @@ use crate::daemon::client;
 use crate::rpc::client::{AskError, Client};
 use crate::sys::ancestors;
 use crate::sys::paths::DataDir;
+use crate::sys::unreadable::unreadable;
 use anyhow::bail;
 pub(super) use list::list;
 pub(super) use one_by_one::one_by_one;
 pub(super) use respond::{Verdicts, respond, respond_question};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::io;
 use std::path::PathBuf;
 
 /// The variable that every process of an agent has.
@@ -32,6 +34,10 @@ struct Rows {
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
     match client::connect(dir).await {
         Ok(mut client) => ask_rows(&mut client).await,
+        // What was put off could not be looked for either.
+        Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(unreadable(dir.root(), error).into())
+        }
         Err(AskError::Gone(_)) => Ok(Broker::begin(dir, PathBuf::new(), |_| false).rows()),
         Err(error) => bail!("cannot reach the daemon: {error}"),
     }

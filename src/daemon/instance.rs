@@ -4,6 +4,7 @@ use crate::sys::identity;
 use crate::sys::lock::{self, Lock};
 use crate::sys::paths::DataDir;
 use crate::sys::pause::pause;
+use crate::sys::unreadable::unreadable;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -74,7 +75,7 @@ fn open(dir: &DataDir) -> io::Result<Option<File>> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)
         }
-        Err(error) => Err(error),
+        Err(error) => Err(unreadable(&dir.pid(), error)),
     }
 }
 

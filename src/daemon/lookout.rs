@@ -245,7 +245,7 @@ fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
     match without_told(lines, &dir) {
         Ok(lines) => Seen { lines, silences, next, cleaned, troubles, stuck: stuck_after },
         Err(error) => {
-            troubles.push(format!("cannot read {}: {error}", dir.journal().display()));
+            troubles.push(format!("what the journal has of stuck agents is not known: {error}"));
             // What the journal has of them is seen at the next look.
             let silences = silences.intersection(known).cloned().collect();
             Seen { lines: Vec::new(), silences, next, cleaned, troubles, stuck: stuck_after }

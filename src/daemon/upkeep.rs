@@ -138,7 +138,7 @@ impl Upkeep {
         let before = self.waiting;
         let recovered = recovered.map(|waiting| self.waiting = waiting);
         self.set_retry();
-        recovered.map_err(|error| format!("cannot read {}: {error}", self.dir.beats().display()))?;
+        recovered.map_err(|error| format!("beats that died wait for their lines: {error}"))?;
         if self.waiting > before {
             return Err(format!("the journal has no room; lines kept until there is: {}", self.waiting));
         }

@@ -1,11 +1,13 @@
 //! Claude Code: where it is, and what of murmur's it is too old for.
 
+mod root;
 mod version;
 
 use super::{Check, Environment, Finding, Hint};
 use crate::agent::find::{self, CLAUDE};
 use crate::hook::DEFERS;
 use crate::secrets::mask;
+pub use root::VARIABLES as SANDBOX_VARIABLES;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -35,33 +37,49 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     let check = Check::LOGIN_PATH;
     let (program, finding) = match (find::find(CLAUDE, &login), find::find(CLAUDE, own)) {
         (Ok(program), here) => {
-            let here = here.map_or(", which this PATH does not".to_owned(), |here| {
-                if here == program { String::new() } else { format!(", and this PATH {}", here.display()) }
-            });
-            let found = format!("{shell} finds {}{here}", program.display());
-            (program, check.ok(found))
-        }
-        (Err(_), Ok(program)) if environment.shell.is_absolute() && !environment.shell.is_file() => {
-            let found =
-                format!("{shell}, the login shell, does not exist; this PATH has {}", program.display());
-            (program, check.warn(found, Hint::NO_LOGIN_SHELL))
-        }
-        (Err(_), Ok(program)) if login.is_empty() => {
-            let found = format!("{shell} does not say its PATH; this PATH has {}", program.display());
-            (program, check.warn(found, Hint::LOGIN_SHELL_IS_SILENT))
+            let finding = both(&environment.shell, &program, here.ok().as_deref());
+            (program, finding)
         }
         (Err(_), Ok(program)) => {
-            let found = format!("{shell} finds no claude; this PATH has {}", program.display());
-            (program, check.warn(found, Hint::LOGIN_SHELL_FINDS_NONE))
+            let here = format!("; this PATH has {}", program.display());
+            let silent = broken(&environment.shell, &login, &here);
+            let finds_none =
+                || check.warn(format!("{shell} finds no claude{here}"), Hint::LOGIN_SHELL_FINDS_NONE);
+            (program, silent.unwrap_or_else(finds_none))
         }
         // Of both, what the daemon would say: it knows of a file that is there and cannot be executed.
-        (Err(login), Err(own)) => {
-            let is_missing = matches!(login, find::FindError::Missing { .. });
-            return vec![Check::CLAUDE.failed(if is_missing { &own } else { &login })];
+        (Err(on_login), Err(own)) => {
+            let is_missing = matches!(on_login, find::FindError::Missing { .. });
+            let missing = Check::CLAUDE.failed(if is_missing { &own } else { &on_login });
+            return broken(&environment.shell, &login, "").into_iter().chain([missing]).collect();
         }
     };
     let path = std::env::join_paths(std::env::split_paths(&login).chain(std::env::split_paths(own)));
-    vec![finding, version(&program, path.as_deref().unwrap_or(own)).await]
+    let version = version(&program, path.as_deref().unwrap_or(own)).await;
+    vec![finding, root::over(environment, version)]
+}
+
+/// What it means that the login shell finds `program`, and this PATH `here`.
+fn both(shell: &Path, program: &Path, here: Option<&Path>) -> Finding {
+    let (check, found) = (Check::LOGIN_PATH, format!("{} finds {}", shell.display(), program.display()));
+    let Some(here) = here else { return check.ok(format!("{found}, which this PATH does not")) };
+    if here == program {
+        return check.ok(found);
+    }
+    let found = format!("{found}, and this PATH {}", here.display());
+    let is_same = program.canonicalize().is_ok_and(|one| here.canonicalize().is_ok_and(|other| one == other));
+    if is_same { check.ok(found) } else { check.warn(found, Hint::SAME_CLAUDE) }
+}
+
+/// That there is no login shell, or none that says its PATH: why nothing was found on it.
+fn broken(shell: &Path, login: &OsStr, more: &str) -> Option<Finding> {
+    let (check, shown) = (Check::LOGIN_PATH, shell.display());
+    if shell.is_absolute() && !shell.is_file() {
+        let found = format!("{shown}, the login shell, does not exist{more}");
+        return Some(check.warn(found, Hint::NO_LOGIN_SHELL));
+    }
+    let found = format!("{shown} does not say its PATH{more}");
+    login.is_empty().then(|| check.warn(found, Hint::LOGIN_SHELL_IS_SILENT))
 }
 
 async fn version(program: &Path, path: &OsStr) -> Finding {

@@ -3,9 +3,11 @@
 use super::files::instead_of_a_file;
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
+use crate::config::asking::{Asking, Checker};
 use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
 use crate::config::settings::Settings;
+use crate::daemon::broker::model;
 use crate::permit::rules::Rules;
 use crate::sys::file;
 use std::path::Path;
@@ -34,14 +36,30 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     first
 }
 
-/// config.toml.
-pub(super) fn settings(environment: &Environment) -> Finding {
+/// config.toml, and the model that it names where one is to be asked.
+pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> Finding {
     let (check, path) = (Check::SETTINGS, environment.user.settings.settings());
-    match Settings::read(&path) {
-        Ok(_) if path.exists() => check.ok(path.display().to_string()),
-        Ok(_) => check.ok(format!("{} is not there; the defaults hold", path.display())),
-        Err(error) => check.failed(&error).after("every call is denied: "),
-    }
+    let settings = match Settings::read(&path) {
+        Ok(settings) => settings,
+        Err(error) => return check.failed(&error).after("every call is denied: "),
+    };
+    let asks_a_model = |asking: &Asking| asking.checker == Some(Checker::Llm);
+    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
+    let mut askings = heartbeats.flat_map(|heartbeat| [&heartbeat.asking, &heartbeat.tighter]);
+    let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {
+        match model::reached(&path, &environment.keys) {
+            Ok(model) => format!("; {model} is asked"),
+            Err(error) => {
+                let finding =
+                    check.failed(&error).after("no model can be asked, so that its calls are denied: ");
+                return if error.is_of_environment() { finding.into_warning() } else { finding };
+            }
+        }
+    } else {
+        String::new()
+    };
+    let is_there = if path.exists() { "" } else { " is not there; the defaults hold" };
+    check.ok(format!("{}{is_there}{model}", path.display()))
 }
 
 /// permissions.toml, the user's own and every project's.

@@ -34,7 +34,7 @@ pub(super) fn examine(environment: &Environment) -> Finding {
 }
 
 /// The object in a file; a file that has none counts as one that is not there.
-fn object(path: &Path) -> Option<Map<String, Value>> {
+pub(super) fn object(path: &Path) -> Option<Map<String, Value>> {
     serde_json::from_slice(&file::read_regular(path).ok()??).ok()
 }
 

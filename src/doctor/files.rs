@@ -1,7 +1,7 @@
 //! murmur's own files: that nobody else reads them, that they can be read, and that there is room for more.
 
 use super::finding::counted;
-use super::{Check, Environment, Finding, Hint, config};
+use super::{Check, Environment, Finding, Hint, config, folders};
 use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
 use crate::journal::read::{Backward, Entries};
@@ -42,7 +42,7 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
             }
         }
     }
-    findings.extend([config::settings(environment), config::rules(environment)]);
+    findings.extend([config::settings(environment, read.as_ref().ok()), config::rules(environment)]);
     findings
 }
 
@@ -83,16 +83,7 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
         Ok(false) => {
             return check.warn(format!("{} is not there yet", dir.root().display()), Hint::START_MAKES_IT);
         }
-        Err(error) => {
-            let finding = check.failed(error);
-            return match dir.root().metadata() {
-                // It is the user's own to open, and nothing has to be chosen.
-                Ok(found) if found.is_dir() && found.mode() & 0o300 != 0o300 => {
-                    Finding { hint: Some(Hint::LET_ME_WRITE.about(dir.root())), ..finding }
-                }
-                _ => finding,
-            };
-        }
+        Err(error) => return check.failed(error),
     }
     if let Err(error) = dir.require_private() {
         return check.failed(&error);
@@ -108,7 +99,8 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
             format!("{} has mode {mode:04o}; its folder keeps others out", path.display()),
             Hint::KEEP_OTHERS_OUT.about(path),
         ),
-        None => check.ok(format!("{} is yours alone", dir.root().display())),
+        None => folders::examine(environment)
+            .unwrap_or_else(|| check.ok(format!("{} is yours alone", dir.root().display()))),
     }
 }
 
@@ -153,19 +145,24 @@ fn journal(environment: &Environment) -> Finding {
     let mut lines = match Backward::open(&path) {
         Ok(lines) => lines,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return check.ok("empty"),
-        Err(error) => return unreadable(error),
+        Err(error) => return check.failed(&error),
     };
     let torn = match is_torn(&path) {
         Ok(torn) => usize::from(torn),
         Err(error) => return unreadable(error),
     };
-    let (mut count, mut wrong) = (torn, torn);
+    // Lines are numbered from the beginning, and read from the end.
+    let (mut behind, mut count, mut wrong, mut first) = (torn, torn, torn, 0);
     loop {
         match lines.next_line() {
-            Ok(Some(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
             Ok(Some(line)) => {
-                count += 1;
-                wrong += usize::from(serde_json::from_slice::<crate::journal::entry::Entry>(&line).is_err());
+                behind += 1;
+                if !line.iter().all(u8::is_ascii_whitespace) {
+                    count += 1;
+                    if serde_json::from_slice::<crate::journal::entry::Entry>(&line).is_err() {
+                        (wrong, first) = (wrong + 1, behind - 1);
+                    }
+                }
             }
             Ok(None) => break,
             Err(error) => return unreadable(error),
@@ -174,9 +171,14 @@ fn journal(environment: &Environment) -> Finding {
     if wrong == 0 {
         return check.ok(counted(count, "line"));
     }
+    let first = if wrong == 1 {
+        format!(", line {}", behind - first)
+    } else {
+        format!(", the first in line {}", behind - first)
+    };
     let last = if torn == 0 { "" } else { ", the last of which is torn" };
     let found = format!(
-        "{wrong} of {} {} of a journal{last}",
+        "{wrong} of {} {} of a journal{first}{last}",
         counted(count, "line"),
         if wrong == 1 { "is no line" } else { "are no lines" }
     );

@@ -84,7 +84,8 @@ impl Check {
             let text = cause.to_string();
             let (what, to_do) =
                 text.split_once("; ").map_or((&*text, None), |(what, to_do)| (what, Some(to_do)));
-            if found.is_empty() {
+            // The first, or one that names the thing itself.
+            if what.starts_with(&found) {
                 what.clone_into(&mut found);
             } else if !found.contains(what) {
                 found = format!("{found}: {what}");
@@ -118,6 +119,11 @@ impl Finding {
     /// The same, said after `before`.
     pub(super) fn after(self, before: &str) -> Self {
         Self { found: format!("{before}{}", self.found), ..self }
+    }
+
+    /// The same, with this to do where it does not say what.
+    pub(super) fn or(self, hint: Hint) -> Self {
+        Self { hint: self.hint.or(Some(hint)), ..self }
     }
 
     /// The same, as something that murmur works with.

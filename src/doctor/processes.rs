@@ -2,7 +2,7 @@
 
 mod service;
 
-use super::{Check, Environment, Finding, Hint, files};
+use super::{Check, Environment, Finding, Hint, files, folders};
 use crate::daemon::{client, instance};
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::sys::watch::{Place, Watch};
@@ -50,7 +50,10 @@ async fn daemon(environment: &Environment) -> Finding {
             return check.warn("it does not run", Hint::START);
         }
         Err(error) => {
-            return check.fail(format!("cannot tell whether it runs: {error}"), Hint::LOOK_AT_THE_PID_FILE);
+            return check
+                .failed(&error)
+                .after("cannot tell whether it runs: ")
+                .or(Hint::LOOK_AT_THE_PID_FILE);
         }
     }
     let answered = async { client::ping(&mut client::connect(&environment.dir).await?).await };
@@ -90,10 +93,13 @@ async fn patiently(folder: &Path) -> io::Result<Vec<Seen>> {
 
 async fn hosts(environment: &Environment) -> Finding {
     let check = Check::HOSTS;
+    if let Some(wrong) = folders::hosts(environment) {
+        return wrong;
+    }
     let seen = match patiently(&environment.dir.hosts()).await {
         Ok(seen) => seen,
         Err(error) => {
-            return check.fail(format!("cannot look for them: {error}"), Hint::CHECK_THE_FOLDER);
+            return check.failed(&error).after("cannot look for them: ").or(Hint::CHECK_THE_FOLDER);
         }
     };
     let those = |of: fn(&Condition) -> bool| {

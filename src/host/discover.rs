@@ -7,6 +7,7 @@ use super::record::{Ended, Record};
 use super::state::Kind;
 use crate::rpc::client::{AskError, Client};
 use crate::sys::held::{self, Found, Held};
+use crate::sys::unreadable::unreadable;
 use crate::sys::{clock, socket};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -190,7 +191,7 @@ fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        Err(error) => return Err(unreadable(folder, error)),
     };
     let mut found = Vec::new();
     for entry in entries {

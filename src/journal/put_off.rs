@@ -120,9 +120,17 @@ impl Folder {
 
     /// All that are there. Files that are none of ours are left alone; `wrong` is told of those that cannot be read.
     pub fn all(&self, mut wrong: impl FnMut(PutOffError)) -> Vec<(RequestId, PutOff)> {
-        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
         let mut all = Vec::new();
-        for path in entries.map(|entry| entry.path()) {
+        let entries = match std::fs::read_dir(&self.0) {
+            Ok(entries) => entries,
+            Err(source) => {
+                if source.kind() != io::ErrorKind::NotFound {
+                    wrong(PutOffError { what: "read", path: self.0.clone(), source });
+                }
+                return all;
+            }
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_name().and_then(|name| name.to_str());
             let id = name.and_then(|name| RequestId::parse(name.strip_suffix(".json")?).ok());
             let Some(id) = id else { continue };

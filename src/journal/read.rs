@@ -1,6 +1,7 @@
 //! Reading the journal newest first, from the end of the file, so that a long past costs nothing.
 
 use super::entry::Entry;
+use crate::sys::unreadable::unreadable;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
 use std::fs::File;
@@ -33,7 +34,7 @@ impl Backward {
         let file = match File::open(path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+            Err(error) => return Err(unreadable(path, error)),
         };
         let length = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|found| found.len()))?;
         Ok(Self { file, start: length, block: Vec::new(), filled: 0, needle: None })

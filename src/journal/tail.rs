@@ -6,6 +6,7 @@
 
 use super::append::start_of_last_line;
 use super::entry::Entry;
+use crate::sys::unreadable::unreadable;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -66,7 +67,7 @@ impl Tail {
     /// # Errors
     /// What the system says of reading. One that does not exist is empty.
     pub fn from_end(path: PathBuf) -> io::Result<Self> {
-        let mut open = Open::new(&path)?;
+        let mut open = Open::new(&path).map_err(|error| unreadable(&path, error))?;
         if let Some(open) = &mut open {
             open.at = start_of_last_line(&open.file, open.file.metadata()?.size())?;
             open.last = before(&open.file, open.at)?;

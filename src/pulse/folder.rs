@@ -2,6 +2,7 @@
 
 use super::Pulse;
 use crate::sys::paths::DataDir;
+use crate::sys::unreadable::unreadable;
 use crate::sys::{clock, file};
 use jiff::Timestamp;
 use std::ffi::OsStr;
@@ -51,7 +52,7 @@ pub fn all(dir: &DataDir) -> io::Result<Vec<Found>> {
     let entries = match std::fs::read_dir(dir.pulses()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        Err(error) => return Err(unreadable(&dir.pulses(), error)),
     };
     let mut found: Vec<Found> = Vec::new();
     for entry in entries {

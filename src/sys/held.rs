@@ -3,6 +3,7 @@
 //! It has its full size from the start, so that what comes of the process can be written into it on a full disk. Its
 //! lock ends with its holder, whatever kills that; no PID is trusted.
 
+use super::unreadable::unreadable;
 use super::{atomic, lock};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -137,7 +138,7 @@ pub fn all(folder: &Path) -> io::Result<Vec<Found>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(error) => return Err(error),
+        Err(error) => return Err(unreadable(folder, error)),
     };
     for entry in entries {
         let path = entry?.path();

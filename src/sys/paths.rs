@@ -18,7 +18,7 @@ pub enum PathsError {
     #[error("no data folder: neither HOME nor MURMUR_DIR is set; set one, or pass --data-dir")]
     Homeless,
     /// It cannot be made or read.
-    #[error("cannot use the data folder {}: {source}; choose another with --data-dir or MURMUR_DIR", .path.display())]
+    #[error("cannot use the data folder {}: {source}; {}", .path.display(), usable(.path, .source))]
     Unusable {
         /// The folder.
         path: PathBuf,
@@ -47,6 +47,13 @@ pub enum PathsError {
         /// What was given.
         name: String,
     },
+}
+
+/// What makes a data folder usable: its owner opens it, or there is to be another.
+fn usable(path: &Path, source: &io::Error) -> String {
+    let is_closed = source.kind() == io::ErrorKind::PermissionDenied;
+    let opened = is_closed.then(|| super::unreadable::opened(path)).flatten();
+    opened.unwrap_or_else(|| "choose another with --data-dir or MURMUR_DIR".to_owned())
 }
 
 /// The folder of what a user sets for all agents: `config` in the data folder, so that a data folder has all of its own;
@@ -284,6 +291,14 @@ impl DataDir {
         self.root.join("locks").join(format!("{}.lock", slug(workspace, None)))
     }
 
+    /// Every folder that murmur makes in this one.
+    #[must_use]
+    pub fn folders(&self) -> [PathBuf; 7] {
+        let locks = self.root.join("locks");
+        let projects = self.root.join("projects");
+        [self.agents(), self.approvals(), self.beats(), self.pulses(), self.hosts(), locks, projects]
+    }
+
     /// Room for journal lines that find none.
     #[must_use]
     pub fn reserve(&self) -> PathBuf {
@@ -310,78 +325,4 @@ impl DataDir {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_argument_beats_the_variable_beats_the_home() {
-        let find = |explicit: Option<&str>, dir: Option<&str>, home: Option<&str>| {
-            DataDir::find(explicit.map(Path::new), dir.map(OsStr::new), home.map(OsStr::new))
-                .map(|dir| dir.root)
-        };
-        assert_eq!(find(Some("/a"), Some("/b"), Some("/c")).unwrap(), Path::new("/a"));
-        assert_eq!(find(None, Some("/b"), Some("/c")).unwrap(), Path::new("/b"));
-        assert_eq!(find(None, Some(""), Some("/c")).unwrap(), Path::new("/c/.murmur"));
-        assert!(matches!(find(None, None, Some("")), Err(PathsError::Homeless)));
-    }
-
-    #[test]
-    fn the_settings_stand_in_the_data_folder_where_it_is_named() {
-        let find = |explicit: Option<&str>, dir: Option<&str>, xdg: Option<&str>, home: Option<&str>| {
-            let (dir, xdg, home) = (dir.map(OsStr::new), xdg.map(OsStr::new), home.map(OsStr::new));
-            SettingsDir::find(explicit.map(Path::new), dir, xdg, home).map(|dir| dir.settings())
-        };
-        assert_eq!(
-            find(Some("/a"), Some("/b"), Some("/x"), Some("/h")).unwrap(),
-            Path::new("/a/config/config.toml")
-        );
-        assert_eq!(
-            find(None, Some("/b"), Some("/x"), Some("/h")).unwrap(),
-            Path::new("/b/config/config.toml")
-        );
-        assert_eq!(find(None, Some(""), Some("/x"), Some("/h")).unwrap(), Path::new("/x/murmur/config.toml"));
-        for unset in [None, Some(""), Some("x")] {
-            let found = find(None, None, unset, Some("/h")).unwrap();
-            assert_eq!(found, Path::new("/h/.config/murmur/config.toml"));
-        }
-        assert!(matches!(find(None, None, None, None), Err(PathsError::Homeless)));
-    }
-
-    #[test]
-    fn a_project_is_one_folder_and_no_way_out() {
-        let dir = DataDir::find(Some(Path::new("/m")), None, None).unwrap();
-        let rules = dir.project_rules("my site").unwrap();
-        assert_eq!(rules, Path::new("/m/projects/my site/permissions.toml"));
-        for name in ["", ".", "..", "a/b", "../x", "/x", "a\\b", "a\n"] {
-            assert!(matches!(dir.project_rules(name), Err(PathsError::Project { .. })), "{name:?}");
-        }
-    }
-
-    #[test]
-    fn whatever_an_agent_calls_itself_its_files_stay_in_their_folder() {
-        let dir = DataDir { root: "/m".into() };
-        assert_eq!(dir.pulse("site-1"), Path::new("/m/heartbeats/site-1.json"));
-        let names = [
-            "",
-            ".",
-            "..",
-            "../x",
-            "/etc/passwd",
-            ".hidden",
-            "-f",
-            "a/b",
-            "a b",
-            "a\0b",
-            "ä",
-            &"x".repeat(5000),
-        ];
-        for name in names {
-            let path = dir.pulse(name);
-            assert_eq!(path.parent(), Some(Path::new("/m/heartbeats")), "{name:?}");
-            let file = path.file_name().unwrap().to_str().unwrap();
-            assert!(file.strip_suffix(".json").is_some_and(is_plain), "{file:?}");
-            assert_eq!(dir.agent(name).parent(), Some(Path::new("/m/agents")), "{name:?}");
-        }
-        assert_ne!(dir.pulse("a/b"), dir.pulse("a b"));
-    }
-}
+mod tests;

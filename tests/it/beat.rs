@@ -99,6 +99,7 @@ fn the_agent_gets_our_environment_and_what_the_hook_needs() {
     CLAUDE_CODE_SHELL_PREFIX=
     FAKE_CLAUDE_LOG=[ENV]/log/agents
     HOME=[ENV]/home
+    IS_SANDBOX=1
     LD_AUDIT=
     LD_LIBRARY_PATH=
     LD_PRELOAD=

@@ -1,5 +1,9 @@
 //! `murmur doctor`: a line a check, what to do, and nothing changed.
 
+mod claude;
+mod files;
+mod model;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -91,20 +95,6 @@ fn finding(env: &Env, check: &str) -> Value {
 }
 
 #[test]
-fn a_login_shell_that_does_not_find_claude_is_told_of_since_a_service_has_no_other_path() {
-    let env = Env::new();
-    std::fs::remove_file(env.home().join(".profile")).unwrap();
-    let shown = env.run(["doctor"]);
-    let shown: Vec<&str> = shown.lines().take(2).collect();
-    assert_snapshot!(shown.join("\n"));
-    let shell = env.root().join("shell");
-    write(&shell, "#!/bin/sh\nexit 1\n", 0o755);
-    let shown = env.murmur(["doctor"]).set("SHELL", shell).run();
-    let shown: Vec<&str> = shown.lines().take(2).collect();
-    assert_snapshot!(shown.join("\n"));
-}
-
-#[test]
 fn a_slip_in_config_json_is_a_warning_and_one_that_stops_beats_a_failure() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
@@ -193,44 +183,6 @@ fn the_doctor_prints_the_checks_that_it_says_it_has() {
     assert_eq!(printed, Check::ALL.iter().map(|check| check.name()).collect::<Vec<_>>());
 }
 
-#[test]
-fn a_pipe_where_a_file_is_to_be_is_told_and_not_waited_for() {
-    let env = Env::new();
-    env.made_data();
-    for name in ["config.json", "heartbeats.jsonl"] {
-        murmur::sys::fifo::make(&env.data().join(name)).unwrap();
-    }
-    for check in ["config.json", "journal"] {
-        let found = finding(&env, check);
-        assert_eq!(found["level"], "fail", "{found}");
-        assert!(found["found"].as_str().unwrap().ends_with(" is a named pipe, not a file"), "{found}");
-    }
-}
-
-#[test]
-fn a_claude_that_fails_says_why_without_its_secrets() {
-    let env = Env::new();
-    std::fs::remove_file(env.claude()).unwrap();
-    let secret = "sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    let script = format!("#!/bin/sh\nprintf '\\n\\033[31mno {secret}\\nmore\\n' >&2\nexit 3\n");
-    write(&env.claude(), &script, 0o755);
-    let found = finding(&env, "claude");
-    assert_eq!(found["level"], "fail");
-    let text = found["found"].as_str().unwrap();
-    assert!(text.contains("ended with exit status: 3: [31mno "), "{text:?}");
-    assert!(!text.contains(secret) && !text.contains("more") && !text.contains('\u{1b}'), "{text:?}");
-}
-
-#[test]
-fn a_login_shell_that_is_not_there_is_called_so() {
-    let env = Env::new();
-    let shown = env.murmur(["doctor"]).set("SHELL", "/no/such/shell").run();
-    assert!(
-        shown.starts_with("warn login PATH       /no/such/shell, the login shell, does not exist;"),
-        "{shown}"
-    );
-}
-
 /// What came of Claude Code's settings: level, what is found and what to do.
 fn of_settings(env: &Env) -> Vec<[String; 3]> {
     let object = env.murmur(["doctor", "--json"]).json();
@@ -281,21 +233,6 @@ fn a_flat_hook_is_told_with_the_command_that_mends_that_very_file() {
         let hint = format!("run: cd '{}' && murmur setup hooks --scope {scope} --fix-flat", site.0.display());
         assert_eq!(found[0][2], hint);
     }
-}
-
-#[test]
-fn a_journal_from_the_future_is_a_clock_that_went_back_and_a_torn_line_is_counted() {
-    let env = Env::new();
-    let line = r#"{"ts":"2999-01-01T00:00:00Z","workspace":"/w","outcome":"ok","durationMs":0}"#;
-    write(&env.made_data().join("heartbeats.jsonl"), &format!("{line}\n{{\"ts\""), 0o600);
-    let clock = finding(&env, "clock");
-    assert_eq!(clock["level"], "fail", "{clock}");
-    assert!(clock["found"].as_str().unwrap().contains("newest line is from later"), "{clock}");
-    let journal = finding(&env, "journal");
-    assert_eq!(
-        journal["found"], "1 of 2 lines is no line of a journal, the last of which is torn",
-        "{journal}"
-    );
 }
 
 #[test]

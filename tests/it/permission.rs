@@ -34,6 +34,26 @@ fn check(env: &Env, call: &str) -> String {
 }
 
 #[test]
+fn the_file_that_is_shipped_holds_as_it_is() {
+    let env = Env::new();
+    env.setting("permissions.toml", include_str!("../../permissions.toml.default"));
+    let rules = here(&env, ["permission", "rules"]).run();
+    assert!(rules.contains("1. deny   Bash  git push --force:*, git push -f:*"), "{rules}");
+    for call in [
+        "Bash(git push -f)",
+        "Write(.claude/settings.json)",
+        "Edit(~/.claude/settings.json)",
+        "Edit(~/.claude/hooks/a.sh)",
+        "Edit(~/.ssh/config)",
+    ] {
+        assert!(check(&env, call).starts_with("deny: rule "), "{call}: {}", check(&env, call));
+    }
+    for call in ["Bash(git push)", "Write(src/main.rs)", "Write(~/.claude/projects/a/memory/MEMORY.md)"] {
+        assert!(check(&env, call).starts_with("allow: "), "{call}: {}", check(&env, call));
+    }
+}
+
+#[test]
 fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
@@ -160,6 +180,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     assert_snapshot!(at("Task"), @r#"
     ask: a model decides
       by permissions-checker = "llm"
+      which cannot be asked, so that it is denied: no model is named that could decide; add [llm_auth] to [ENV]/data/config/config.toml
       for a beat of [ENV]/site/sub, project sub
     [exit 0]
     "#);

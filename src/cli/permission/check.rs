@@ -7,6 +7,7 @@ use super::{Whose, denied, spelled};
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
+use crate::daemon::broker::model;
 use crate::hook::judge;
 use crate::permit::call::{Call, Place as CallPlace};
 use crate::permit::decision::{By, Decision, Verdict};
@@ -52,6 +53,14 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
         writeln!(out, "{}", object(&step, &policy, &call, &project, heartbeat))?;
     } else {
         say(&mut out, &step, &policy)?;
+        if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
+            let reached = model::reached(&place.settings_dir()?.settings(), &place.keys());
+            // The daemon's environment is another, and may have the key.
+            if let Some(error) = reached.err().filter(|error| !error.is_of_environment()) {
+                let why = error.to_string();
+                writeln!(out, "  which cannot be asked, so that it is denied: {}", plain_line(&why))?;
+            }
+        }
         let whom = match role {
             Role::Beat => format!("a beat of {}", heartbeat.id),
             Role::Hosted => format!("a hosted agent in {}", call.place.workspace.display()),

@@ -23,7 +23,7 @@ use judgement::{JudgementError, Word};
 use prompt::PromptError;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, copy, sink};
@@ -44,6 +44,27 @@ pub struct Models {
     settings: PathBuf,
     keys: Arc<BTreeMap<Provider, Secret>>,
     places: Arc<Semaphore>,
+}
+
+/// Why no model can be asked, whatever the question.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Unreachable(AccessError);
+
+impl Unreachable {
+    /// Whether a daemon that was started with another environment may be able to.
+    #[must_use]
+    pub fn is_of_environment(&self) -> bool {
+        matches!(self.0, AccessError::NoKey { .. })
+    }
+}
+
+/// The model that would be asked, as `provider/model`. Nobody is asked.
+///
+/// # Errors
+/// [`Unreachable`]: the file `settings` names no model or no key that can be used, and `keys` has none.
+pub fn reached(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<String, Unreachable> {
+    Access::find(settings, keys).map(|access| access.to_string()).map_err(Unreachable)
 }
 
 /// Why there is no judgement.

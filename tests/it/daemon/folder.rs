@@ -151,6 +151,7 @@ fn a_data_folder_that_is_a_file_is_refused_by_every_command() {
     }
     assert_snapshot!(env.run(["status"]), @"
     | error: cannot read [ENV]/data/beats: Not a directory (os error 20)
+    | hint: choose another data folder with --data-dir or MURMUR_DIR, or move [ENV]/data away if nobody needs it
     [exit 1]
     ");
     assert_snapshot!(env.run(["stop"]), @"
@@ -159,6 +160,7 @@ fn a_data_folder_that_is_a_file_is_refused_by_every_command() {
     ");
     assert_snapshot!(env.run(["log"]), @"
     | error: cannot read [ENV]/data/heartbeats.jsonl: Not a directory (os error 20)
+    | hint: choose another data folder with --data-dir or MURMUR_DIR, or move [ENV]/data away if nobody needs it
     [exit 1]
     ");
     assert_eq!(std::fs::read_to_string(env.data()).unwrap(), "mine");

@@ -25,6 +25,8 @@ impl Env {
         command.args(args).env_clear().current_dir(self.root()).stdin(Stdio::null());
         command.env("HOME", self.home()).env("MURMUR_DIR", self.data()).env("SHELL", "/bin/sh");
         command.env("TZ", "UTC").env("FAKE_CLAUDE_LOG", self.agent_log());
+        // Tests run as root in some places, where the real claude wants this.
+        command.env("IS_SANDBOX", "1");
         command.env("PATH", format!("{}:{}", self.home().join("bin").display(), programs()));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         std::fs::create_dir_all(self.agent_log().parent().unwrap()).unwrap();

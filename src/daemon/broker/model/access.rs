@@ -34,9 +34,9 @@ pub(super) enum AccessError {
         .settings.display()
     )]
     NoKey { name: &'static str, variable: &'static str, settings: PathBuf },
-    #[error("the file of the key, {}, cannot be read: {source}", .path.display())]
+    #[error("the file of the key, {}, cannot be read: {source}; correct api-key-file, or put the key there", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("the file of the key, {}, is none, or has more than {LONGEST} bytes", .0.display())]
+    #[error("the file of the key, {}, is none, or has more than {LONGEST} bytes; write the key alone into one", .0.display())]
     NotAFile(PathBuf),
     #[error(
         "the file of the key, {}, is open to other users (mode {mode:04o}); run: chmod 600 {}",

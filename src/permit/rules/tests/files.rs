@@ -108,11 +108,35 @@ fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
 }
 
 #[test]
-fn the_file_that_is_shipped_is_read_and_says_nothing_by_itself() {
+fn the_file_that_is_shipped_denies_what_it_says_and_stops_no_ordinary_work() {
     let text = include_str!("../../../../permissions.toml.default");
     let shipped = rules(text);
-    assert_eq!(shipped.iter().len(), 0);
-    // Its examples are comments of one `# ` each; prose has more than one word before any sign.
+    let (write, edit) = (
+        |path: &str| said(&shipped, &call("Write", json!({ "file_path": path }))),
+        |path: &str| said(&shipped, &call("Edit", json!({ "file_path": path }))),
+    );
+    for line in ["git push -f", "git push --force origin main"] {
+        assert_eq!(said_of(&shipped, line), "deny 1", "{line}");
+    }
+    for path in [
+        "/w/.claude/settings.json",
+        "/w/.claude/settings.local.json",
+        "/w/app/.claude/hooks/a.sh",
+        "/w/.claude/skills/a/SKILL.md",
+        "/w/.git/hooks/pre-commit",
+        "/w/HEARTBEAT.md",
+        "/w/app/HEARTBEAT.md",
+    ] {
+        assert_eq!([edit(path), write(path)], ["deny 2", "deny 3"], "{path}");
+    }
+    for line in ["git push", "git commit -m x", "npm publish", "cargo test"] {
+        assert_eq!(said_of(&shipped, line), "-", "{line}");
+    }
+    for path in ["/w/src/a.rs", "/w/.env", "/w/.gitignore", "/w/CLAUDE.md", "/w/.claude/worktrees/a/src/a.rs"]
+    {
+        assert_eq!([edit(path), write(path)], ["-", "-"], "{path}");
+    }
+    assert!(shipped.manager().is_none());
     let examples: String = text
         .lines()
         .filter_map(|line| line.strip_prefix("#| "))

@@ -1,0 +1,59 @@
+//! Whether Claude Code refuses to work because we are root: without asking for permissions it does so only where it is told
+//! that the machine is a sandbox (tried with 2.1.329).
+
+use super::super::credentials;
+use super::super::{Check, Environment, Finding, Hint};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The variables that tell it.
+pub const VARIABLES: [&str; 2] = ["IS_SANDBOX", "CLAUDE_CODE_BUBBLEWRAP"];
+
+/// The same finding, unless Claude Code refuses. What Claude Code's settings set counts before this environment; the
+/// daemon's is not looked at.
+pub(super) fn over(environment: &Environment, finding: Finding) -> Finding {
+    let mut variables = environment.sandbox.clone();
+    let settings = credentials::object(&environment.claude.join("settings.json")).unwrap_or_default();
+    for name in VARIABLES {
+        if let Some(value) = settings.get("env").and_then(|set| set.get(name)).and_then(Value::as_str) {
+            variables.insert(name, value.to_owned());
+        }
+    }
+    if finding.hint == Some(Hint::INSTALL_CLAUDE) || !is_refused(environment.uid, &variables) {
+        return finding;
+    }
+    let why = "as root it starts no beat and no agent, since nothing in this environment says that it is in a sandbox";
+    Check::CLAUDE.fail(format!("{}; {why}", finding.found), Hint::NOT_AS_ROOT)
+}
+
+fn is_refused(uid: u32, variables: &BTreeMap<&'static str, String>) -> bool {
+    let of = |name: &str| variables.get(name).map_or("", String::as_str);
+    let is_in_bubblewrap = ["1", "true", "yes", "on"];
+    let [sandbox, bubblewrap] = VARIABLES.map(of);
+    uid == 0 && sandbox != "1" && !is_in_bubblewrap.contains(&bubblewrap.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_refused_unless_told_in_these_very_words_that_it_is_in_a_sandbox() {
+        let refused = |uid, name: &'static str, value: &str| {
+            is_refused(uid, &BTreeMap::from([(name, value.to_owned())]))
+        };
+        assert!(is_refused(0, &BTreeMap::new()));
+        assert!(!is_refused(1000, &BTreeMap::new()));
+        for wrong in ["0", "true", "yes", "1 ", ""] {
+            assert!(refused(0, "IS_SANDBOX", wrong), "{wrong:?}");
+            assert!(!refused(1000, "IS_SANDBOX", wrong), "{wrong:?}");
+        }
+        assert!(!refused(0, "IS_SANDBOX", "1"));
+        for right in ["1", "true", "TRUE", "yes", "on"] {
+            assert!(!refused(0, "CLAUDE_CODE_BUBBLEWRAP", right), "{right:?}");
+        }
+        for wrong in ["0", "2", "x", ""] {
+            assert!(refused(0, "CLAUDE_CODE_BUBBLEWRAP", wrong), "{wrong:?}");
+        }
+    }
+}

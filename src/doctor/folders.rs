@@ -1,0 +1,116 @@
+//! The folders that murmur keeps in its data folder: that it can use each, and that nobody else can look in.
+
+use super::{Check, Environment, Finding, Hint, Level};
+use rustix::process::getuid;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The first folder but that of the hosts that is wrong.
+pub(super) fn examine(environment: &Environment) -> Option<Finding> {
+    let hosts = environment.dir.hosts();
+    let folders = environment.dir.folders().into_iter().filter(|folder| *folder != hosts);
+    let mut wrong: Vec<Finding> =
+        folders.filter_map(|folder| look(Check::DATA_FOLDER, &folder, Level::Warn)).collect();
+    // The worst, and of those the first.
+    wrong.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    let rest = wrong.len().saturating_sub(1);
+    let first = wrong.into_iter().next()?;
+    let more = if rest == 0 { String::new() } else { format!(" (and {rest} more)") };
+    Some(Finding { found: format!("{}{more}", first.found), ..first })
+}
+
+/// That of the hosts, in which nobody else may be able to call.
+pub(super) fn hosts(environment: &Environment) -> Option<Finding> {
+    look(Check::HOSTS, &environment.dir.hosts(), Level::Fail)
+}
+
+/// What is wrong with the folder at `path`, if there is one. That others could look in is this bad: the data folder around it
+/// keeps them out.
+fn look(check: Check, path: &Path, if_open: Level) -> Option<Finding> {
+    let shown = path.display();
+    let found = match path.metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            return Some(check.fail(format!("{shown} cannot be read: {error}"), Hint::OWNER_AND_MODE));
+        }
+    };
+    if !found.is_dir() {
+        return Some(check.fail(format!("{shown} is no folder"), Hint::NO_FOLDER));
+    }
+    let access = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    let access = rustix::fs::access(path, access).map_err(io::Error::from);
+    let (mode, is_ours) = (found.mode() & 0o7777, found.uid() == getuid().as_raw());
+    if let Err(error) = access {
+        return Some(check.fail(
+            format!("{shown} cannot be used (mode {mode:04o}): {error}"),
+            to_open(path, mode, is_ours),
+        ));
+    }
+    let open = || Finding {
+        level: if_open,
+        ..check
+            .fail(format!("{shown} is open to other users (mode {mode:04o})"), Hint::CLOSE_FOLDER.about(path))
+    };
+    (mode & 0o077 != 0).then(open)
+}
+
+/// What to do about a folder of this mode that the system does not let us use.
+fn to_open(path: &Path, mode: u32, is_ours: bool) -> Hint {
+    if is_ours && mode & 0o700 != 0o700 { Hint::LET_ME_WRITE.about(path) } else { Hint::OWNER_AND_MODE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{Permissions, create_dir, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_is_well_or_open_or_none() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("hosts");
+        let of = |path: &Path, level| {
+            look(Check::HOSTS, path, level).map(|finding| {
+                let hint = finding.hint.unwrap().to_string();
+                (
+                    finding.level,
+                    finding.found.replace(&path.display().to_string(), "X"),
+                    hint.replace(&path.display().to_string(), "X"),
+                )
+            })
+        };
+        assert_eq!(of(&path, Level::Fail), None);
+        create_dir(&path).unwrap();
+        set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(of(&path, Level::Fail), None);
+        set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+        let open = |level| {
+            Some((level, "X is open to other users (mode 0777)".to_owned(), "run: chmod 700 X".to_owned()))
+        };
+        assert_eq!(of(&path, Level::Fail), open(Level::Fail));
+        assert_eq!(of(&path, Level::Warn), open(Level::Warn));
+        let file = top.path().join("beats");
+        write(&file, "").unwrap();
+        let none = of(&file, Level::Warn).unwrap();
+        assert_eq!(
+            none,
+            (
+                Level::Fail,
+                "X is no folder".to_owned(),
+                "move it away; murmur makes a folder there".to_owned()
+            )
+        );
+    }
+
+    /// Root uses whatever it likes, so that a folder that it cannot use is not to be had.
+    #[test]
+    fn a_folder_of_ours_that_is_closed_to_us_is_to_be_opened() {
+        let path = Path::new("/d/beats");
+        assert_eq!(to_open(path, 0, true).as_str(), "run: chmod u+rwx /d/beats");
+        assert_eq!(to_open(path, 0o500, true).as_str(), "run: chmod u+rwx /d/beats");
+        assert_eq!(to_open(path, 0o700, true), Hint::OWNER_AND_MODE);
+        assert_eq!(to_open(path, 0o000, false), Hint::OWNER_AND_MODE);
+    }
+}

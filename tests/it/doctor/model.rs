@@ -1,0 +1,60 @@
+//! What the doctor says where a model decides.
+
+use serde_json::json;
+
+use super::{finding, write};
+use crate::env::Env;
+
+#[test]
+fn a_model_that_can_never_be_asked_is_a_failure() {
+    let env = Env::new();
+    let folder = env.made_data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    let of = |text: &str| {
+        write(&folder.join("config.toml"), &format!("permissions-checker = \"llm\"\n{text}"), 0o600);
+        let found = finding(&env, "config.toml");
+        let field = |name: &str| {
+            found[name].as_str().unwrap_or_default().replace(&folder.display().to_string(), "DIR")
+        };
+        format!("{}: {}: {}", field("level"), field("found"), field("hint"))
+    };
+    let llm = |more: &str| {
+        format!("[llm_auth]\nprovider = \"openai\"\nmodel = \"m\"\n[providers.openai]\n{more}\n")
+    };
+    let never = "no model can be asked, so that its calls are denied: ";
+    assert_eq!(
+        of(""),
+        format!("fail: {never}no model is named that could decide: add [llm_auth] to DIR/config.toml")
+    );
+    let none = of(&llm("api-key-file = \"/nope/key\""));
+    assert!(
+        none.starts_with(&format!("fail: {never}the file of the key, /nope/key, cannot be read: ")),
+        "{none}"
+    );
+    assert!(none.ends_with(": correct api-key-file, or put the key there"), "{none}");
+    write(&folder.join("key"), "sk-very-secret", 0o644);
+    let open = of(&llm("api-key-file = \"key\""));
+    assert_eq!(
+        open,
+        format!(
+            "fail: {never}the file of the key, DIR/key, is open to other users (mode 0644): run: chmod 600 DIR/key"
+        )
+    );
+    // Another environment may have it.
+    assert!(
+        of(&llm("")).starts_with(&format!("warn: {never}there is no key for openai: ")),
+        "{}",
+        of(&llm(""))
+    );
+    write(&folder.join("key"), "sk-very-secret", 0o600);
+    assert_eq!(of(&llm("api-key-file = \"key\"")), "ok: DIR/config.toml; openai/m is asked: ");
+}
+
+#[test]
+fn a_heartbeat_whose_calls_a_model_decides_wants_one_too() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\npermissionsChecker: llm\n---\nLook.");
+    env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
+    let found = finding(&env, "config.toml");
+    assert_eq!(found["level"], "fail", "{found}");
+}
