@@ -18,6 +18,7 @@ use crate::journal::unfinished::{Begun, Kept, Record};
 use crate::outcome::{self, Outcome};
 use crate::permit::request::RequestId;
 use crate::pulse::task;
+use crate::pulse::write::put_over;
 use crate::secrets::mask;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
@@ -138,6 +139,8 @@ pub async fn run(
         }
         Err(problem) => entry.set_outcome(Outcome::Error(problem)),
     }
+    // Its processes are dead; without this they would be dead for no reason that is known to whoever looks at agents.
+    let _untold = put_over(dir, &job.agent);
     // Its room may be what the line in the journal needs.
     task::forget(dir, &job.agent);
     entry.duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -23,7 +23,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    // What is to be followed is there, if only as an empty folder.
+    let dir = if args.follow { place.prepared_data_dir()? } else { place.data_dir()? };
     let workspace =
         args.workspace.as_ref().map(|path| path.canonicalize().or_else(|_| std::path::absolute(path)));
     let since = args.since.map(|span| {

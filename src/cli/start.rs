@@ -4,8 +4,7 @@ use super::args::Start;
 use super::place::Place;
 use super::status::Silent;
 use super::stop::{daemon_pid, has_ended_soon};
-use crate::config::cron::Crons;
-use crate::config::file::File;
+use crate::config::heartbeat::Cache;
 use crate::daemon::follow::{NOTHING_RUNS, with_cause};
 use crate::daemon::serve::{self, Setup};
 use crate::daemon::{client, instance};
@@ -84,10 +83,14 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
 }
 
-/// Says what is wrong with a configuration that the daemon that has just been started cannot use.
+/// Says what is wrong with the configuration of the daemon that has just been started.
 fn warn_of_config(dir: &DataDir) {
-    if let Err(error) = File::read(&dir.config(), &Crons::new(TimeZone::system())) {
-        let _closed = writeln!(io::stderr(), "warning: {}; {NOTHING_RUNS}", with_cause(&error));
+    let problems = match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
+        Ok(loaded) => loaded.problems.iter().map(ToString::to_string).collect(),
+        Err(error) => vec![format!("{}; {NOTHING_RUNS}", with_cause(&error))],
+    };
+    for problem in problems {
+        let _closed = writeln!(io::stderr(), "warning: {problem}");
     }
 }
 

@@ -55,6 +55,19 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     written.and(appended).and(cut)
 }
 
+/// Says that the session of `agent` is over, where nobody has: one that was ended has no hook left to say so.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
+    match folder::read(&dir.pulse(agent)) {
+        Some(found) if found.pulse.state != State::Exited => {
+            put(dir, Pulse { state: State::Exited, ..found.pulse })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether the session that `pulse` says is idle is over already. Claude Code does not wait for the hooks of a turn that
 /// failed: they may come after those of the session's end.
 fn is_overtaken(pulse: &Pulse, path: &Path) -> bool {
@@ -77,6 +90,21 @@ fn replace(path: &Path, line: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_session_that_was_ended_is_said_to_be_over_once_and_only_where_it_was_heard_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        put_over(&dir, "a").unwrap();
+        assert_eq!(folder::all(&dir).unwrap(), []);
+        let last_action = "cargo test".to_owned();
+        put(&dir, Pulse { agent_id: "a".to_owned(), last_action, ..Pulse::default() }).unwrap();
+        put_over(&dir, "a").unwrap();
+        let over = folder::read(&dir.pulse("a")).unwrap().pulse;
+        assert_eq!((over.state, &*over.last_action), (State::Exited, "cargo test"));
+        put_over(&dir, "a").unwrap();
+        assert_eq!(folder::read(&dir.pulse("a")).unwrap().pulse, over);
+    }
 
     #[test]
     fn the_end_of_a_turn_that_is_told_late_does_not_bring_a_session_back() {

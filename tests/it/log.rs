@@ -163,10 +163,9 @@ fn following_shows_every_beat_as_it_ends() {
 }
 
 #[test]
-fn following_waits_for_a_journal_that_is_not_there_yet_and_filters() {
+fn following_waits_for_a_journal_and_a_folder_that_are_not_there_yet_and_filters() {
     let env = Env::new();
     env.workspace("site", "Do it.");
-    env.made_data();
     let mut follow = env.murmur(["log", "-f", "--outcome", "error"]).start();
     env.run(["beat", "site"]);
     env.workspace("empty", " \n");

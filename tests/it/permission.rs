@@ -38,9 +38,12 @@ fn the_file_that_is_shipped_holds_as_it_is() {
     let env = Env::new();
     env.setting("permissions.toml", include_str!("../../permissions.toml.default"));
     let rules = here(&env, ["permission", "rules"]).run();
-    assert!(rules.contains("1. deny   Bash  git push --force:*, git push -f:*"), "{rules}");
+    assert!(rules.contains("1. deny   Bash  git push --force*, git push * --force*, "), "{rules}");
     for call in [
         "Bash(git push -f)",
+        "Bash(git push origin main --force-with-lease)",
+        "Bash(git push -u origin x -f)",
+        "Bash(git push origin +main)",
         "Write(.claude/settings.json)",
         "Edit(~/.claude/settings.json)",
         "Edit(~/.claude/hooks/a.sh)",
@@ -48,7 +51,11 @@ fn the_file_that_is_shipped_holds_as_it_is() {
     ] {
         assert!(check(&env, call).starts_with("deny: rule "), "{call}: {}", check(&env, call));
     }
-    for call in ["Bash(git push)", "Write(src/main.rs)", "Write(~/.claude/projects/a/memory/MEMORY.md)"] {
+    for call in [
+        "Bash(git push --follow-tags origin x)",
+        "Write(src/main.rs)",
+        "Write(~/.claude/projects/a/memory/MEMORY.md)",
+    ] {
         assert!(check(&env, call).starts_with("allow: "), "{call}: {}", check(&env, call));
     }
 }

@@ -114,6 +114,15 @@ fn a_start_does_not_take_a_daemon_that_does_not_answer_for_one_that_runs() {
 }
 
 #[test]
+fn a_daemon_that_starts_says_which_heartbeats_it_cannot_run() {
+    let env = Env::new();
+    env.configure(r#"{ "workspaces": [{ "path": "site" }] }"#);
+    let shown = env.run(["start"]);
+    assert!(shown.contains("config.json:1:28: \"path\" is \"site\"; it is not absolute"), "{shown}");
+    env.run(["stop"]);
+}
+
+#[test]
 fn where_config_json_cannot_be_used_from_the_start_nothing_runs() {
     let env = Env::new();
     env.configure("{\n  nothing\n}\n");

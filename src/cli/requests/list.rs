@@ -6,7 +6,7 @@ use super::super::style::{Style, plain_line};
 use super::shown::paragraph;
 use super::{ask_rows, data_dir, waiting};
 use crate::daemon::broker::{Kind, Row};
-use crate::daemon::client;
+use crate::daemon::{client, instance};
 use crate::rpc::client::AskError;
 use crate::rpc::envelope::{Event, GAP, LAGGED};
 use crate::sys::clock;
@@ -30,6 +30,12 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -
         writeln!(out, "{}", json!({ "requests": rows }))?;
     } else if rows.is_empty() {
         writeln!(out, "{}", nothing(kind))?;
+        if !instance::is_running(&dir)? {
+            writeln!(
+                io::stderr(),
+                "note: murmur is not running; what an agent asks is seen when it does; run: murmur start"
+            )?;
+        }
     } else {
         let (style, now) = (Style::of_stdout(), clock::now());
         for (number, row) in rows.iter().enumerate() {

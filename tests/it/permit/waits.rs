@@ -1,10 +1,11 @@
 //! An agent that waits for a person is shown as one: in the list, for programs, and as it comes and goes.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{bash, text};
 use crate::agents::watch::Lines;
-use crate::env::Env;
+use crate::env::{Env, kill};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
@@ -33,6 +34,19 @@ fn an_agent_whose_call_waits_for_a_word_comes_first_until_there_is_one() {
     env.run(["permission", "respond", text(&row, "id"), "allow"]);
     super::line(beat);
     assert_eq!(listed(&env), [stuck, (agent, "exited".to_owned())]);
+    daemon.stop();
+}
+
+#[test]
+fn one_that_is_ended_while_it_waits_has_exited() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let agent = text(&env.opened(), "agent").to_owned();
+    kill(beat.id().into(), Signal::TERM);
+    assert_eq!(beat.wait_with_output().unwrap().status.code(), Some(1));
+    assert_eq!(listed(&env), [(agent, "exited".to_owned())]);
     daemon.stop();
 }
 
