@@ -114,23 +114,39 @@ impl Output {
         tokio::select! {
             biased;
             count = to.write(rest) => {
-                self.written += count?;
-                if let Some(attached) = &mut self.attached {
-                    attached.took();
-                }
+                self.took(count?);
+                return Ok(());
             }
-            () = changed(&mut self.attached) => self.detach_if_lagging(),
+            () = changed(&mut self.attached) => {}
+        }
+        if self.lags() {
+            // While there is always something to do, the runtime asks the system seldom whether somebody has read.
+            tokio::task::yield_now().await;
+            tokio::select! {
+                biased;
+                count = to.write(&self.bytes[self.written..]) => self.took(count?),
+                () = std::future::ready(()) => self.detach_if_lagging(),
+            }
         }
         Ok(())
+    }
+
+    /// The client has taken so many bytes.
+    fn took(&mut self, count: usize) {
+        self.written += count;
+        if let Some(attached) = &mut self.attached {
+            attached.took();
+        }
+    }
+
+    fn lags(&self) -> bool {
+        self.is_waiting() && self.attached.as_ref().is_some_and(Attached::lags)
     }
 
     /// Detaches a client that takes nothing while everything goes by. The line it is in the middle of, and the
     /// answers, it gets; then that it has lagged.
     fn detach_if_lagging(&mut self) {
-        let Some(attached) = &self.attached else { return };
-        if !self.is_waiting() || !attached.lags() {
-            return;
-        }
+        let Some(attached) = self.attached.as_ref().filter(|_| self.lags()) else { return };
         let is_between = self.written == 0 || self.bytes[self.written - 1] == b'\n';
         let rest = &self.bytes[self.written..];
         let whole = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
@@ -218,6 +234,38 @@ mod tests {
             String::from_utf8(line(1)).unwrap()
         );
         assert_eq!(got, expected);
+    }
+
+    /// Here that is while the runtime does not get to ask.
+    #[tokio::test(flavor = "current_thread")]
+    async fn who_has_read_before_the_runtime_noticed_does_not_lag() {
+        let feed = Feed::new("a".to_owned(), None);
+        let push = || feed.push(event_line("chat", "a", feed.next(), &"x".repeat(1 << 20)).into());
+        let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+        for socket in [&near, &far] {
+            socket.set_nonblocking(true).unwrap();
+        }
+        let mut near = tokio::net::UnixStream::from_std(near).unwrap();
+        let mut output = Output::default();
+        output.attach(feed.reader(Some(0)));
+        push();
+        output.fill();
+        // As much as there is room for, and a look that finds none.
+        let mut has_room = true;
+        while has_room {
+            tokio::select! {
+                biased;
+                flowed = output.flow(&mut near) => flowed.unwrap(),
+                () = std::future::ready(()) => has_room = false,
+            }
+        }
+        assert!(output.is_waiting());
+        while matches!(io::Read::read(&mut &far, &mut [0; 4096]), Ok(1..)) {}
+        (0..LAG >> 20).for_each(|_| push());
+        let_time_pass(&mut output);
+        let written = output.written;
+        output.flow(&mut near).await.unwrap();
+        assert!(output.attached.is_some() && output.written > written);
     }
 
     #[tokio::test(flavor = "current_thread")]
