@@ -246,6 +246,7 @@ mod tests {
             socket.set_nonblocking(true).unwrap();
         }
         let mut near = tokio::net::UnixStream::from_std(near).unwrap();
+        near.writable().await.unwrap();
         let mut output = Output::default();
         output.attach(feed.reader(Some(0)));
         push();
@@ -262,6 +263,7 @@ mod tests {
         assert!(output.is_waiting());
         while matches!(io::Read::read(&mut &far, &mut [0; 4096]), Ok(1..)) {}
         (0..LAG >> 20).for_each(|_| push());
+        feed.tell();
         let_time_pass(&mut output);
         let written = output.written;
         output.flow(&mut near).await.unwrap();
