@@ -139,7 +139,7 @@ pub async fn run(
         }
         Err(problem) => entry.set_outcome(Outcome::Error(problem)),
     }
-    // Its processes are dead; without this they would be dead for no reason that is known to whoever looks at agents.
+    // One that was ended had no hook left to say so.
     let _untold = put_over(dir, &job.agent);
     // Its room may be what the line in the journal needs.
     task::forget(dir, &job.agent);

@@ -46,13 +46,11 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
         let mut job =
             Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
         job.verbose = args.verbose;
-        if !args.dry_run {
-            let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
-            warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
-        }
         if args.dry_run {
             show(&beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)?)
         } else {
+            let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
+            warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &dir, args).await
         }
     })

@@ -1,7 +1,7 @@
 //! The folders that murmur keeps in its data folder: that it can use each, and that nobody else can look in.
 
 use super::{Check, Environment, Finding, Hint, Level};
-use rustix::process::getuid;
+use crate::sys::unreadable::opened;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -41,12 +41,11 @@ fn look(check: Check, path: &Path, if_open: Level) -> Option<Finding> {
     }
     let access = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     let access = rustix::fs::access(path, access).map_err(io::Error::from);
-    let (mode, is_ours) = (found.mode() & 0o7777, found.uid() == getuid().as_raw());
+    let mode = found.mode() & 0o7777;
     if let Err(error) = access {
-        return Some(check.fail(
-            format!("{shown} cannot be used (mode {mode:04o}): {error}"),
-            to_open(path, mode, is_ours),
-        ));
+        // The mode of what is another's is not ours to change.
+        let hint = if opened(path).is_some() { Hint::LET_ME_WRITE.about(path) } else { Hint::OWNER_AND_MODE };
+        return Some(check.fail(format!("{shown} cannot be used (mode {mode:04o}): {error}"), hint));
     }
     let open = || Finding {
         level: if_open,
@@ -54,11 +53,6 @@ fn look(check: Check, path: &Path, if_open: Level) -> Option<Finding> {
             .fail(format!("{shown} is open to other users (mode {mode:04o})"), Hint::CLOSE_FOLDER.about(path))
     };
     (mode & 0o077 != 0).then(open)
-}
-
-/// What to do about a folder of this mode that the system does not let us use.
-fn to_open(path: &Path, mode: u32, is_ours: bool) -> Hint {
-    if is_ours && mode & 0o700 != 0o700 { Hint::LET_ME_WRITE.about(path) } else { Hint::OWNER_AND_MODE }
 }
 
 #[cfg(test)]
@@ -102,15 +96,5 @@ mod tests {
                 "move it away; murmur makes a folder there".to_owned()
             )
         );
-    }
-
-    /// Root uses whatever it likes, so that a folder that it cannot use is not to be had.
-    #[test]
-    fn a_folder_of_ours_that_is_closed_to_us_is_to_be_opened() {
-        let path = Path::new("/d/beats");
-        assert_eq!(to_open(path, 0, true).as_str(), "run: chmod u+rwx /d/beats");
-        assert_eq!(to_open(path, 0o500, true).as_str(), "run: chmod u+rwx /d/beats");
-        assert_eq!(to_open(path, 0o700, true), Hint::OWNER_AND_MODE);
-        assert_eq!(to_open(path, 0o000, false), Hint::OWNER_AND_MODE);
     }
 }

@@ -99,12 +99,7 @@ fn a_service_that_runs_is_installed_again_and_a_daemon_beside_it_is_not_made_one
     with_living_manager(&env);
     env.run(["service", "install"]);
     let pid = ping(&env)["pid"].clone();
-    assert_snapshot!(env.run(["service", "install"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is up to date
-    murmur runs as a service
-    It ends when you log out, unless you run once: loginctl enable-linger
-    [exit 0]
-    ");
+    assert!(env.run(["service", "install"]).contains("murmur.service is up to date\n"));
     assert_eq!(ping(&env)["pid"], pid);
     // It ends, and a daemon is started by hand, whose file is there.
     env.run(["stop"]);
