@@ -41,7 +41,7 @@ bench *NAMES:
 fixtures *NAMES:
     cargo test --locked --test conformance -- record {{NAMES}}
 
-# hold fake-claude against the real Claude Code, scenario by scenario
+# compare fake-claude with the real Claude Code, 2.1.329 or $REAL_CLAUDE_VERSION, scenario by scenario
 conformance *NAMES:
     cargo test --locked --test conformance -- check {{NAMES}}
 

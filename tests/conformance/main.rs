@@ -2,9 +2,12 @@
 //!
 //! `record` records every scenario of `fixtures/claude` anew from the real CLI against fake-model. `check`,
 //! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters; and what
-//! `fixtures/acted` holds, which is never recorded. Both are skipped, with one line, where the real CLI cannot be had.
+//! `fixtures/acted` holds, which is never recorded. The real CLI is the pinned version, or the one that
+//! `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. Where the pinned one cannot be installed, both are skipped, with
+//! one line; where the chosen one cannot be, the exit code is 69.
 
 mod acted;
+mod choice;
 mod clients;
 mod compare;
 mod conversation;
@@ -21,10 +24,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use murmur::replay::Fixture;
+use anyhow::{Result, bail};
+use murmur::replay::{Fixture, ask_version};
 
 use compare::compare;
+use real::Missing;
 use scenario::Scenario;
 
 /// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
@@ -39,6 +43,9 @@ const OTHERS: [&str; 8] = [
     "pulses",
     "pulses-started",
 ];
+
+/// The exit code where the chosen version cannot be installed: `EX_UNAVAILABLE` of sysexits.h.
+const UNAVAILABLE: u8 = 69;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -58,8 +65,7 @@ fn main() -> ExitCode {
         };
     }
     match conform(record, &names) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => code,
         Err(error) => {
             say(&format!("error: {error:#}"));
             ExitCode::FAILURE
@@ -67,7 +73,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn conform(record: bool, names: &[String]) -> Result<bool> {
+fn ended(agree: bool) -> ExitCode {
+    if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
     // What is no scenario is named like one, and is checked with them where none is named.
     let named = |name: &str| !record && (names.is_empty() || names.iter().any(|wanted| wanted == name));
     let is_other = |name: &String| OTHERS.contains(&name.as_str());
@@ -81,11 +91,17 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
     }
     let claude = match real::find() {
         Ok(claude) => claude,
-        Err(why) => {
+        Err(Missing::Pinned(why)) => {
             say(&format!("conformance: skipped: {why}"));
-            return Ok(agree);
+            return Ok(ended(agree));
         }
+        Err(Missing::Chosen(why)) => {
+            say(&format!("error: {why}"));
+            return Ok(ExitCode::from(UNAVAILABLE));
+        }
+        Err(Missing::Wrong(why)) => bail!(why),
     };
+    say(&format!("conformance: with {}", ask_version(&claude)));
     let with_claude: [fn(&Path) -> Result<()>; 7] = [
         clients::claude,
         live::across_a_killed_daemon,
@@ -105,9 +121,9 @@ fn conform(record: bool, names: &[String]) -> Result<bool> {
     let is_other = |name: &String| is_other(name) || acted.contains(name);
     let scenarios: Vec<String> = names.iter().filter(|name| !is_other(name)).cloned().collect();
     if scenarios.is_empty() && !names.is_empty() {
-        return Ok(agree);
+        return Ok(ended(agree));
     }
-    Ok(scenarios_agree(record, &claude, &scenarios)? && agree)
+    Ok(ended(scenarios_agree(record, &claude, &scenarios)? && agree))
 }
 
 fn scenarios_agree(record: bool, claude: &Path, names: &[String]) -> Result<bool> {

@@ -1,9 +1,11 @@
-//! Finds the real CLI: `MURMUR_REAL_CLAUDE`, else the pinned version in the cache, else from npm.
+//! Finds the real CLI: the one that was chosen (`choice.rs`), else the pinned version; in the cache, else from npm.
 //!
-//! Out goes its path, or why it cannot be had. Other npm packages are had the same way.
+//! Out goes its path, or why there is none. Other npm packages are found the same way.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use crate::choice::Choice;
 
 /// The version that the fixtures are recorded with.
 const VERSION: &str = "2.1.329";
@@ -13,23 +15,39 @@ const BINARY: &str = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
 /// An older one that people still have, in which hooks and settings are not quite the same.
 const OLDER: &str = "2.1.197";
 
-/// Every version that is looked at and can be had: the one that was named, else both.
-pub(crate) fn every() -> Vec<PathBuf> {
-    if std::env::var_os("MURMUR_REAL_CLAUDE").is_some() {
-        return find().into_iter().collect();
-    }
-    [VERSION, OLDER].into_iter().filter_map(|version| fetched(version).ok()).collect()
+/// Why there is no real CLI.
+pub(crate) enum Missing {
+    /// The variables that choose one make no sense.
+    Wrong(String),
+    /// The version that was chosen cannot be installed here.
+    Chosen(String),
+    /// Nobody chose one, and the pinned version cannot be installed here.
+    Pinned(String),
 }
 
-pub(crate) fn find() -> Result<PathBuf, String> {
-    if let Some(path) = std::env::var_os("MURMUR_REAL_CLAUDE").map(PathBuf::from) {
-        return if path.is_file() {
-            Ok(path)
-        } else {
-            Err(format!("no file at MURMUR_REAL_CLAUDE: {}", path.display()))
-        };
+/// Every version to check that can be installed: the chosen one, else the pinned and the older one.
+pub(crate) fn every() -> Vec<PathBuf> {
+    match choice() {
+        Ok(Choice::Pinned) => {
+            [VERSION, OLDER].into_iter().filter_map(|version| fetched(version).ok()).collect()
+        }
+        _ => find().into_iter().collect(),
     }
-    fetched(VERSION)
+}
+
+/// The real CLI to check.
+pub(crate) fn find() -> Result<PathBuf, Missing> {
+    match choice().map_err(Missing::Wrong)? {
+        Choice::Path(path) => Ok(path),
+        Choice::Version(version) => fetched(&version).map_err(Missing::Chosen),
+        Choice::Pinned => fetched(VERSION).map_err(Missing::Pinned),
+    }
+}
+
+fn choice() -> Result<Choice, String> {
+    let path = std::env::var_os("MURMUR_REAL_CLAUDE").map(PathBuf::from);
+    let version = std::env::var_os("REAL_CLAUDE_VERSION");
+    Choice::parse(path, version.map(|version| version.to_string_lossy().into_owned()))
 }
 
 fn fetched(version: &str) -> Result<PathBuf, String> {
@@ -67,7 +85,10 @@ fn install(folder: &Path, package: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
+    // The next try begins with nothing.
+    drop(std::fs::remove_dir_all(folder));
     let said = String::from_utf8_lossy(&output.stderr);
-    let first = said.lines().next().unwrap_or("it said nothing");
+    let cause = |line: &&str| line.starts_with("npm error") && !line.starts_with("npm error code");
+    let first = said.lines().find(cause).or(said.lines().next()).unwrap_or("it said nothing");
     Err(format!("npm cannot install {package}: {first}"))
 }

@@ -16,6 +16,8 @@ mod book;
 #[cfg(test)]
 mod captures;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod container;
 #[cfg(test)]
 mod cookbook;
