@@ -51,22 +51,33 @@ fn said(block: &Value) -> Value {
         fields.remove("is_error");
         fields.remove("input_json");
     }
+    if block["type"] == "thinking" {
+        block["signature"] = "signed".into();
+    }
     block
 }
 
-fn block_events(index: usize, block: &Value) -> [Value; 3] {
-    let (start, delta) = if block["type"] == "tool_use" {
+fn block_events(index: usize, block: &Value) -> Vec<Value> {
+    let (start, deltas) = if block["type"] == "thinking" {
+        let start = json!({"type": "thinking", "thinking": "", "signature": ""});
+        let thought = json!({"type": "thinking_delta", "thinking": block["thinking"]});
+        (start, vec![thought, json!({"type": "signature_delta", "signature": "signed"})])
+    } else if block["type"] == "tool_use" {
         let mut start = said(block);
         start["input"] = json!({});
         // Half of a surrogate pair cannot stand in a script's own JSON.
         let input = block["input_json"].as_str().map_or_else(|| block["input"].to_string(), str::to_owned);
-        (start, json!({"type": "input_json_delta", "partial_json": input}))
+        (start, vec![json!({"type": "input_json_delta", "partial_json": input})])
     } else {
-        (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": block["text"]}))
+        let start = json!({"type": "text", "text": ""});
+        (start, vec![json!({"type": "text_delta", "text": block["text"]})])
     };
-    [
-        json!({"type": "content_block_start", "index": index, "content_block": start}),
-        json!({"type": "content_block_delta", "index": index, "delta": delta}),
-        json!({"type": "content_block_stop", "index": index}),
-    ]
+    let mut events = vec![json!({"type": "content_block_start", "index": index, "content_block": start})];
+    events.extend(
+        deltas
+            .into_iter()
+            .map(|delta| json!({"type": "content_block_delta", "index": index, "delta": delta})),
+    );
+    events.push(json!({"type": "content_block_stop", "index": index}));
+    events
 }

@@ -47,6 +47,28 @@ fn an_id_has_the_same_placeholder_everywhere() {
 }
 
 #[test]
+fn a_background_task_has_one_placeholder_from_where_it_is_introduced() {
+    for (raw, clean) in [
+        (
+            r#"bewyu56va {"task_id":"bewyu56va"} ID: bewyu56va. tasks/bewyu56va.output"#,
+            r#"bewyu56va {"task_id":"b00000001"} ID: b00000001. tasks/b00000001.output"#,
+        ),
+        (
+            "running in background with ID: bqa36cb8r. {bqa36cb8r}",
+            "running in background with ID: b00000001. {b00000001}",
+        ),
+        (
+            r#"\"task_id\":\"aaaaaaaa1\",\"task_id\":\"aaaaaaaa2\""#,
+            r#"\"task_id\":\"b00000001\",\"task_id\":\"b00000002\""#,
+        ),
+        ("something and 123456789", "something and 123456789"),
+        (r#""task_id":"0mwsjfrj7-7e29bf82""#, r#""task_id":"000000001-00000000""#),
+    ] {
+        assert_eq!(scrubbed(raw), clean);
+    }
+}
+
+#[test]
 fn places_times_and_measures_become_stable() {
     for (raw, clean) in [
         ("\"cwd\":\"/home/alice/work/shop\"", "\"cwd\":\"/workspace\""),

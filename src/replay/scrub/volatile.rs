@@ -49,8 +49,11 @@ impl Ids {
         if bytes[at] == b'a' && run(bytes, at, hex) == 17 && ends_word(bytes, at + 17) {
             return self.placeholder(&bytes[at..at + 17], "agent", |n| format!("a{n:016}"));
         }
-        // A background task's run id.
         let base36 = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if run(bytes, at, base36) == 9 && ends_word(bytes, at + 9) {
+            return self.task(bytes, at);
+        }
+        // A background task's run id.
         if run(bytes, at, base36) == 9
             && bytes.get(at + 9) == Some(&b'-')
             && run(bytes, at + 10, hex) == 8
@@ -64,6 +67,17 @@ impl Ids {
                 .then(|| self.placeholder(&bytes[at..at + length], "request", |n| format!("req_{n:024}")))?;
         }
         None
+    }
+
+    /// A background task's id. Any word looks like one, so it counts where it is introduced, and from there on.
+    fn task(&mut self, bytes: &[u8], at: usize) -> Option<Found> {
+        const BEFORE: [&[u8]; 3] = [b"task_id\":\"", b"task_id\\\":\\\"", b" in background with ID: "];
+        let id = &bytes[at..at + 9];
+        let is_introduced = BEFORE.iter().any(|before| bytes[..at].ends_with(before));
+        if !is_introduced && !self.seen.contains_key(id) {
+            return None;
+        }
+        self.placeholder(id, "task", |n| format!("b{n:08}"))
     }
 
     /// The file a tool's large output was put into: `tool-results/b9ppain1e.txt`.
