@@ -4,6 +4,7 @@
 //! of clients follow at their own pace. What is asked for, and what an event says, is for those who use this.
 
 pub mod client;
+mod clients;
 pub mod envelope;
 pub mod feed;
 pub mod frame;

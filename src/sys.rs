@@ -20,7 +20,7 @@ pub mod control;
 #[cfg(unix)]
 pub mod deadline;
 #[cfg(target_os = "linux")]
-mod descriptor;
+pub mod descriptor;
 #[cfg(target_os = "linux")]
 mod environ;
 #[cfg(windows)]

@@ -229,6 +229,8 @@ impl<L: FnMut(&str)> Daemon<L> {
         let now = clock::now();
         self.expire();
         self.survey_hosts();
+        // A host that was killed may have left nothing but its socket, which no survey sees.
+        self.hosts.clean();
         let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
         let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
         self.withdraw_announced();

@@ -64,6 +64,11 @@ impl Output {
         self.attached = None;
     }
 
+    /// Whether it follows events.
+    pub(super) fn is_attached(&self) -> bool {
+        self.attached.is_some()
+    }
+
     /// Whether there is room for another answer.
     pub(super) fn has_room(&self) -> bool {
         self.bytes.len() - self.written < ANSWERS

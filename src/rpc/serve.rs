@@ -1,28 +1,31 @@
 //! The end that answers. A client that is slow, rude or gone costs its own task only.
 
+use super::clients::{Activity, Clients};
 use super::envelope::{Request, Response};
 use super::feed::Reader;
 use super::frame::{LONGEST, LineError, Lines};
 use super::output::Output;
-use crate::sys::socket;
+use crate::sys::{descriptor, socket};
 use serde_json::Value;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
-
-/// The most clients at once. One more is told so and let go.
-pub const CLIENTS: usize = 256;
 
 /// How long a question may take from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a client that takes nothing is waited for once the server ends.
 const LAST: Duration = Duration::from_secs(1);
+
+/// What a client is told that finds no room, and one that has to make room.
+const TURNED_AWAY: &str =
+    "too many clients are connected, and each waits for an answer or for events; try again when one has gone";
+const DROPPED: &str = "too many clients are connected, and this one was idle the longest; connect again";
 
 /// Who knows the answers. One clone for each client.
 pub trait Service: Clone + Send + 'static {
@@ -54,42 +57,49 @@ impl Answer {
     }
 }
 
-/// Accepts clients until `over` is true, and lets those go that have all they are going to get.
+/// Accepts clients until `over` is true, and lets those go that have all they are going to get. Where there are too many,
+/// the longest idle one is dropped for the newest; where all of them wait for something, the newest is turned away.
 pub async fn serve(listener: UnixListener, service: impl Service, mut over: watch::Receiver<bool>) {
-    let mut clients = JoinSet::new();
+    let mut clients = Clients::new(Clients::limit(descriptor::most_open()));
     while !*over.borrow() {
-        while clients.try_join_next().is_some() {}
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
-                Ok((stream, _)) if clients.len() >= CLIENTS => turn_away(stream),
-                Ok((stream, _)) => {
-                    clients.spawn(converse(stream, service.clone(), over.clone()));
+                Ok((stream, _)) if !clients.make_room() => {
+                    let _no_room = stream.try_write(&goodbye(TURNED_AWAY));
                 }
-                // Out of descriptors, most likely: wait for a client to leave rather than spin.
+                Ok((stream, _)) => {
+                    let (service, over) = (service.clone(), over.clone());
+                    clients.add(|activity| converse(stream, service, over, activity));
+                }
+                // Out of descriptors, most likely: have a client leave rather than spin.
                 Err(_) => {
-                    let _left = timeout(Duration::from_secs(1), clients.join_next()).await;
+                    clients.drop_longest_idle();
+                    let _left = timeout(Duration::from_secs(1), clients.left()).await;
                 }
             },
-            Some(_) = clients.join_next() => {}
+            Some(()) = clients.left() => {}
             _ = over.changed() => {}
         }
     }
     drop(listener);
-    while clients.join_next().await.is_some() {}
+    while clients.left().await.is_some() {}
 }
 
-/// Says that there are too many, if that can be said at once.
-fn turn_away(stream: UnixStream) {
-    let error = format!("{CLIENTS} clients are connected already; try again when one has gone");
-    let line = Response::new(String::new(), String::new(), Err(error)).line();
-    let _no_room = stream.try_write(&line);
+/// The last line to a client that is let go. It gets it if there is room for it at once.
+fn goodbye(error: &str) -> Vec<u8> {
+    Response::new(String::new(), String::new(), Err(error.to_owned())).line()
 }
 
 /// A question, on its way to its answer.
 type Asked = Pin<Box<dyn Future<Output = (Request, Answer)> + Send>>;
 
-async fn converse<S: Service>(stream: UnixStream, service: S, mut over: watch::Receiver<bool>) {
+async fn converse<S: Service>(
+    stream: UnixStream,
+    service: S,
+    mut over: watch::Receiver<bool>,
+    activity: Arc<Activity>,
+) {
     let (reading, mut writing) = stream.into_split();
     let mut lines = Lines::new(reading, LONGEST, Some(PATIENCE));
     let mut output = Output::default();
@@ -102,7 +112,13 @@ async fn converse<S: Service>(stream: UnixStream, service: S, mut over: watch::R
             return;
         }
         let is_over = *over.borrow();
+        let is_idle = asked.is_none() && !output.is_attached();
+        activity.note(is_idle);
         tokio::select! {
+            () = activity.dropped(), if is_idle => {
+                let _no_room = writing.try_write(&goodbye(DROPPED));
+                return;
+            }
             // Events flow while a question waits for its answer.
             (request, answer) = answered(&mut asked) => {
                 asked = None;

@@ -1,4 +1,4 @@
-//! Waiting for a descriptor of the system's own kind (a timer, a watch) to become readable.
+//! Descriptors: waiting until one of the system's own kind (a timer, a watch) is readable, and how many there may be.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,4 +15,10 @@ pub(super) fn readable(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     #[expect(unsafe_code, reason = "tokio leaves it to the caller to say that the descriptor stays open")]
     let registered = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
     Ok(registered?)
+}
+
+/// How many files this process may have open at once; `None` if any number.
+#[must_use]
+pub fn most_open() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }

@@ -1,6 +1,7 @@
 //! The daemon: that it starts, answers, is alone, and ends.
 
 mod crash;
+mod crowd;
 mod deaf;
 mod disks;
 mod due;

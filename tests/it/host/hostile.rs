@@ -141,19 +141,43 @@ fn bytes_may_come_one_by_one_and_questions_all_at_once() {
 }
 
 #[test]
-fn the_257th_client_is_told_that_there_are_too_many() {
+fn the_longest_idle_of_too_many_clients_is_dropped_for_the_newest() {
     let env = Env::new();
     let agent = begun(&env);
-    let mut clients: Vec<Peer> = (0..300).map(|_| agent.peer()).collect();
-    let full = complaint("256 clients are connected already; try again when one has gone");
-    for refused in &mut clients[256..] {
-        assert_eq!(refused.next(), Some(full.clone()));
-        assert_eq!(refused.line(), "");
+    let mut follower = agent.follow(0);
+    follower.next().unwrap();
+    let mut clients: Vec<Peer> = (0..255).map(|_| agent.peer()).collect();
+    // This one was idle for less long than the others.
+    clients[0].result("ping", Value::Null);
+    let mut newer: Vec<Peer> = (0..40).map(|_| agent.peer()).collect();
+    let dropped =
+        complaint("too many clients are connected, and this one was idle the longest; connect again");
+    for client in &mut clients[1..=40] {
+        assert_eq!(client.next(), Some(dropped.clone()));
+        assert_eq!(client.line(), "");
     }
-    for served in &mut clients[..256] {
+    for served in clients[41..].iter_mut().chain(&mut newer).chain([&mut follower]) {
         served.result("ping", Value::Null);
     }
-    clients[7].fall_silent();
-    assert_eq!(clients[7].line(), "");
+    clients[0].result("ping", Value::Null);
+    agent.assert_answers();
+}
+
+#[test]
+fn where_every_client_follows_events_one_more_is_turned_away() {
+    let env = Env::new();
+    let agent = begun(&env);
+    let mut followers: Vec<Peer> = (0..256).map(|_| agent.follow(0)).collect();
+    for follower in &mut followers {
+        follower.next().unwrap();
+    }
+    let full = complaint(
+        "too many clients are connected, and each waits for an answer or for events; try again when one has gone",
+    );
+    let mut refused = agent.peer();
+    assert_eq!(refused.next(), Some(full));
+    assert_eq!(refused.line(), "");
+    followers[7].fall_silent();
+    while !followers[7].line().is_empty() {}
     agent.assert_answers();
 }

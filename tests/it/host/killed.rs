@@ -1,5 +1,8 @@
 //! A host that is killed: what is left of its agent is ended, what it did can still be seen, its id used again.
 
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener;
+
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use murmur::host::discover;
@@ -107,6 +110,22 @@ fn force_ends_a_host_that_does_not_answer_and_its_agent() {
 }
 
 #[test]
+fn a_daemon_that_starts_removes_a_stale_socket_without_a_record() {
+    let env = Env::new();
+    env.made_data();
+    std::fs::DirBuilder::new().mode(0o700).create(env.hosts()).unwrap();
+    let bind = |name: &str| UnixListener::bind(env.hosts().join(name)).unwrap();
+    drop(bind("dead-1.sock"));
+    // Somebody listens here, and this is no agent's name.
+    let (_alive, foreign) = (bind("alive-1.sock"), "not an agent.sock");
+    drop(bind(foreign));
+    let daemon = env.daemon();
+    env.wait(&env.hosts(), || (!env.names(&env.hosts()).contains("dead-1")).then_some(()));
+    assert_eq!(env.names(&env.hosts()), format!("alive-1.sock\n{foreign}"));
+    daemon.stop();
+}
+
+#[test]
 fn a_daemon_that_starts_cleans_up_too() {
     let env = Env::new();
     let (agent, child, _) = begun(&env);
@@ -157,9 +176,9 @@ fn a_socket_without_a_process_is_removed() {
     env.made_data();
     let agent = env.live(&json!({}));
     for name in ["stale.sock", "another.sock"] {
-        drop(std::os::unix::net::UnixListener::bind(env.hosts().join(name)).unwrap());
+        drop(UnixListener::bind(env.hosts().join(name)).unwrap());
     }
-    let _other = std::os::unix::net::UnixListener::bind(env.hosts().join("not an id.sock")).unwrap();
+    let _other = UnixListener::bind(env.hosts().join("not an id.sock")).unwrap();
     std::fs::write(env.hosts().join("broken.json"), "{").unwrap();
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
     AGENT_ID  PROJECT  ROLE   STATE

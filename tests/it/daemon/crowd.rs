@@ -1,0 +1,61 @@
+//! Clients that connect and say nothing.
+
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::env::{Daemon, Env, Socket};
+
+fn idle(env: &Env, count: usize) -> Vec<Socket> {
+    (0..count).map(|_| env.connect()).collect()
+}
+
+#[test]
+fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
+    // As many files as a shell may have allowed it, or a service manager.
+    let env = Env::new();
+    env.made_data();
+    let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
+    let daemon = Daemon::new(run);
+    let mut clients = idle(&env, 100);
+    let status = env.run(["status"]);
+    assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");
+    let dropped = clients[0].hear().unwrap();
+    assert_snapshot!(dropped["error"].as_str().unwrap(), @"too many clients are connected, and this one was idle the longest; connect again");
+    assert_eq!(clients[0].hear(), None);
+    // The newest are the last to go.
+    clients[99].ask("ping", &json!({}));
+    // Beats find files to open as well.
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
+    daemon.stop();
+}
+
+#[test]
+fn a_client_that_waits_for_events_or_for_an_answer_is_not_idle() {
+    let env = Env::for_as_long_as(Duration::from_secs(120));
+    let site = env.workspace("site", "---\ninterval: 1000h\n---\nDo it.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_journal(1);
+    let mut follower = env.connect();
+    follower.ask("attach", &json!({}));
+    let mut asking = env.connect();
+    let call = json!({ "agent": "site-1", "session": "s", "tool_use_id": "t1", "tool": "Bash",
+        "input": { "command": "git push" }, "cwd": site.0, "workspace": site.0, "project": "site",
+        "whom": "person", "wait": 120, "expiry": 86400, "hook": "00c0ffee00c0ffee" });
+    let request = json!({ "msg_type": "permission.request", "id": "1", "payload": call });
+    asking.say(format!("{request}\n"));
+    let id = follower.event("request_opened")["payload"]["id"].clone();
+    let _clients = idle(&env, 300);
+    let respond = json!({ "id": id, "verdict": "allow" });
+    env.ask("permission.respond", &respond);
+    assert_eq!(asking.hear().unwrap()["payload"]["verdict"], "allow");
+    follower.event("request_closed");
+    env.connect().ask("beat", &json!({ "workspace": site.0 }));
+    follower.event("beat_started");
+    follower.event("beat_ended");
+    daemon.stop();
+}
