@@ -4,8 +4,8 @@
 use super::args::Restart;
 use super::place::Place;
 use super::service;
-use super::start::start_behind;
-use super::stop::{daemon_pid, kill_if_silent, leave};
+use super::start::{Started, start_behind, start_or_find};
+use super::stop::{kill_if_silent, leave};
 use crate::daemon::instance;
 use anyhow::bail;
 use std::io::{self, Write};
@@ -43,9 +43,8 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     let new = match is_service {
         true => service::start_again(killed.is_some())?,
         // Somebody else may have started one meanwhile, as with two restarts at once.
-        false => match start_behind(args.tick.or(kept), &dir)? {
-            Some(pid) => Some(pid),
-            None => daemon_pid(&dir)?,
+        false => match start_or_find(&dir, || start_behind(args.tick.or(kept), &dir))? {
+            Started::Now(pid) | Started::Before(pid) => Some(pid),
         },
     };
     let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());

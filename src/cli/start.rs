@@ -3,7 +3,7 @@
 use super::args::Start;
 use super::place::Place;
 use super::status::Silent;
-use super::stop::{daemon_pid, has_ended_soon};
+use super::stop::ends_within;
 use crate::config::heartbeat::Cache;
 use crate::daemon::follow::{NOTHING_RUNS, with_cause};
 use crate::daemon::serve::{self, Setup};
@@ -16,9 +16,10 @@ use anyhow::{Context, bail};
 use jiff::tz::TimeZone;
 use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
@@ -34,30 +35,76 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let dir = place.prepared_data_dir()?;
     dir.require_private()?;
-    if instance::is_running(&dir)? && !has_ended_soon(&dir)? {
-        return already_runs(&dir);
-    }
-    match start_behind(args.tick, &dir)? {
-        Some(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
-        None => return already_runs(&dir),
+    match start_or_find(&dir, || start_behind(args.tick, &dir))? {
+        Started::Now(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
+        Started::Before(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn already_runs(dir: &DataDir) -> anyhow::Result<ExitCode> {
+/// The daemon that runs when a start returns.
+#[derive(Debug)]
+pub(super) enum Started<T> {
+    /// The one that was started.
+    Now(T),
+    /// The one, by its PID, that ran before.
+    Before(u32),
+}
+
+/// How long a start waits for another daemon that holds the lock and does not answer: one that is starting, or one that
+/// was killed and that the system has not taken apart yet.
+const UNSETTLED: Duration = Duration::from_secs(10);
+/// How long it waits before it asks that daemon again, at first and at most.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
+
+/// Starts a daemon with `start`, which returns `None` if another process holds the daemon's lock, unless one runs. A
+/// daemon runs only if it answers with its PID and still holds the lock after that: it could have died in between.
+pub(super) fn start_or_find<T>(
+    dir: &DataDir,
+    mut start: impl FnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<Started<T>> {
+    let waits_until = Instant::now() + UNSETTLED;
+    let (mut pause, longest) = AGAIN;
+    loop {
+        let end = instance::end(dir)?;
+        if !instance::is_running(dir)? {
+            if let Some(started) = start()? {
+                return Ok(Started::Now(started));
+            }
+            continue;
+        }
+        if let Some(pid) = answering_daemon(dir)? {
+            return Ok(Started::Before(pid));
+        }
+        if Instant::now() > waits_until {
+            bail!(Unsettled { pid_file: dir.pid() });
+        }
+        // If it does not end, it may be about to listen.
+        ends_within(end, pause).transpose()?;
+        pause = longest.min(pause * 2);
+    }
+}
+
+/// A process that holds the daemon's lock, does not listen, and does not end.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "another process holds {} but does not answer; see which: fuser {}", .pid_file.display(), .pid_file.display()
+)]
+struct Unsettled {
+    pid_file: PathBuf,
+}
+
+/// The PID of the daemon that answers and holds the lock; `None` if none does both.
+fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     let asked = super::runtime()?.block_on(async { client::ping(&mut client::connect(dir).await?).await });
-    // One that cannot be reached may just be being started.
-    if let Err(AskError::Silent(patience)) = asked {
-        bail!(Silent { pid_file: dir.pid(), patience });
+    match asked {
+        Ok(daemon) if instance::is_held_by(dir, daemon.pid)? => Ok(Some(daemon.pid)),
+        Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
+        _ => Ok(None),
     }
-    match daemon_pid(dir)? {
-        Some(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
-        None => writeln!(io::stdout(), "murmur is running already")?,
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
-/// Starts the daemon as a process of its own and returns its PID when it answers; `None` if another one runs already.
+/// Starts the daemon as a process of its own and returns its PID when it answers; `None` if another process holds the lock.
 pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Result<Option<u32>> {
     let log =
         atomic::open_append(&dir.log()).with_context(|| format!("cannot open {}", dir.log().display()))?;
@@ -104,17 +151,21 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     dir.require_private()?;
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
-    let mut instance = become_daemon()?;
-    if instance.is_none() && has_ended_soon(&dir)? {
-        instance = become_daemon()?;
-    }
-    let _instance = match instance {
-        Some(instance) => instance,
-        None if args.announce => {
+    let _instance = if args.announce {
+        // Whoever started this process finds out what the other one is, and starts another if need be.
+        let Some(instance) = become_daemon()? else {
             writeln!(io::stdout(), "running already")?;
             return Ok(ExitCode::SUCCESS);
+        };
+        instance
+    } else {
+        match start_or_find(&dir, become_daemon)? {
+            Started::Now(instance) => instance,
+            Started::Before(pid) => {
+                writeln!(io::stdout(), "murmur is running already (PID {pid})")?;
+                return Ok(ExitCode::SUCCESS);
+            }
         }
-        None => return already_runs(&dir),
     };
     // The folder must be there before it can be watched.
     atomic::create_private_folder(&dir.beats())

@@ -136,7 +136,7 @@ pub(super) fn leave(
 const SOON: Duration = Duration::from_millis(500);
 
 /// Whether who holds the lock is no daemon any more but one that was killed, and that has ended when this returns.
-pub(super) fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
+fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
     // Of who has the lock before it is asked whether it is the daemon.
     let end = instance::end(dir)?;
     let asked = super::runtime()?.block_on(async {
@@ -150,7 +150,7 @@ pub(super) fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
 }
 
 /// The end, where it comes within `patience`.
-fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>> {
+pub(super) fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let _late = tell.send(end.wait());

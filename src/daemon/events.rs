@@ -98,6 +98,12 @@ impl Events {
         }
     }
 
+    /// Whether `beat` was told to have begun, and not to have ended.
+    #[must_use]
+    pub fn has_begun(&self, beat: &str) -> bool {
+        self.running.contains(beat)
+    }
+
     /// Tells of a beat that has begun, unless that was told.
     fn start(&mut self, started: Started) {
         if self.running.insert(started.beat.clone()) {

@@ -23,11 +23,19 @@ use tokio::task::JoinSet;
 pub struct Hosts {
     folder: PathBuf,
     watch: Option<Watch>,
-    known: HashMap<AgentId, Record>,
+    known: HashMap<AgentId, Known>,
     ends: JoinSet<(AgentId, Identity)>,
     cleaning: Option<oneshot::Receiver<io::Result<Cleaned>>>,
     /// Something died while it was cleaned up after others.
     is_dirty: bool,
+}
+
+/// A host that lives.
+#[derive(Debug)]
+struct Known {
+    record: Record,
+    /// Whether its end is told by the system; otherwise its record has to be looked at again.
+    is_watched: bool,
 }
 
 /// What happened.
@@ -93,8 +101,11 @@ impl Hosts {
                 Err(error)
             }
             Happened::Ended(agent, host) => {
-                let ended = self.known.remove(&agent).filter(|record| record.host == host);
-                self.clean();
+                let ended =
+                    self.known.remove(&agent).map(|known| known.record).filter(|ended| ended.host == host);
+                if self.has_left_something(&agent) {
+                    self.clean();
+                }
                 // Another may have taken its place meanwhile.
                 let mut news = self.survey()?;
                 news.splice(0..0, ended.map(Box::new).map(News::Ended));
@@ -117,7 +128,8 @@ impl Hosts {
     pub fn survey(&mut self) -> io::Result<Vec<News>> {
         let mut news = Vec::new();
         let mut is_any_dead = false;
-        for found in held::all(&self.folder)? {
+        let is_watched = |agent: &str| self.known.get(agent).is_some_and(|known| known.is_watched);
+        for found in held::all_but(&self.folder, is_watched)? {
             let Some(record) = Record::parse(&found.text) else { continue };
             let agent = record.card.agent_id.clone();
             if record.result.is_some() {
@@ -127,10 +139,12 @@ impl Hosts {
                 is_any_dead = true;
                 continue;
             }
-            if self.known.get(&agent).is_some_and(|known| known.host == record.host) {
+            if self.known.get(&agent).is_some_and(|known| known.record.host == record.host) {
                 continue;
             }
-            if let Some(end) = record.host.watch() {
+            let end = record.host.watch();
+            let is_watched = end.is_some();
+            if let Some(end) = end {
                 let host = record.host.clone();
                 let id = agent.clone();
                 self.ends.spawn(async move {
@@ -138,13 +152,20 @@ impl Hosts {
                     (id, host)
                 });
             }
-            self.known.insert(agent, record.clone());
+            self.known.insert(agent, Known { record: record.clone(), is_watched });
             news.push(News::Began(Box::new(record)));
         }
         if is_any_dead {
             self.clean();
         }
         Ok(news)
+    }
+
+    /// Whether the host of `agent`, which has ended, did not say so in its record or left its socket.
+    fn has_left_something(&self, agent: &AgentId) -> bool {
+        let record = held::look(&self.folder.join(agent.record()));
+        let has_ended = |found: held::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
+        record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()
     }
 
     /// Cleans up after those that died, in a thread of its own: what is left of one may take 2 s to end.
@@ -165,7 +186,8 @@ impl Hosts {
     /// The ids of live agents, in their order.
     #[must_use]
     pub fn live(&self) -> Vec<String> {
-        let live = self.known.values().filter(|record| record.card.kind == Kind::Live);
+        let live =
+            self.known.values().map(|known| &known.record).filter(|record| record.card.kind == Kind::Live);
         let mut live: Vec<String> = live.map(|record| record.card.agent_id.to_string()).collect();
         live.sort_unstable();
         live

@@ -69,6 +69,20 @@ pub fn pid(dir: &DataDir) -> io::Result<Option<u32>> {
     open(dir)?.map_or(Ok(None), |file| lock::holder(&file))
 }
 
+/// Whether `pid` is a living process and holds the lock. On file systems where the kernel does not tell who holds it
+/// (overlay, btrfs), any holder counts.
+///
+/// # Errors
+/// What the system says of the lock.
+pub fn is_held_by(dir: &DataDir, pid: u32) -> io::Result<bool> {
+    let Some(file) = open(dir)? else { return Ok(false) };
+    let holds = match lock::holder(&file)? {
+        Some(holder) => holder == pid,
+        None => lock::is_held(&file)?,
+    };
+    Ok(holds && identity::is_alive(pid))
+}
+
 fn open(dir: &DataDir) -> io::Result<Option<File>> {
     match File::open(dir.pid()) {
         Ok(file) => Ok(Some(file)),

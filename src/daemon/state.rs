@@ -6,44 +6,33 @@
 
 mod entry;
 mod refusal;
+mod running;
 
 use crate::config::heartbeat::{Heartbeat, HeartbeatId};
-use crate::journal::unfinished::Begun;
 use crate::permit::request::RequestId;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 pub use entry::Entry;
 pub use refusal::NotNow;
+pub use running::Running;
+use running::RunningBeats;
 
 /// Everything that bears on what is due.
 #[derive(Debug, Default)]
 pub struct State {
     entries: Vec<Entry>,
-    running: Vec<Running>,
+    /// Where each heartbeat is in `entries`.
+    places: HashMap<HeartbeatId, usize>,
+    /// When each heartbeat is due, and its place in `entries`; those that are never due are not in it.
+    queue: BTreeSet<(Timestamp, usize)>,
+    running: RunningBeats,
     /// Beats that wait for an answer, or to be resumed with one.
     put_off: Vec<PutOff>,
     max_concurrent: usize,
     stopping: bool,
-}
-
-/// A beat that runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
-    /// The beat's id.
-    pub beat: String,
-    /// Where it runs.
-    pub workspace: PathBuf,
-    /// The name of a named heartbeat.
-    pub name: Option<String>,
-    /// Since when.
-    pub since: Timestamp,
-    /// Whether this daemon started it; the others were started by hand or by a daemon before this one.
-    pub ours: bool,
-    /// The request whose answer it goes on with.
-    pub resumes: Option<RequestId>,
 }
 
 /// A beat that ended without being done: a call of it waits for an answer.
@@ -61,21 +50,6 @@ pub struct PutOff {
     pub name: Option<String>,
     /// Whether the answer is there.
     pub is_answered: bool,
-}
-
-impl Running {
-    /// The beat of `begun`, which another process runs.
-    #[must_use]
-    pub fn by_others(begun: &Begun) -> Option<Self> {
-        Some(Self {
-            beat: begun.entry.beat.clone(),
-            workspace: begun.entry.workspace.clone().into(),
-            name: begun.entry.heartbeat.clone(),
-            since: begun.entry.started()?,
-            ours: false,
-            resumes: begun.entry.resumes.as_deref().and_then(|id| RequestId::parse(id).ok()),
-        })
-    }
 }
 
 /// A beat to start.
@@ -111,6 +85,9 @@ impl State {
                 _ => Entry::new(heartbeat, now),
             })
             .collect();
+        let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
+        self.places = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
     }
 
@@ -120,33 +97,33 @@ impl State {
             entry.not_before = None;
             entry.count_from(now);
         }
+        self.queue_all();
     }
 
     /// Learns of a run that config.json does not know of yet; whether that is news.
     pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) -> bool {
-        let found = self.entries.iter_mut().find(|entry| entry.is(workspace, name));
-        let Some(entry) = found.filter(|entry| entry.last_run.is_none_or(|last| last < at)) else {
-            return false;
-        };
-        entry.last_run = Some(at);
-        entry.anchor = Some(at);
-        entry.count_from(now);
-        true
+        let Some(place) = self.place(workspace, name) else { return false };
+        let is_news = self.entries[place].last_run.is_none_or(|last| last < at);
+        if is_news {
+            self.change(place, |entry| entry.ran_last(Some(at), now));
+        }
+        is_news
     }
 
     /// config.json has this run now.
     pub fn written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.is(workspace, name)) {
-            entry.heartbeat.last_run = Some(at);
+        if let Some(place) = self.place(workspace, name) {
+            self.entries[place].heartbeat.last_run = Some(at);
         }
     }
 
-    /// What is to start now, longest due first, and before that what goes on with an answer, if it may. Each counts as
-    /// running from here on.
+    /// Decides what to start now, at most `most` beats: first those that go on with an answer, if they may, then those
+    /// that are due for longest. Each counts as running from here on.
     pub fn start_due(
         &mut self,
         now: Timestamp,
         may_resume: bool,
+        most: usize,
         mut id: impl FnMut() -> String,
     ) -> Vec<Start> {
         let mut started = Vec::new();
@@ -155,19 +132,17 @@ impl State {
         }
         while may_resume
             && self.running.len() < self.max_concurrent
+            && started.len() < most
             && let Some((index, resumes)) = self.resumable(now)
         {
-            let mut start = self.start(index, now, id());
-            if let Some(running) = self.running.last_mut() {
-                running.resumes = Some(resumes.id.clone());
-                start.running.resumes = Some(resumes.id.clone());
-            }
+            let start = self.start(index, now, id(), Some(resumes.id.clone()));
             started.push(Start { resumes: Some(resumes), ..start });
         }
         while self.running.len() < self.max_concurrent
+            && started.len() < most
             && let Some(index) = self.longest_due(now)
         {
-            started.push(self.start(index, now, id()));
+            started.push(self.start(index, now, id(), None));
         }
         started
     }
@@ -186,7 +161,7 @@ impl State {
         if self.stopping {
             return Err(NotNow::Stopping);
         }
-        let Some(index) = self.entries.iter().position(|entry| entry.is(workspace, name)) else {
+        let Some(index) = self.place(workspace, name) else {
             let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
             let names: Vec<&str> =
                 here.clone().map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null")).collect();
@@ -202,25 +177,27 @@ impl State {
         if self.running.len() >= self.max_concurrent {
             return Err(NotNow::Full { running: self.running.len() });
         }
-        Ok(self.start(index, now, id))
+        Ok(self.start(index, now, id, None))
     }
 
-    fn start(&mut self, index: usize, now: Timestamp, beat: String) -> Start {
-        let entry = &mut self.entries[index];
-        let before = entry.last_run.replace(now);
-        entry.anchor = Some(now);
-        entry.not_before = None;
-        entry.count_from(now);
+    fn start(&mut self, index: usize, now: Timestamp, beat: String, resumes: Option<RequestId>) -> Start {
+        let before = self.entries[index].last_run;
+        self.change(index, |entry| {
+            entry.not_before = None;
+            entry.ran_last(Some(now), now);
+        });
+        let entry = &self.entries[index];
         let running = Running {
             beat,
             workspace: entry.heartbeat.workspace.to_path_buf(),
             name: entry.heartbeat.name.as_deref().map(str::to_owned),
             since: now,
             ours: true,
-            resumes: None,
+            resumes,
         };
-        self.running.push(running.clone());
-        Start { running, heartbeat: entry.heartbeat.clone(), before, resumes: None }
+        let heartbeat = entry.heartbeat.clone();
+        self.running.add(running.clone());
+        Start { running, heartbeat, before, resumes: None }
     }
 
     /// The beats that wait for an answer, or to be resumed with one. Their heartbeats are not due meanwhile: what
@@ -232,7 +209,7 @@ impl State {
     /// A beat that has its answer and can go on now.
     fn resumable(&self, now: Timestamp) -> Option<(usize, PutOff)> {
         self.put_off.iter().filter(|put_off| self.is_to_resume(put_off)).find_map(|put_off| {
-            let index = self.entries.iter().position(|entry| entry.is_of(put_off))?;
+            let index = self.place(&put_off.workspace, put_off.name.as_deref())?;
             let entry = &self.entries[index];
             let may = entry.not_before.is_none_or(|at| at <= now) && !self.is_taken(entry);
             may.then(|| (index, put_off.clone()))
@@ -240,7 +217,7 @@ impl State {
     }
 
     fn is_to_resume(&self, put_off: &PutOff) -> bool {
-        let mut running = self.running.iter().filter_map(|running| running.resumes.as_ref());
+        let mut running = self.running.all().iter().filter_map(|running| running.resumes.as_ref());
         put_off.is_answered && !running.any(|id| *id == put_off.id)
     }
 
@@ -250,26 +227,23 @@ impl State {
         self.put_off.iter().find(|put_off| entry.is_of(put_off)).map(|put_off| &put_off.id)
     }
 
-    fn is_put_off(&self, entry: &Entry) -> bool {
+    fn is_deferred(&self, entry: &Entry) -> bool {
         self.waits_for(entry).is_some()
     }
 
     /// A beat of ours is over.
     pub fn ended(&mut self, beat: &str) {
-        self.running.retain(|running| running.beat != beat);
+        while self.running.remove(beat).is_some() {}
     }
 
     /// A beat of ours did not begin, since another one holds the workspace: it is due again.
     pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
-        let index = self.running.iter().position(|running| running.beat == beat)?;
-        let running = self.running.swap_remove(index);
-        let entry =
-            self.entries.iter_mut().find(|entry| entry.is(&running.workspace, running.name.as_deref()));
-        if let Some(entry) = entry {
-            entry.last_run = before;
-            entry.anchor = before;
-            entry.count_from(now);
-            entry.not_before = now.checked_add(BUSY_PAUSE).ok();
+        let running = self.running.remove(beat)?;
+        if let Some(place) = self.place(&running.workspace, running.name.as_deref()) {
+            self.change(place, |entry| {
+                entry.ran_last(before, now);
+                entry.not_before = now.checked_add(BUSY_PAUSE).ok();
+            });
         }
         Some(running)
     }
@@ -283,19 +257,14 @@ impl State {
         before: Option<Timestamp>,
         now: Timestamp,
     ) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.is(workspace, name)) {
-            entry.last_run = before;
-            entry.anchor = before;
-            entry.count_from(now);
+        if let Some(place) = self.place(workspace, name) {
+            self.change(place, |entry| entry.ran_last(before, now));
         }
     }
 
     /// The beats of others that run now.
     pub fn others(&mut self, running: Vec<Running>) {
-        let ours: Vec<Running> = self.running.drain(..).filter(|running| running.ours).collect();
-        let theirs = running.into_iter().filter(|other| ours.iter().all(|our| our.beat != other.beat));
-        self.running = theirs.collect();
-        self.running.extend(ours);
+        self.running.replace_others(running);
     }
 
     /// No more beats.
@@ -309,31 +278,61 @@ impl State {
         if self.stopping || self.running.len() >= self.max_concurrent {
             return None;
         }
-        let free = self.entries.iter().filter(|entry| !self.is_taken(entry));
-        // One that could not be resumed at once is tried again.
-        let again = |entry: &Entry| {
-            let mut waiting = self.put_off.iter().filter(|put_off| entry.is_of(put_off));
-            entry.not_before.filter(|_| waiting.any(|put_off| self.is_to_resume(put_off)))
-        };
-        free.filter_map(|entry| if self.is_put_off(entry) { again(entry) } else { entry.due() }).min()
+        let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
+        // A beat that could not be resumed at once is tried again.
+        let again =
+            self.put_off.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
+                let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
+                entry.not_before.filter(|_| !self.is_taken(entry))
+            });
+        due.into_iter().chain(again).min()
     }
 
-    /// The heartbeat that is due for longest and whose workspace is free.
+    /// The heartbeat that is due for longest and can start.
     fn longest_due(&self, now: Timestamp) -> Option<usize> {
-        let due = |(index, entry): (usize, &Entry)| Some((entry.due().filter(|at| *at <= now)?, index));
-        let is_free = |entry: &Entry| !self.is_taken(entry) && !self.is_put_off(entry);
-        let free = self.entries.iter().enumerate().filter(|(_, entry)| is_free(entry));
-        free.filter_map(due).min().map(|(_, index)| index)
+        let mut due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
+        due.find(|place| self.is_free(*place))
+    }
+
+    /// Whether the heartbeat at `place` can start when it is due.
+    fn is_free(&self, place: usize) -> bool {
+        self.entries.get(place).is_some_and(|entry| !self.is_taken(entry) && !self.is_deferred(entry))
     }
 
     fn is_taken(&self, entry: &Entry) -> bool {
-        self.running.iter().any(|running| running.workspace == *entry.heartbeat.workspace)
+        self.running.take(&entry.heartbeat.workspace)
+    }
+
+    fn place(&self, workspace: &Path, name: Option<&str>) -> Option<usize> {
+        let place = self.places.get(&HeartbeatId::new(workspace, name)).copied()?;
+        // An id is text, which two paths that are not UTF-8 can share.
+        if self.entries[place].is(workspace, name) {
+            return Some(place);
+        }
+        self.entries.iter().position(|entry| entry.is(workspace, name))
+    }
+
+    /// Changes the heartbeat at `place`, which may be due at another time then.
+    fn change(&mut self, place: usize, change: impl FnOnce(&mut Entry)) {
+        let entry = &mut self.entries[place];
+        let before = entry.due();
+        change(entry);
+        let after = entry.due();
+        if before != after {
+            before.map(|at| self.queue.remove(&(at, place)));
+            after.map(|at| self.queue.insert((at, place)));
+        }
+    }
+
+    fn queue_all(&mut self) {
+        let entries = self.entries.iter().enumerate();
+        self.queue = entries.filter_map(|(place, entry)| Some((entry.due()?, place))).collect();
     }
 
     /// Whether that heartbeat is one of them.
     #[must_use]
     pub fn has(&self, workspace: &Path, name: Option<&str>) -> bool {
-        self.entries.iter().any(|entry| entry.is(workspace, name))
+        self.place(workspace, name).is_some()
     }
 
     /// The heartbeats.
@@ -345,7 +344,7 @@ impl State {
     /// What runs.
     #[must_use]
     pub fn running(&self) -> &[Running] {
-        &self.running
+        self.running.all()
     }
 }
 

@@ -1,10 +1,12 @@
 //! What `murmur status` says: the daemon, if one runs, and every heartbeat. One documented object (docs/json.md).
 
 use super::state::{Entry, Running, State};
+use crate::config::heartbeat::Heartbeat;
 use crate::outcome::Kind;
 use crate::sys::clock::rfc3339;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// All of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -98,24 +100,25 @@ pub struct Now {
 /// Every heartbeat of `state`, as of `now`; what the journal knows is not in it yet.
 #[must_use]
 pub fn heartbeats(state: &State, now: Timestamp) -> Vec<HeartbeatStatus> {
+    let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
+    let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &Entry| {
         let waits_for = state.waits_for(entry).map(ToString::to_string);
-        heartbeat(entry, state.running(), waits_for, now)
+        let Heartbeat { workspace, name, .. } = &entry.heartbeat;
+        let here = (!running.is_empty())
+            .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
+        heartbeat(entry, here.flatten().copied(), waits_for, now)
     };
     state.entries().iter().map(one).collect()
 }
 
 fn heartbeat(
     entry: &Entry,
-    running: &[Running],
+    running: Option<&Running>,
     waits_for: Option<String>,
     now: Timestamp,
 ) -> HeartbeatStatus {
     let heartbeat = &entry.heartbeat;
-    let here = |running: &&Running| {
-        running.workspace == *heartbeat.workspace && running.name.as_deref() == heartbeat.name.as_deref()
-    };
-    let running = running.iter().find(here);
     HeartbeatStatus {
         id: heartbeat.id.to_string(),
         workspace: heartbeat.workspace.display().to_string(),

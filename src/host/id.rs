@@ -16,6 +16,12 @@ pub struct AgentId(String);
 )]
 pub struct IdError(String);
 
+impl std::borrow::Borrow<str> for AgentId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl AgentId {
     /// Checks `text`.
     ///

@@ -152,8 +152,16 @@ pub struct Survey {
 /// # Errors
 /// What the system says of reading the folder. One that does not exist is empty.
 pub fn survey(folder: &Path) -> io::Result<Survey> {
+    survey_but(folder, |_| false)
+}
+
+/// The same without the beats whose ids are `known`: their records are not read.
+///
+/// # Errors
+/// As for [`survey`].
+pub fn survey_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Survey> {
     let mut survey = Survey::default();
-    for found in held::all(folder)? {
+    for found in held::all_but(folder, known)? {
         match serde_json::from_slice::<Begun>(&found.text) {
             // Also while it is just being taken over.
             Ok(begun) if begun.announced => survey.announced.push(begun),

@@ -134,6 +134,14 @@ pub struct Found {
 /// # Errors
 /// What the system says of reading the folder. One that does not exist is empty.
 pub fn all(folder: &Path) -> io::Result<Vec<Found>> {
+    all_but(folder, |_| false)
+}
+
+/// The same without those whose names, up to `.json`, are `known`: they are not opened.
+///
+/// # Errors
+/// As for [`all`].
+pub fn all_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Vec<Found>> {
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -144,7 +152,8 @@ pub fn all(folder: &Path) -> io::Result<Vec<Found>> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         // A file gets its name when it is locked and whole; before that it is none.
-        if !name.starts_with(b".") && name.ends_with(b".json") {
+        let Some(stem) = name.strip_suffix(b".json").filter(|stem| !stem.starts_with(b".")) else { continue };
+        if !str::from_utf8(stem).is_ok_and(&known) {
             found.extend(look(&path));
         }
     }

@@ -10,6 +10,7 @@ mod events;
 mod folder;
 mod restart;
 mod rpc;
+mod start;
 mod strangers;
 mod stuck;
 

@@ -9,11 +9,14 @@ use crate::daemon::state::{PutOff, Start};
 use crate::journal::unfinished;
 use crate::sys::clock;
 
+/// How many beats are started before clients and events have their turn. Where more are due, the alarm rings at once.
+const AT_ONCE: usize = 4;
+
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn start_due(&mut self) {
         let now = clock::now();
         // An answer that was given may be done with by a line that is not read yet.
-        for start in self.state.start_due(now, !self.unread, || beat::new_id(now)) {
+        for start in self.state.start_due(now, !self.unread, AT_ONCE, || beat::new_id(now)) {
             // One that could not be started has its line in the journal.
             let _begins = self.start(start, false);
         }

@@ -53,7 +53,9 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Looks who else runs a beat, and whether somebody died over one.
     pub(super) fn survey(&mut self) {
-        let Ok(survey) = unfinished::survey(&self.dir.beats()) else { return };
+        // Of our own beats that were told to have begun, their process says what becomes of them.
+        let known = |beat: &str| self.ours.hold(beat) && self.events.has_begun(beat);
+        let Ok(survey) = unfinished::survey_but(&self.dir.beats(), known) else { return };
         self.events.begun(&survey);
         let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
         let others: Vec<(Running, bool)> =

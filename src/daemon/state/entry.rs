@@ -41,6 +41,13 @@ impl Entry {
         self.next = schedule::next_run(schedule, self.anchor);
     }
 
+    /// The last run is `last`, and the next is counted from it.
+    pub(super) fn ran_last(&mut self, last: Option<Timestamp>, now: Timestamp) {
+        self.last_run = last;
+        self.anchor = last;
+        self.count_from(now);
+    }
+
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
     }

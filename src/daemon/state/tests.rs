@@ -40,7 +40,7 @@ fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> State {
 /// What starts at `now`, by workspace and name; the beats are called after them.
 fn starts(state: &mut State, now: &str) -> Vec<String> {
     let mut count = 0;
-    let started = state.start_due(at(now), true, || {
+    let started = state.start_due(at(now), true, usize::MAX, || {
         count += 1;
         format!("{now}#{count}")
     });
@@ -199,9 +199,49 @@ fn ten_thousand_due_at_once_are_decided_quickly_enough_to_test() {
     let heartbeats = (0..10_000).map(|n| heartbeat(&format!("/{n}"), None, 30, None)).collect();
     let mut state = state(4, heartbeats, "10:00:00");
     for round in 0..20 {
-        let started = state.start_due(at("10:00:00"), true, || format!("{round}"));
+        let started = state.start_due(at("10:00:00"), true, usize::MAX, || format!("{round}"));
         assert_eq!(state.running().len(), 4);
         assert_eq!(started.len(), 4);
         state.ended(&format!("{round}"));
     }
+}
+
+#[test]
+fn as_many_running_as_heartbeats_are_decided_quickly_enough_to_test() {
+    const COUNT: u32 = 3000;
+    let heartbeats =
+        (0..COUNT).map(|n| heartbeat(&format!("/a/folder/of/many/{n}"), None, 30, None)).collect();
+    let mut state = state(COUNT, heartbeats, "10:00:00");
+    let mut count = 0;
+    let mut id = || {
+        count += 1;
+        count.to_string()
+    };
+    while !state.start_due(at("10:00:00"), true, 1, &mut id).is_empty() {
+        let _next = state.wake_at();
+    }
+    assert_eq!(state.running().len(), COUNT as usize);
+    for beat in 1..=COUNT {
+        state.ended(&beat.to_string());
+        assert!(state.start_due(at("10:00:00"), true, 1, String::new).is_empty());
+        let _next = state.wake_at();
+    }
+    assert!(state.running().is_empty());
+}
+
+#[test]
+fn no_more_beats_start_at_once_than_asked_for() {
+    let heartbeats = (0..5).map(|n| heartbeat(&format!("/{n}"), None, 30, None)).collect();
+    let mut state = state(8, heartbeats, "10:00:00");
+    let mut count = 0;
+    let mut start = |state: &mut State| {
+        let mut id = || {
+            count += 1;
+            count.to_string()
+        };
+        state.start_due(at("10:00:00"), true, 2, &mut id).len()
+    };
+    assert_eq!([start(&mut state), start(&mut state)], [2, 2]);
+    assert_eq!(state.wake_at(), Some(Timestamp::UNIX_EPOCH), "there is one more to start at once");
+    assert_eq!([start(&mut state), start(&mut state)], [1, 0]);
 }

@@ -1,0 +1,92 @@
+//! The beats that run, and which workspaces they take.
+
+use crate::journal::unfinished::Begun;
+use crate::permit::request::RequestId;
+use jiff::Timestamp;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A beat that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// The beat's id.
+    pub beat: String,
+    /// Where it runs.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether this daemon started it; the others were started by hand or by a daemon before this one.
+    pub ours: bool,
+    /// The request whose answer it goes on with.
+    pub resumes: Option<RequestId>,
+}
+
+impl Running {
+    /// The beat of `begun`, which another process runs.
+    #[must_use]
+    pub fn by_others(begun: &Begun) -> Option<Self> {
+        Some(Self {
+            beat: begun.entry.beat.clone(),
+            workspace: begun.entry.workspace.clone().into(),
+            name: begun.entry.heartbeat.clone(),
+            since: begun.entry.started()?,
+            ours: false,
+            resumes: begun.entry.resumes.as_deref().and_then(|id| RequestId::parse(id).ok()),
+        })
+    }
+}
+
+/// All beats that run. Whether a workspace is taken is one lookup, however many there are.
+#[derive(Debug, Default)]
+pub(super) struct RunningBeats {
+    beats: Vec<Running>,
+    /// How many beats run in a workspace: more than one only while the end of one is not known yet.
+    workspaces: HashMap<PathBuf, usize>,
+}
+
+impl RunningBeats {
+    pub(super) fn add(&mut self, running: Running) {
+        *self.workspaces.entry(running.workspace.clone()).or_default() += 1;
+        self.beats.push(running);
+    }
+
+    pub(super) fn remove(&mut self, beat: &str) -> Option<Running> {
+        let index = self.beats.iter().position(|running| running.beat == beat)?;
+        let running = self.beats.swap_remove(index);
+        if let Some(count) = self.workspaces.get_mut(&running.workspace) {
+            *count -= 1;
+            if *count == 0 {
+                self.workspaces.remove(&running.workspace);
+            }
+        }
+        Some(running)
+    }
+
+    /// Keeps ours, and replaces the others by `others`.
+    pub(super) fn replace_others(&mut self, others: Vec<Running>) {
+        let (ours, known): (Vec<Running>, Vec<Running>) =
+            std::mem::take(&mut self.beats).into_iter().partition(|running| running.ours);
+        if known == others {
+            self.beats = known.into_iter().chain(ours).collect();
+            return;
+        }
+        self.workspaces.clear();
+        let theirs = others.into_iter().filter(|other| ours.iter().all(|our| our.beat != other.beat));
+        let theirs: Vec<Running> = theirs.collect();
+        theirs.into_iter().chain(ours).for_each(|running| self.add(running));
+    }
+
+    pub(super) fn take(&self, workspace: &Path) -> bool {
+        self.workspaces.contains_key(workspace)
+    }
+
+    pub(super) fn all(&self) -> &[Running] {
+        &self.beats
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.beats.len()
+    }
+}

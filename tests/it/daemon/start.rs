@@ -1,0 +1,109 @@
+//! `murmur start` beside a daemon that dies at an inconvenient moment: it never says that one runs when none does.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Child;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use serde_json::{Value, json};
+
+use crate::env::{Env, show};
+
+/// Something that holds the daemon's lock and listens on its socket, as a daemon does.
+struct Impostor {
+    lock: File,
+    listener: UnixListener,
+}
+
+impl Impostor {
+    fn new(env: &Env) -> Self {
+        let folder = env.data();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+        let lock = File::create(folder.join("murmur.pid")).unwrap();
+        lock.try_lock().unwrap();
+        let listener = UnixListener::bind(folder.join("murmur.sock")).unwrap();
+        Self { lock, listener }
+    }
+
+    /// Takes the next connection and reads a `ping` from it; whoever asks waits for the answer.
+    fn hear_ping(&self) -> (UnixStream, Value) {
+        let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
+        let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
+        assert_eq!(rustix::event::poll(&mut listener, Some(&patience)).unwrap(), 1, "nobody asks");
+        let (stream, _) = self.listener.accept().unwrap();
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).unwrap();
+        let request: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(request["msg_type"], "ping");
+        (stream, request)
+    }
+
+    /// Ends as a killed daemon does: its socket's file stays.
+    fn die(self) {
+        self.lock.unlock().unwrap();
+    }
+}
+
+fn answer(mut stream: &UnixStream, request: &Value) {
+    let ping = json!({
+        "pid": std::process::id(), "version": "0.1.0", "started_at": "2026-02-03T10:00:00Z", "foreground": true,
+    });
+    let answer = json!({ "msg_type": "ping", "id": request["id"], "success": true, "payload": ping });
+    writeln!(stream, "{answer}").unwrap();
+}
+
+fn assert_started(env: &Env, start: Child) {
+    let said = show(&start.wait_with_output().unwrap());
+    let pid = env.ask("ping", &Value::Null)["pid"].clone();
+    assert_eq!(said, format!("murmur is running (PID {pid})\n[exit 0]"));
+}
+
+#[test]
+fn a_daemon_that_dies_after_its_answer_is_replaced() {
+    let env = Env::new();
+    let impostor = Impostor::new(&env);
+    let start = env.murmur(["start"]).start();
+    let (stream, request) = impostor.hear_ping();
+    impostor.die();
+    answer(&stream, &request);
+    drop(stream);
+    assert_started(&env, start);
+}
+
+#[test]
+fn a_daemon_that_dies_without_an_answer_is_replaced() {
+    let env = Env::new();
+    let impostor = Impostor::new(&env);
+    let start = env.murmur(["start"]).start();
+    let (stream, _) = impostor.hear_ping();
+    impostor.die();
+    drop(stream);
+    assert_started(&env, start);
+}
+
+#[test]
+fn a_daemon_that_is_being_taken_apart_is_waited_for() {
+    let env = Env::new();
+    let impostor = Impostor::new(&env);
+    let start = env.murmur(["start"]).start();
+    // It hangs up three times and still holds the lock.
+    for _ in 0..3 {
+        drop(impostor.hear_ping());
+    }
+    impostor.die();
+    assert_started(&env, start);
+}
+
+#[test]
+fn a_daemon_that_answers_and_holds_the_lock_is_running() {
+    let env = Env::new();
+    let impostor = Impostor::new(&env);
+    let start = env.murmur(["start"]).start();
+    let (stream, request) = impostor.hear_ping();
+    answer(&stream, &request);
+    let said = show(&start.wait_with_output().unwrap());
+    assert_eq!(said, format!("murmur is running already (PID {})\n[exit 0]", std::process::id()));
+}
