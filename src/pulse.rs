@@ -37,7 +37,7 @@ pub struct Pulse {
     pub timestamp: String,
     /// Who.
     pub agent_id: String,
-    /// The tool; empty where it is about no tool.
+    /// The tool, of the end of a turn or a session the last one of that session; empty where there is none.
     pub tool_name: String,
     /// What it did, for people: the first [`ACTION`] characters of the command, the path, the pattern.
     pub last_action: String,

@@ -4,6 +4,7 @@
 //! it can be had soon, so that what many hooks of one agent write at once stands in order, and nothing is cut that is
 //! just being written.
 
+use super::Pulse;
 use crate::sys::atomic;
 use crate::sys::deadline::lock_within;
 use crate::sys::paths::DataDir;
@@ -30,6 +31,9 @@ const SHORTEST: u64 = 200;
 
 /// How long others are waited for, in all.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The most that is read of the file to find a session's last call, from its end, in bytes.
+const SEARCHED: u64 = 64 << 10;
 
 /// How often the file may be replaced while it is opened.
 const TRIES: usize = 8;
@@ -64,6 +68,17 @@ impl Activity {
         }
         let file = open(&folder, &path)?;
         Ok(Self { path, file, is_locked: false, is_long: None })
+    }
+
+    /// The newest pulse of a call that `session` made, if it is among the last ones.
+    #[must_use]
+    pub fn last_call(&self, session: Option<&str>) -> Option<Pulse> {
+        let size = self.file.metadata().ok()?.len();
+        let searched = size.min(SEARCHED);
+        let mut text = vec![0; usize::try_from(searched).ok()?];
+        self.file.read_exact_at(&mut text, size - searched).ok()?;
+        let mut pulses = text.rsplit(|byte| *byte == b'\n').filter_map(Pulse::parse);
+        pulses.find(|pulse| !pulse.tool_name.is_empty() && pulse.session_id.as_deref() == session)
     }
 
     /// Appends `line`, which ends in a newline.

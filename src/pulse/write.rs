@@ -1,10 +1,10 @@
 //! A pulse into its file. The only place that writes one, and the only writes of a hook.
 //!
 //! Two files are written: the pulse's own, by a rename, so that it is never seen half written, and the agent's last
-//! actions. Neither is waited for until it is on the disk: after a crash of the machine no agent does what they say.
+//! actions. Where a turn or a session ends, the pulse keeps the last call, and the last actions have what was said. Neither is waited for until it is on the disk: after a crash of the machine no agent does what they say.
 
 use super::activity::{self, Activity};
-use super::folder::{self, Found};
+use super::folder;
 use super::{Pulse, State};
 use crate::sys::atomic;
 use crate::sys::clock;
@@ -39,16 +39,28 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     // Only now: what has the lock next is later.
     pulse.timestamp = clock::local(clock::now(), &zone);
     let path = dir.pulse(&pulse.agent_id);
-    let mut line = serde_json::to_vec(&pulse).map_err(io::Error::from).map_err(failed(&path))?;
-    line.push(b'\n');
+    let line = line(&pulse).map_err(failed(&path))?;
     let mut opened = opened.map_err(failed(&activity));
+    let ends = matches!(pulse.state, State::Idle | State::Exited);
+    let before = ends.then(|| folder::read(&path)).flatten().map(|found| found.pulse);
+    let before = before.filter(|before| before.session_id == pulse.session_id);
+    let last_call = match &before {
+        Some(before) if !before.tool_name.is_empty() => Some(before.clone()),
+        _ if ends => opened.as_ref().ok().and_then(|all| all.last_call(pulse.session_id.as_deref())),
+        _ => None,
+    };
     let appended = match &mut opened {
         Ok(activities) => activities.append(&line).map_err(failed(&activity)),
         Err(_) => Ok(()),
     };
-    let written = match is_overtaken(&pulse, &path) {
+    let written = match is_overtaken(&pulse, before.as_ref()) {
         true => Ok(()),
-        false => replace(&path, &line).map_err(failed(&path)),
+        false => match kept(&pulse, before, last_call) {
+            None => Ok(line),
+            Some(kept) => self::line(&kept),
+        }
+        .and_then(|line| replace(&path, &line))
+        .map_err(failed(&path)),
     };
     // What could take long comes last.
     let cut = opened.and_then(|mut activities| activities.cut_if_long().map_err(failed(&activity)));
@@ -68,12 +80,25 @@ pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
     }
 }
 
-/// Whether the session that `pulse` says is idle is over already. Claude Code does not wait for the hooks of a turn that
+/// Whether the session that `pulse` says is idle is over already, as `before` says, its pulse up to now. Claude Code does not wait for the hooks of a turn that
 /// failed: they may come after those of the session's end.
-fn is_overtaken(pulse: &Pulse, path: &Path) -> bool {
-    let is_over =
-        |found: Found| found.pulse.state == State::Exited && found.pulse.session_id == pulse.session_id;
-    pulse.state == State::Idle && folder::read(path).is_some_and(is_over)
+fn is_overtaken(pulse: &Pulse, before: Option<&Pulse>) -> bool {
+    pulse.state == State::Idle && before.is_some_and(|before| before.state == State::Exited)
+}
+
+/// `pulse`, the end of a turn or a session, with the last call in it. The end of a session in which there was none keeps
+/// what was said last. `None` where there is nothing to keep. `before` is the session's pulse up to now.
+fn kept(pulse: &Pulse, before: Option<Pulse>, last_call: Option<Pulse>) -> Option<Pulse> {
+    let has_said = |before: &Pulse| before.state != State::Starting && !before.last_action.is_empty();
+    let said = before.filter(|before| pulse.state == State::Exited && has_said(before));
+    let Pulse { tool_name, last_action, tool_use_id, duration_ms, .. } = last_call.or(said)?;
+    Some(Pulse { tool_name, last_action, tool_use_id, duration_ms, ..pulse.clone() })
+}
+
+fn line(pulse: &Pulse) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(pulse)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn replace(path: &Path, line: &[u8]) -> io::Result<()> {

@@ -160,3 +160,54 @@ fn murmur_itself_is_the_same_hook() {
     is_quiet(env.murmur(["hook", "PostToolUse"]).stdin(std::fs::File::open(told).unwrap()));
     assert_eq!(env.pulse("claude-s1")["last_action"], "ls");
 }
+
+#[test]
+fn the_end_of_a_turn_and_of_a_session_keep_the_last_call() {
+    let env = Env::new();
+    let tell = |event: &str, session: &str, more: Value| {
+        let mut told = json!({ "session_id": session, "cwd": "/", "hook_event_name": event });
+        told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        is_quiet(env.pulse_hook(event, told.to_string()).set("MURMUR_AGENT_ID", "site-1"));
+        let pulse = env.pulse("site-1");
+        let fields = ["state", "tool_name", "last_action", "tool_use_id", "duration_ms", "error"];
+        let said = env.activity("site-1").pop().unwrap()["last_action"].to_string();
+        format!("{} | {said}", fields.map(|name| pulse[name].to_string()).join(" "))
+    };
+    let call = json!({ "tool_name": "Edit", "tool_input": { "file_path": "/w/a.rs" }, "tool_use_id": "t1", "duration_ms": 3 });
+    let done = json!({ "last_assistant_message": "Done." });
+    let shown = [
+        // Without a call there is only what was said.
+        tell("SessionStart", "s1", json!({ "source": "startup" })),
+        tell("Stop", "s1", done.clone()),
+        tell("SessionEnd", "s1", json!({ "reason": "other" })),
+        tell("SessionStart", "s2", json!({ "source": "startup" })),
+        tell("PostToolUse", "s2", call.clone()),
+        tell("Stop", "s2", done.clone()),
+        // A turn without a call does not make the last one forgotten.
+        tell("UserPromptSubmit", "s2", json!({ "prompt": "And now?" })),
+        tell(
+            "StopFailure",
+            "s2",
+            json!({ "last_assistant_message": "API Error: 429", "error": "rate_limit" }),
+        ),
+        tell("SessionEnd", "s2", json!({ "reason": "other" })),
+        // Another session has calls of its own.
+        tell("SessionStart", "s3", json!({ "source": "startup" })),
+        tell("SessionEnd", "s3", json!({ "reason": "clear" })),
+        tell("SessionEnd", "s4", json!({ "reason": "other" })),
+    ];
+    assert_snapshot!(shown.join("\n"), @r#"
+    "starting" "" "session began (startup)" null null null | "session began (startup)"
+    "idle" "" "Done." null null null | "Done."
+    "exited" "" "Done." null null null | "session ended (other)"
+    "starting" "" "session began (startup)" null null null | "session began (startup)"
+    "running" "Edit" "/w/a.rs" "t1" 3 null | "/w/a.rs"
+    "idle" "Edit" "/w/a.rs" "t1" 3 null | "Done."
+    "running" "" "And now?" null null null | "And now?"
+    "idle" "Edit" "/w/a.rs" "t1" 3 "rate_limit" | "API Error: 429"
+    "exited" "Edit" "/w/a.rs" "t1" 3 null | "session ended (other)"
+    "starting" "" "session began (startup)" null null null | "session began (startup)"
+    "exited" "" "session ended (clear)" null null null | "session ended (clear)"
+    "exited" "" "session ended (other)" null null null | "session ended (other)"
+    "#);
+}
