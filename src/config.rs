@@ -10,6 +10,7 @@
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`toml_text`]: TOML read strictly, with places in its errors
 //! - [`heartbeat`]: both together, with what lies in the workspace's folder
+//! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still that
 //! - [`edit`]: changes to config.json that leave every other byte alone
 //! - [`schema`]: the JSON Schema of config.json
 
@@ -27,5 +28,6 @@ pub mod quiet;
 pub mod schema;
 pub mod settings;
 mod spelling;
+pub mod template;
 pub mod timing;
 pub mod toml_text;

@@ -3,12 +3,13 @@
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
-use super::init::{DEFAULT, Templates};
+use super::init::Templates;
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
 };
 pub(super) use super::setup_args::{Setup, SetupCommand};
+use crate::config::template;
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -170,8 +171,11 @@ pub(super) struct Init {
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
     /// What to write: a file of yours, or one of these
-    #[arg(long, default_value = DEFAULT, value_parser = Templates)]
+    #[arg(long, default_value = template::DEFAULT, value_parser = Templates)]
     pub(super) template: String,
+    /// Make a workspace of your home folder, or of one above it, too
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 /// List, add or remove workspaces
@@ -203,6 +207,9 @@ pub(super) enum WorkspacesCommand {
         /// The time zone of --cron
         #[arg(long, requires = "cron")]
         tz: Option<String>,
+        /// Register your home folder, or one above it, too
+        #[arg(long)]
+        force: bool,
     },
     /// Forget a workspace; its files stay
     Remove {

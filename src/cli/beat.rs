@@ -23,7 +23,7 @@ use crate::permit::policy::{Checker, Policy, Questions};
 use crate::sys::lock::{self, Lock};
 use crate::sys::paths::DataDir;
 use crate::sys::{clock, process};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
@@ -50,6 +50,11 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             show(&beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)?)
         } else {
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
+            if heartbeat.unedited {
+                let file = plain_line(&heartbeat.file.to_string_lossy());
+                let what = "is not edited yet; the daemon does not start it until it is";
+                let _closed = writeln!(io::stderr(), "warning: {file} {what}");
+            }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &dir, args).await
         }
@@ -86,7 +91,15 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
     let crons = Crons::new(place.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let registered = heartbeat::resolve_registered(&file, workspace, &crons);
+    let is_registered = registered.is_some();
     let heartbeats = registered.unwrap_or_else(|| heartbeat::resolve_folder(workspace, &crons));
+    // Of a workspace, a missing file is what came of its beat; any other folder was named by mistake.
+    if !is_registered
+        && heartbeats.iter().all(|heartbeat| heartbeat.file.try_exists().is_ok_and(|is_there| !is_there))
+    {
+        let folder = workspace.display();
+        bail!("no HEARTBEAT.md in {folder}; run: murmur init {folder}");
+    }
     let known: Vec<String> =
         heartbeats.iter().filter_map(|heartbeat| Some(heartbeat.name.as_deref()?.to_owned())).collect();
     heartbeats.into_iter().find(|heartbeat| heartbeat.name.as_deref() == name).with_context(|| match name {

@@ -8,29 +8,20 @@ use crate::config::edit::NewWorkspace;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Standing};
 use crate::config::interval::Interval;
+use crate::config::template::{TEMPLATES, is_schedule, is_unedited, split};
 use crate::config::timing::Schedule as Timing;
+use crate::sys::atomic;
 use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The template that is written where none is named.
-pub(super) const DEFAULT: &str = "default";
-
-/// The templates that come with murmur.
-const TEMPLATES: [(&str, &str); 4] = [
-    (DEFAULT, include_str!("templates/default.md")),
-    ("tests", include_str!("templates/tests.md")),
-    ("issues", include_str!("templates/issues.md")),
-    ("deploy", include_str!("templates/deploy.md")),
-];
-
-/// Their names, for help and completions; the path of a file is as good.
+/// The names of the templates, for help and completions; the path of a file is as good.
 #[derive(Debug, Clone)]
 pub(super) struct Templates;
 
@@ -52,6 +43,9 @@ const INTERVAL: &str = "30m";
 pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.prepared_data_dir()?;
     let (workspace, is_new) = folder(&args.path, place)?;
+    if !args.force {
+        refuse_broad(&workspace, place)?;
+    }
     let schedule = schedule(args, place)?;
     // Before anything is written: a configuration that cannot be read cannot be added to.
     refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), place)?;
@@ -68,7 +62,7 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     // A named heartbeat carries its own schedule; a workspace's own stands in config.json.
     let text = if args.name.is_some() { scheduled(&template, &schedule, args) } else { template };
     if create(&file, &text)? {
-        let edit = if args.template == DEFAULT { "; edit it: it is an example" } else { "" };
+        let edit = if is_unedited(&text) { "; edit it: nothing runs until then" } else { "" };
         writeln!(out, "wrote {}{edit}", file.display())?;
     } else {
         writeln!(out, "{} is there already; left as it is", file.display())?;
@@ -177,6 +171,29 @@ pub(super) fn refuse_other(
     }
 }
 
+/// Refuses a folder that holds everything its user has: the home folder, and those above it.
+///
+/// # Errors
+/// That it is one.
+pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()> {
+    let home = place.home();
+    let home = home.canonicalize().unwrap_or(home);
+    let is_it = |folder: &&Path| {
+        // The same folder may have several paths, as with bind mounts.
+        let identity = |folder: &Path| folder.metadata().ok().map(|found| (found.dev(), found.ino()));
+        *folder == workspace || identity(folder).is_some_and(|found| identity(workspace) == Some(found))
+    };
+    let what = match home.ancestors().position(|folder| is_it(&folder)) {
+        Some(0) => "is your home folder",
+        None if workspace.parent().is_some() => return Ok(()),
+        _ => "holds your home folder",
+    };
+    bail!(
+        "{} {what}, and an agent would work on all of it; name the folder of a project, or pass --force",
+        workspace.display()
+    )
+}
+
 /// The folder of a workspace, and whether it has to be made: where nothing but its last component is missing.
 fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
     match path.symlink_metadata() {
@@ -222,10 +239,8 @@ fn checked(name: &str) -> anyhow::Result<&str> {
 
 /// A template with this schedule in its frontmatter, in the place of one that it has. That stays where no other was typed.
 fn scheduled(template: &str, schedule: &Schedule, args: &Init) -> String {
-    let is_schedule = |line: &&str| ["interval:", "cron:", "tz:"].iter().any(|key| line.starts_with(key));
-    let (settings, text) =
-        template.strip_prefix("---\n").and_then(|rest| rest.split_once("---\n")).unwrap_or(("", template));
-    if args.interval.is_none() && args.cron.is_none() && settings.lines().any(|line| is_schedule(&line)) {
+    let (settings, text) = split(template);
+    if args.interval.is_none() && args.cron.is_none() && settings.lines().any(is_schedule) {
         return template.to_owned();
     }
     let mut lines = vec!["---".to_owned()];
@@ -237,14 +252,15 @@ fn scheduled(template: &str, schedule: &Schedule, args: &Init) -> String {
     lines.join("\n")
 }
 
-/// Makes `file` with `text`, or says by `false` that there is one.
+/// Makes `file` with `text`, or says by `false` that there is one. Nobody sees it before all of it is there: the daemon may
+/// be waiting for it.
 fn create(file: &Path, text: &str) -> anyhow::Result<bool> {
     let cannot = || format!("cannot write {}", file.display());
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).with_context(cannot)?;
     }
-    match OpenOptions::new().write(true).create_new(true).open(file) {
-        Ok(mut made) => made.write_all(text.as_bytes()).with_context(cannot).map(|()| true),
+    match atomic::create(file, text.as_bytes()) {
+        Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error).with_context(cannot),
     }

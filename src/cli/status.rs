@@ -4,7 +4,7 @@ use super::args::Status as Args;
 use super::place::Place;
 use super::span::span;
 use super::style::{Style, plain_line};
-use crate::config::heartbeat::Cache;
+use crate::config::heartbeat::{self, Cache};
 use crate::daemon::broker::Broker;
 use crate::daemon::follow::with_cause;
 use crate::daemon::state::{Running, State};
@@ -104,7 +104,10 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     state.others(running.collect());
     let broker = Broker::begin(dir, place.home(), |_| false);
     state.put_off(broker.beats());
-    let heartbeats = status::heartbeats(&state, now);
+    let mut heartbeats = status::heartbeats(&state, now);
+    for heartbeat in &mut heartbeats {
+        heartbeat.not_scheduled();
+    }
     // The others were killed; their lines are written when murmur starts, and need no room to be made.
     let waiting_lines = survey.dead.iter().filter(|(_, begun)| begun.over).count();
     let live =
@@ -117,7 +120,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
 /// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
 fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result<()> {
     let mut wanted: HashMap<Vec<u8>, Vec<&mut HeartbeatStatus>> = HashMap::new();
-    for heartbeat in heartbeats.iter_mut().filter(|heartbeat| heartbeat.last_run.is_some()) {
+    for heartbeat in heartbeats {
         let workspace = serde_json::to_vec(&heartbeat.workspace)?;
         wanted.entry(workspace).or_default().push(heartbeat);
     }
@@ -135,7 +138,9 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
         }
         if let Some(found) = heartbeats.iter().position(|heartbeat| heartbeat.name == entry.heartbeat) {
             let ended_at = entry.ended().map(clock::rfc3339).unwrap_or_default();
-            heartbeats.swap_remove(found).last =
+            let heartbeat = heartbeats.swap_remove(found);
+            heartbeat.learn_run(entry.started());
+            heartbeat.last =
                 Some(Last { outcome: entry.outcome, ended_at, text: entry.summary.or(entry.error) });
         }
         if heartbeats.is_empty() {
@@ -196,25 +201,33 @@ fn print_heartbeat(
     let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
     writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
     writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
-    match &heartbeat.last {
-        Some(last) => {
+    match (&heartbeat.last, heartbeat.unjournaled_run()) {
+        (_, Some(began)) => {
+            let is_ahead = began.parse::<Timestamp>().is_ok_and(|began| began > now);
+            let when = if is_ahead { format!("at {began}, in the future") } else { ago(began, now) };
+            writeln!(out, "  last      began {when}; the journal has no line for it")?;
+        }
+        (Some(last), None) => {
             let text = last.text.as_deref().map(plain_line).unwrap_or_default();
             let line =
                 format!("  last      {} {} {text}", style.outcome(last.outcome), ago(&last.ended_at, now));
             writeln!(out, "{}", line.trim_end())?;
         }
-        None => writeln!(out, "  last      never")?,
+        (None, None) => writeln!(out, "  last      never")?,
     }
-    if let (None, Some(id)) = (&heartbeat.running, &heartbeat.waits_for) {
-        writeln!(out, "  next      when request {id} is answered")?;
-        return Ok(());
-    }
-    match (&heartbeat.running, heartbeat.waiting, &heartbeat.next_run) {
+    match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run) {
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
-        (None, true, _) if daemon => writeln!(out, "  next      due, waits for its turn")?,
-        (None, true, _) => writeln!(out, "  next      due")?,
-        (None, false, Some(next)) => writeln!(out, "  next      {}", ahead(next, now))?,
-        (None, false, None) => writeln!(out, "  next      never")?,
+        (None, Some(id), _) => writeln!(out, "  next      when request {id} is answered")?,
+        (None, None, _) if heartbeat.schedule.is_none() => writeln!(out, "  next      never")?,
+        (None, None, _) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
+        (None, None, _) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
+        (None, None, _) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
+        (None, None, Some(next)) => writeln!(out, "  next      {}", ahead(next, now))?,
+        (None, None, None) => writeln!(out, "  next      never")?,
+    }
+    if heartbeat.unedited {
+        let file = heartbeat::file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
+        writeln!(out, "  prompt    not edited yet; edit {}", plain_line(&file.to_string_lossy()))?;
     }
     if let Some(problem) = &heartbeat.problem {
         writeln!(out, "  problem   {problem}")?;

@@ -1,7 +1,7 @@
 //! `murmur workspaces list|add|remove`: what config.json has. Only the entry in question changes in it.
 
 use super::args::{Workspaces, WorkspacesCommand};
-use super::init::{checked_schedule, refuse_other};
+use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::place::Place;
 use crate::config::cron::Crons;
 use crate::config::edit::{self, EditError, NewWorkspace};
@@ -21,8 +21,11 @@ pub(super) enum Registered {
 pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> {
     match &args.command {
         WorkspacesCommand::List { json } => list(*json, place),
-        WorkspacesCommand::Add { path, interval, cron, tz } => {
+        WorkspacesCommand::Add { path, interval, cron, tz, force } => {
             let workspace = place.workspace(path)?;
+            if !force {
+                refuse_broad(&workspace, place)?;
+            }
             if !workspace.join("HEARTBEAT.md").exists() && !workspace.join("heartbeats").is_dir() {
                 bail!("no HEARTBEAT.md in {}; run: murmur init {}", workspace.display(), workspace.display());
             }
@@ -81,6 +84,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
                     "workspace": heartbeat.workspace.display().to_string(),
                     "name": heartbeat.name,
                     "schedule": heartbeat.schedule.as_ref().map(ToString::to_string),
+                    "unedited": heartbeat.unedited,
                     "problem": heartbeat.problem.as_ref().map(ToString::to_string),
                 })
             })
@@ -94,6 +98,9 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     for heartbeat in &loaded.heartbeats {
         let schedule = heartbeat.schedule.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
         writeln!(out, "{}  {schedule}", heartbeat.id)?;
+        if heartbeat.unedited {
+            writeln!(out, "  not edited yet; edit {}", heartbeat.file.display())?;
+        }
         if let Some(problem) = &heartbeat.problem {
             writeln!(out, "  problem: {problem}")?;
         }

@@ -25,6 +25,7 @@ use super::timing::Schedule;
 
 pub use cache::Cache;
 pub use note::{MAX_BYTES, load_body};
+pub use resolve::file_of;
 
 /// The file that makes a folder a workspace.
 pub const FILE: &str = "HEARTBEAT.md";
@@ -92,6 +93,8 @@ pub struct Heartbeat {
     pub tighter: Asking,
     /// Why it cannot run. A beat that comes due then ends at once with this as its error.
     pub problem: Option<Problem>,
+    /// Whether its file is a template that nobody has edited: the daemon does not start it until somebody has.
+    pub unedited: bool,
     /// When it last ran.
     pub last_run: Option<Timestamp>,
 }

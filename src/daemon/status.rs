@@ -62,7 +62,7 @@ pub struct HeartbeatStatus {
     pub last_run: Option<String>,
     /// What came of the last beat in the journal.
     pub last: Option<Last>,
-    /// RFC 3339; in the past if it is due, 1970 if it never ran.
+    /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled, as where no daemon runs.
     pub next_run: Option<String>,
     /// The beat that runs now.
     pub running: Option<Now>,
@@ -71,6 +71,9 @@ pub struct HeartbeatStatus {
     /// The request whose answer its last beat waits for; it is not due meanwhile.
     #[serde(default)]
     pub waits_for: Option<String>,
+    /// Whether its file is still the template, so that the daemon does not start it.
+    #[serde(default)]
+    pub unedited: bool,
     /// Why it cannot do its work.
     pub problem: Option<String>,
 }
@@ -95,6 +98,32 @@ pub struct Now {
     pub beat: String,
     /// RFC 3339.
     pub since: String,
+}
+
+impl HeartbeatStatus {
+    /// No daemon runs, so that nothing starts by itself.
+    pub fn not_scheduled(&mut self) {
+        self.next_run = None;
+        self.waiting = false;
+    }
+
+    /// Takes note of a run that began at this time, where none later is known.
+    pub fn learn_run(&mut self, began: Option<Timestamp>) {
+        let known = self.last_run.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+        if let Some(began) = began.filter(|began| known.is_none_or(|known| known < *began)) {
+            self.last_run = Some(rfc3339(began));
+        }
+    }
+
+    /// When the last run began, where the journal has no line for it: its last line is of a run before that.
+    #[must_use]
+    pub fn unjournaled_run(&self) -> Option<&str> {
+        let began =
+            self.last_run.as_deref().filter(|_| self.running.is_none() && self.waits_for.is_none())?;
+        let at = |text: &str| text.parse::<Timestamp>().ok();
+        let is_known = self.last.as_ref().and_then(|last| at(&last.ended_at)) >= at(began);
+        (!is_known).then_some(began)
+    }
 }
 
 /// Every heartbeat of `state`, as of `now`; what the journal knows is not in it yet.
@@ -131,6 +160,7 @@ fn heartbeat(
         running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
         waiting: running.is_none() && waits_for.is_none() && entry.next.is_some_and(|next| next <= now),
         waits_for,
+        unedited: heartbeat.unedited,
         problem: heartbeat.problem.as_ref().map(ToString::to_string),
     }
 }

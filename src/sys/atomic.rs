@@ -31,6 +31,24 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Makes the file `path` with `bytes` and the mode that the umask leaves.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] if there is something of that name, which stays as it is; else what the system says.
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let permissions = std::fs::Permissions::from_mode(0o666);
+    let mut file =
+        tempfile::Builder::new().prefix(".murmur-").permissions(permissions).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map_err(|failed| failed.error)?;
+    File::open(folder)?.sync_all()
+}
+
 /// Makes `path` and what is missing above it, each folder 0700. A folder that exists keeps its mode.
 ///
 /// # Errors
@@ -62,6 +80,19 @@ mod tests {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_is_created_once_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("HEARTBEAT.md");
+        create(&path, b"one").unwrap();
+        assert_eq!(create(&path, b"two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
+        let linked = create(&folder.path().join("link"), b"two").unwrap_err();
+        assert_eq!(linked.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

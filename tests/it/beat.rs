@@ -2,6 +2,7 @@
 
 mod argv;
 mod outcomes;
+mod unregistered;
 
 use insta::assert_snapshot;
 use serde_json::json;

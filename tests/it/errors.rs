@@ -41,6 +41,7 @@ fn a_heartbeat_file_that_cannot_be_used_is_named() {
     error [S] [ENV]/site/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read
     [exit 1]
     ");
+    env.register(&[&site]);
     std::fs::remove_file(&file).unwrap();
     assert_snapshot!(refused(&env), @"
     error [S] [ENV]/site/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder

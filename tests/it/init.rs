@@ -1,5 +1,8 @@
 //! `murmur init`: a HEARTBEAT.md and an entry in config.json, and nothing is ever overwritten.
 
+mod broad;
+mod edited;
+
 use insta::assert_snapshot;
 
 use crate::env::Env;
@@ -10,16 +13,11 @@ fn a_folder_becomes_a_workspace() {
     let site = env.root().join("my site");
     std::fs::create_dir(&site).unwrap();
     assert_snapshot!(env.murmur(["init"]).at(&site).run(), @"
-    wrote [ENV]/my site/HEARTBEAT.md; edit it: it is an example
+    wrote [ENV]/my site/HEARTBEAT.md; edit it: nothing runs until then
     registered [ENV]/my site
     [exit 0]
     ");
     assert_snapshot!(std::fs::read_to_string(site.join("HEARTBEAT.md")).unwrap(), @"
-    ---
-    maxTurns: 15
-    ---
-    If the list below still names `my-org/my-repo`, do nothing and answer `ATTENTION: HEARTBEAT.md is not filled in yet`.
-
     # Heartbeat
 
     What to do on each heartbeat. If nothing needs attention, respond with
@@ -139,7 +137,7 @@ fn a_folder_is_made_where_nothing_else_is_missing() {
     let env = Env::new();
     assert_snapshot!(env.run(["init", "new site/", "--template", "tests"]), @"
     made [ENV]/new site
-    wrote [ENV]/new site/HEARTBEAT.md
+    wrote [ENV]/new site/HEARTBEAT.md; edit it: nothing runs until then
     registered [ENV]/new site
     [exit 0]
     ");
@@ -171,7 +169,7 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     let site = env.workspace("site", "Mine.");
     let cron = ["init", "site", "--name", "nightly", "--cron", "0 3 * * *", "--tz", "Europe/Berlin"];
     assert_snapshot!(env.run(cron.iter().chain(&["--template", "tests"])), @"
-    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md
+    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it: nothing runs until then
     registered [ENV]/site
     [exit 0]
     ");
@@ -203,10 +201,12 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     [ENV]/site  never
       problem: [ENV]/site/HEARTBEAT.md: it has no schedule, so it never runs; write "interval" or "cron" into config.json or its frontmatter
     [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin
+      not edited yet; edit [ENV]/site/heartbeats/nightly/HEARTBEAT.md
     [exit 0]
     "#);
     assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
     ok [S]
+    | warning: [ENV]/site/heartbeats/nightly/HEARTBEAT.md is not edited yet; the daemon does not start it until it is
     [exit 0]
     ");
 }

@@ -1,5 +1,7 @@
 //! `murmur status`: the same answer from a daemon and from the files.
 
+mod known;
+
 use std::os::unix::net::UnixListener;
 
 use insta::assert_snapshot;
@@ -54,6 +56,8 @@ fn a_daemon_says_the_same_and_more() {
     assert_eq!(told["daemon"]["pid"], daemon.pid());
     assert_snapshot!(serde_json::to_string(&told["daemon"]).unwrap(), @r#"{"edits":"watch","pid":[PID],"startedAt":"[TIME]","uptimeSeconds":[S],"version":"0.1.0"}"#);
     told["daemon"] = Value::Null;
+    // Only a daemon starts what is due.
+    assert!(told["heartbeats"][0]["nextRun"].take().is_string());
     assert_eq!(told, alone);
     daemon.stop();
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::config::cron::Crons;
 use crate::config::frontmatter::{self, Frontmatter, FrontmatterError};
 use crate::config::problem::Problem;
+use crate::config::template;
 
 /// How large a HEARTBEAT.md may be, in bytes.
 pub const MAX_BYTES: u64 = 1024 * 1024;
@@ -18,7 +19,12 @@ pub(super) enum Note {
     /// There is none.
     Missing,
     /// It has a prompt, and frontmatter perhaps.
-    Good(Option<Box<Frontmatter>>),
+    Good {
+        /// The frontmatter.
+        front: Option<Box<Frontmatter>>,
+        /// Whether it is a template that nobody has edited.
+        unedited: bool,
+    },
     /// It is there and of no use.
     Bad(Problem),
 }
@@ -34,9 +40,10 @@ impl Note {
                     let (front, body) =
                         frontmatter::split(&bytes, crons).map_err(|error| wrong(path, &error))?;
                     not_empty(path, body)?;
-                    Ok(front)
+                    let unedited = std::str::from_utf8(&bytes).is_ok_and(template::is_unedited);
+                    Ok(Self::Good { front: front.map(Box::new), unedited })
                 })
-                .map_or_else(Self::Bad, |front| Self::Good(front.map(Box::new))),
+                .unwrap_or_else(Self::Bad),
         }
     }
 }

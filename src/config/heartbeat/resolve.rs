@@ -84,7 +84,9 @@ pub(super) fn list(workspace: &Path) -> (Vec<Box<str>>, Vec<Problem>) {
     (names, problems)
 }
 
-pub(super) fn file_of(workspace: &Path, name: Option<&str>) -> PathBuf {
+/// The HEARTBEAT.md of a workspace's own heartbeat, or of one of its named ones.
+#[must_use]
+pub fn file_of(workspace: &Path, name: Option<&str>) -> PathBuf {
     // One allocation of the right size: there are many of these, and each one is kept.
     let parts = name.map_or([None, None, Some(FILE)], |name| [Some(FOLDER), Some(name), Some(FILE)]);
     let length = parts.iter().flatten().map(|part| part.len() + 1).sum::<usize>();
@@ -112,10 +114,10 @@ pub(super) fn heartbeats(
 fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Option<&Problem>) -> Heartbeat {
     let none = Frontmatter::default();
     let file = file_of(&workspace.path, name);
-    let (front, problem) = match note {
-        Note::Good(front) => (front.as_deref().unwrap_or(&none), None),
-        Note::Bad(problem) => (&none, Some(problem.clone())),
-        Note::Missing => (&none, Some(note::missing(&file))),
+    let (front, unedited, problem) = match note {
+        Note::Good { front, unedited } => (front.as_deref().unwrap_or(&none), *unedited, None),
+        Note::Bad(problem) => (&none, false, Some(problem.clone())),
+        Note::Missing => (&none, false, Some(note::missing(&file))),
     };
     let last_run = match name {
         None => workspace.last_run,
@@ -140,6 +142,7 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
         asking: workspace.asking,
         tighter: front.asking,
         problem: folder.cloned().or(problem),
+        unedited,
         last_run,
         file,
     }
@@ -164,6 +167,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         asking: Asking::default(),
         tighter: Asking::default(),
         problem: Some(entry.problem.clone()),
+        unedited: false,
         last_run: entry.last_run,
     })
 }

@@ -15,7 +15,7 @@ pub struct Entry {
     pub last_run: Option<Timestamp>,
     /// What the next run is counted from: the last run, or now where the clock was set back behind that.
     pub(super) anchor: Option<Timestamp>,
-    /// When it is due; `None` if never.
+    /// When it is due; `None` if never, or not before its file is edited.
     pub next: Option<Timestamp>,
     /// Not before this, because it could not start although it was due.
     pub(super) not_before: Option<Timestamp>,
@@ -33,7 +33,7 @@ impl Entry {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        let Some(schedule) = &self.heartbeat.schedule else {
+        let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| !self.heartbeat.unedited) else {
             self.next = None;
             return;
         };

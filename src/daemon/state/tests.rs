@@ -27,6 +27,7 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         guard: true,
         tighter: crate::config::asking::Asking::default(),
         problem: None,
+        unedited: false,
         last_run: last_run.map(at),
     }
 }

@@ -60,22 +60,22 @@ fn outcomes_are_told_apart_and_shown() {
     ok  [ENV]/ok
       schedule  every 1h
       last      ok        [SPAN] ago
-      next      in [SPAN] ([TIME])
+      next      not scheduled: the daemon is not running
 
     attention  [ENV]/attention
       schedule  every 1h
       last      attention [SPAN] ago ATTENTION: the backup is 9 days old.
-      next      in [SPAN] ([TIME])
+      next      not scheduled: the daemon is not running
 
     max-turns  [ENV]/max-turns
       schedule  every 1h
       last      error     [SPAN] ago exited with code 1: Reached maximum number of turns (3)
-      next      in [SPAN] ([TIME])
+      next      not scheduled: the daemon is not running
 
     api-429  [ENV]/api-429
       schedule  every 1h
       last      error     [SPAN] ago exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.
-      next      in [SPAN] ([TIME])
+      next      not scheduled: the daemon is not running
     [exit 0]
     ");
 }

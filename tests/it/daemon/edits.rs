@@ -18,10 +18,11 @@ fn a_workspace_that_is_added_beats() {
     env.workspace("blog", "Do it.");
     std::fs::remove_file(env.root().join("blog/HEARTBEAT.md")).unwrap();
     assert_snapshot!(env.run(["init", "blog"]), @"
-    wrote [ENV]/blog/HEARTBEAT.md; edit it: it is an example
+    wrote [ENV]/blog/HEARTBEAT.md; edit it: nothing runs until then
     registered [ENV]/blog
     [exit 0]
     ");
+    std::fs::write(env.root().join("blog/HEARTBEAT.md"), "Do it.").unwrap();
     let lines = env.wait_for_journal(2);
     assert_eq!(lines[1]["outcome"], "ok");
     daemon.stop();

@@ -53,7 +53,7 @@ fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--cron", "0 3 1 1 *", "--tz", "UTC"]), @"
-    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it: it is an example
+    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it: nothing runs until then
     registered [ENV]/site
     [exit 0]
     ");
@@ -68,12 +68,11 @@ fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
     }
     "#);
     let text = std::fs::read_to_string(site.0.join("heartbeats/nightly/HEARTBEAT.md")).unwrap();
-    let front: Vec<&str> = text.lines().take(5).collect();
+    let front: Vec<&str> = text.lines().take(4).collect();
     assert_snapshot!(front.join("\n"), @"
     ---
     cron: '0 3 1 1 *'
     tz: UTC
-    maxTurns: 15
     ---
     ");
     assert_snapshot!(env.run(["status"]), @r#"
@@ -88,7 +87,8 @@ fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
     nightly  [ENV]/site::heartbeats/nightly/HEARTBEAT.md
       schedule  cron 0 3 1 1 * UTC
       last      never
-      next      due
+      next      not scheduled: the daemon is not running
+      prompt    not edited yet; edit [ENV]/site/heartbeats/nightly/HEARTBEAT.md
     [exit 0]
     "#);
 }

@@ -1,0 +1,76 @@
+//! The templates of `murmur init`, and whether a HEARTBEAT.md is still one of them.
+//!
+//! A template is an example: what it names is nobody's. So the daemon starts no heartbeat whose file is one.
+
+/// The template that is written where none is named.
+pub const DEFAULT: &str = "default";
+
+/// The templates that come with murmur: their names and texts.
+pub const TEMPLATES: [(&str, &str); 4] = [
+    (DEFAULT, include_str!("templates/default.md")),
+    ("tests", include_str!("templates/tests.md")),
+    ("issues", include_str!("templates/issues.md")),
+    ("deploy", include_str!("templates/deploy.md")),
+];
+
+/// A text's frontmatter without its `---` lines, and the rest.
+#[must_use]
+pub fn split(text: &str) -> (&str, &str) {
+    text.strip_prefix("---\n").and_then(|rest| rest.split_once("---\n")).unwrap_or(("", text))
+}
+
+/// Whether a line of frontmatter is part of a schedule, which `murmur init` writes into a template.
+#[must_use]
+pub fn is_schedule(line: &str) -> bool {
+    ["interval:", "cron:", "tz:"].iter().any(|key| line.starts_with(key))
+}
+
+/// Whether `text`, a whole HEARTBEAT.md, is a template that nobody has edited. The schedule, the ends of lines and blank
+/// lines at the end make no difference.
+#[must_use]
+pub fn is_unedited(text: &str) -> bool {
+    TEMPLATES.iter().any(|(_, template)| significant(text).eq(significant(template)))
+}
+
+/// The lines that make one text differ from another.
+fn significant(text: &str) -> impl Iterator<Item = &str> {
+    let mut lines = text.trim_end().lines().map(str::trim_end).peekable();
+    let mut in_settings = lines.next_if_eq(&"---").is_some();
+    lines.filter(move |line| {
+        let is_end = in_settings && *line == "---";
+        let is_counted = !in_settings || !(is_end || is_schedule(line));
+        in_settings &= !is_end;
+        is_counted
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_is_unedited_with_any_schedule() {
+        for (name, template) in TEMPLATES {
+            let (settings, body) = split(template);
+            for schedule in ["", "interval: 1h\n", "cron: '0 3 * * *'\ntz: Europe/Berlin\n"] {
+                let text = format!("---\n{schedule}{settings}---\n{body}");
+                assert!(is_unedited(&text), "{name}: {text}");
+                assert!(
+                    is_unedited(&text.replace('\n', "\r\n")) && is_unedited(&format!("{text}\n\n")),
+                    "{name}"
+                );
+                assert!(!is_unedited(&format!("{text}\n- And this\n")), "{name}");
+                assert!(!is_unedited(&format!("---\nmodel: opus\n{settings}---\n{body}")), "{name}");
+            }
+            assert!(is_unedited(template), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_not_templates() {
+        let (_, default) = TEMPLATES[0];
+        for text in ["", "---\n", "---\n---\n", "Look.", &default[..100]] {
+            assert!(!is_unedited(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A folder that holds everything is not made a workspace by mistake.
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+#[test]
+fn the_home_folder_and_those_above_it_need_force() {
+    let env = Env::new();
+    std::os::unix::fs::symlink(env.home(), env.root().join("link")).unwrap();
+    std::os::unix::fs::symlink("/", env.root().join("top")).unwrap();
+    assert_snapshot!(env.run(["init", "home"]), @"
+    | error: [ENV]/home is your home folder, and an agent would work on all of it
+    | hint: name the folder of a project, or pass --force
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["init", "/"]), @"
+    | error: / holds your home folder, and an agent would work on all of it
+    | hint: name the folder of a project, or pass --force
+    [exit 1]
+    ");
+    for path in ["link", "home/bin/..", ".", "top", "/."] {
+        let shown = env.run(["init", path, "--template", "tests", "--name", "nightly"]);
+        assert!(shown.contains("pass --force") && shown.ends_with("[exit 1]"), "{path}: {shown}");
+    }
+    let here = env.murmur(["init"]).at(&env.home()).run();
+    assert!(here.ends_with("[exit 1]"), "{here}");
+    // By a link that is HOME itself.
+    let by_link = env.murmur(["init", "home"]).set("HOME", env.root().join("link")).run();
+    assert!(by_link.ends_with("[exit 1]"), "{by_link}");
+    for path in [env.home(), env.root().to_path_buf()] {
+        assert!(!path.join("HEARTBEAT.md").exists() && !path.join("heartbeats").exists(), "{path:?}");
+    }
+    assert!(!env.data().join("config.json").exists());
+    // Its folders are as good as any.
+    assert!(env.run(["init", "home/site"]).ends_with("[exit 0]"));
+    assert_snapshot!(env.run(["init", "home", "--force"]), @"
+    wrote [ENV]/home/HEARTBEAT.md; edit it: nothing runs until then
+    registered [ENV]/home
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_folder_is_registered_as_carefully_as_it_is_made() {
+    let env = Env::new();
+    std::fs::write(env.home().join("HEARTBEAT.md"), "Do it.").unwrap();
+    assert_snapshot!(env.run(["workspaces", "add", "home"]), @"
+    | error: [ENV]/home is your home folder, and an agent would work on all of it
+    | hint: name the folder of a project, or pass --force
+    [exit 1]
+    ");
+    assert!(env.run(["workspaces", "add", "home", "--force"]).ends_with("[exit 0]"));
+}

@@ -1,0 +1,63 @@
+//! What `murmur status` knows where the journal or the daemon is missing.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::Env;
+
+/// The only heartbeat of `murmur status --json`.
+fn heartbeat(env: &Env) -> Value {
+    env.murmur(["status", "--json"]).json()["heartbeats"][0].take()
+}
+
+#[test]
+fn a_last_run_that_only_config_json_knows_is_shown() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let hours_ago = murmur::sys::clock::now() - jiff::SignedDuration::from_hours(2);
+    env.configure(
+        &json!({ "workspaces": [{ "path": site.0, "interval": "3h", "lastRun": hours_ago.to_string() }] })
+            .to_string(),
+    );
+    assert_snapshot!(env.run(["status"]), @"
+    murmur is not running; start it with: murmur start
+
+    site  [ENV]/site
+      schedule  every 3h
+      last      began [SPAN] ago; the journal has no line for it
+      next      not scheduled: the daemon is not running
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_beat_that_only_the_journal_knows_is_shown() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    // Not registered yet, so that nobody notes when it ran.
+    env.run(["beat", "site"]);
+    env.register(&[&site]);
+    let shown = env.run(["status"]);
+    assert!(shown.contains("last      ok        "), "{shown}");
+    let heartbeat = heartbeat(&env);
+    assert_eq!(
+        (&heartbeat["lastRun"], &heartbeat["last"]["outcome"]),
+        (&env.journal()[0]["ts"], &json!("ok"))
+    );
+}
+
+#[test]
+fn nothing_is_scheduled_without_a_daemon() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1d" }] }).to_string());
+    let due = heartbeat(&env);
+    assert_eq!((&due["nextRun"], &due["waiting"]), (&Value::Null, &json!(false)));
+    assert!(env.run(["status"]).contains("next      not scheduled: the daemon is not running\n"));
+    env.run(["beat", "site"]);
+    assert_eq!(heartbeat(&env)["nextRun"], Value::Null);
+    let daemon = env.daemon();
+    assert!(heartbeat(&env)["nextRun"].is_string());
+    assert!(env.run(["status"]).contains("  next      in "));
+    daemon.stop();
+}
