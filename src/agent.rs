@@ -2,6 +2,7 @@
 //!
 //! A prompt and an invocation go in; events and an ending come out. Nothing here knows of schedules or outcomes.
 
+pub mod background;
 pub mod claude;
 pub mod conversation;
 pub mod event;

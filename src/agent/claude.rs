@@ -6,6 +6,7 @@
 mod json;
 mod line;
 mod rare;
+mod session;
 
 use super::event::Event;
 use memchr::memchr;

@@ -1,5 +1,6 @@
 //! What an agent did, in murmur's own words, whatever the backend. Events borrow from the line they came in.
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -14,6 +15,10 @@ pub enum Event<'a> {
         model: Cow<'a, str>,
         /// The backend's version.
         version: Cow<'a, str>,
+        /// Its permission mode, for example `plan`; empty if it doesn't say.
+        permission_mode: Cow<'a, str>,
+        /// Its MCP servers.
+        mcp_servers: Vec<McpServer>,
     },
     /// It said something.
     Text {
@@ -58,6 +63,26 @@ pub enum Event<'a> {
         delay_ms: u64,
         /// The HTTP status, if there was an answer.
         status: Option<u64>,
+        /// The backend's word for what went wrong, for example `overloaded`; empty if it doesn't say.
+        error: Cow<'a, str>,
+    },
+    /// The API refused a request for good. What the agent says of it follows as text.
+    ApiError(Box<ApiError>),
+    /// Something happened to a task: a command or a subagent, in the background or not.
+    Task(Box<Task>),
+    /// These tasks run in the background now; those that aren't listed have ended. Older backends never say this.
+    Background {
+        /// All of them.
+        tasks: Vec<BackgroundTask>,
+    },
+    /// The conversation is being made shorter.
+    Compaction(Box<Compaction>),
+    /// How much of a subscription's limit is left.
+    RateLimit(Box<RateLimit>),
+    /// The agent changed its permission mode, for example to `plan`.
+    PermissionMode {
+        /// The mode it is in now.
+        mode: Cow<'a, str>,
     },
     /// It waits for a word on whether a tool may be called (`can_use_tool`).
     Asks(Box<Asks>),
@@ -88,6 +113,132 @@ pub struct Asks {
     pub input: serde_json::Value,
     /// Pairs the call with its result.
     pub tool_use_id: String,
+}
+
+/// An MCP server of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpServer {
+    /// Its name in the configuration.
+    pub name: String,
+    /// `connected`, `failed`, `pending`, `needs-auth` or a word of a newer backend.
+    pub status: String,
+}
+
+/// A refusal by the API.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApiError {
+    /// The backend's word for it, for example `rate_limit` or `authentication_failed`.
+    pub error: String,
+    /// The HTTP status, if there was an answer.
+    pub status: Option<u64>,
+}
+
+/// What happened to a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskStage {
+    /// It began.
+    #[default]
+    Started,
+    /// It is at work.
+    Progress,
+    /// Its status changed.
+    Updated,
+    /// It ended.
+    Ended,
+}
+
+/// A task, as far as the backend describes it. An absent text is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Task {
+    /// What happened to it.
+    pub stage: TaskStage,
+    /// The backend's id of it.
+    pub id: String,
+    /// The tool call that started it.
+    pub tool_use_id: String,
+    /// For example `local_bash` or `local_agent`.
+    pub kind: String,
+    /// What it is for, in the model's words.
+    pub description: String,
+    /// Whether the agent goes on meanwhile.
+    pub is_background: Option<bool>,
+    /// For example `completed`, `failed` or `stopped`.
+    pub status: String,
+    /// How it ended.
+    pub summary: String,
+    /// The tool that it used last.
+    pub last_tool: String,
+}
+
+/// A task that runs in the background.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackgroundTask {
+    /// The backend's id of it.
+    #[serde(rename = "task_id")]
+    pub id: String,
+    /// For example `local_bash` or `local_agent`.
+    pub kind: String,
+    /// What it is for, in the model's words.
+    pub description: String,
+}
+
+/// How far making a conversation shorter has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compaction {
+    /// It began.
+    Started,
+    /// It failed, and why.
+    Failed(String),
+    /// The conversation goes on from a summary.
+    Done {
+        /// `auto` or `manual`; empty if the backend doesn't say.
+        trigger: String,
+        /// Tokens before.
+        pre_tokens: Option<u64>,
+        /// Tokens after.
+        post_tokens: Option<u64>,
+    },
+}
+
+/// A subscription's limit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RateLimit {
+    /// `allowed`, `allowed_warning` or `rejected`.
+    pub status: String,
+    /// Which limit, for example `five_hour`.
+    pub window: String,
+    /// When it begins anew, in seconds since 1970.
+    pub resets_at: Option<i64>,
+    /// How much of it is used, from 0 to 1.
+    pub utilization: Option<f64>,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tokens {
+    /// Read, without those from and into the cache.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Put into the cache.
+    pub cache_write: u64,
+}
+
+impl std::ops::Add for Tokens {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+        }
+    }
 }
 
 /// A JSON value as it was written. Two are equal when they are the same to the byte.
@@ -125,4 +276,14 @@ pub struct RunResult {
     pub denials: Vec<String>,
     /// The tool call that a hook put off, with `stop_reason` `tool_deferred`.
     pub deferred_tool: Option<String>,
+    /// The HTTP status with which the API refused.
+    pub api_error_status: Option<u64>,
+    /// Why the agent began this turn by itself, for example `task-notification`; `None` of a turn that it was asked for.
+    pub origin: Option<String>,
+    /// The models that worked since the agent's process began, subagents' included.
+    pub models: Vec<String>,
+    /// The tokens of this turn, without those of subagents.
+    pub usage: Option<Tokens>,
+    /// The tokens of all models since the agent's process began.
+    pub total_usage: Option<Tokens>,
 }

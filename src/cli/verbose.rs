@@ -21,7 +21,7 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
             writeln!(out, "{indent}{} {}({input})", style.dim("[tool]"), plain_line(name))?;
         }
         Event::Text { parent, text, .. } if parent.is_empty() => writeln!(out, "{}", plain_text(text))?,
-        Event::Retry { attempt, of, delay_ms, status } => {
+        Event::Retry { attempt, of, delay_ms, status, .. } => {
             let status = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
             writeln!(out, "{} {attempt} of {of} in {delay_ms} ms ({status})", style.dim("[retry]"))?;
         }

@@ -1,7 +1,9 @@
 //! What happened, in murmur's own words: the events of a host's stream (docs/host-protocol.md lists them).
 
+mod report;
+
 use super::state::State;
-use crate::agent::event::{Asks, Event as Agent, RunResult};
+use crate::agent::event::{Asks, Event as Agent, McpServer, RunResult, Tokens};
 use crate::rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -113,15 +115,21 @@ struct Session<'a> {
     session_id: &'a str,
     model: &'a str,
     version: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    permission_mode: &'a str,
+    #[serde(skip_serializing_if = "<[McpServer]>::is_empty")]
+    mcp_servers: &'a [McpServer],
 }
 
 #[derive(Serialize)]
-struct Retry {
+struct Retry<'a> {
     attempt: u64,
     of: u64,
     delay_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    error: &'a str,
 }
 
 #[derive(Serialize)]
@@ -146,6 +154,30 @@ struct Result<'a> {
     denials: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     deferred_tool: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_error_status: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: &'a Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    models: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_usage: Option<Usage>,
+}
+
+#[derive(Serialize)]
+struct Usage {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+impl From<Tokens> for Usage {
+    fn from(Tokens { input, output, cache_read, cache_write }: Tokens) -> Self {
+        Self { input, output, cache_read, cache_write }
+    }
 }
 
 impl<'a> Result<'a> {
@@ -162,6 +194,11 @@ impl<'a> Result<'a> {
             num_turns: result.num_turns,
             denials: &result.denials,
             deferred_tool: &result.deferred_tool,
+            api_error_status: result.api_error_status,
+            origin: &result.origin,
+            models: &result.models,
+            usage: result.usage.map(Usage::from),
+            total_usage: result.total_usage.map(Usage::from),
         }
     }
 }
@@ -190,8 +227,9 @@ impl Derived<'_> {
             Self::Agent(event) => event,
         };
         match event {
-            Agent::Session { id, model, version } => {
-                write_event(out, "session", agent_id, offset, &Session { session_id: id, model, version })
+            Agent::Session { id, model, version, permission_mode, mcp_servers } => {
+                let session = Session { session_id: id, model, version, permission_mode, mcp_servers };
+                write_event(out, "session", agent_id, offset, &session)
             }
             Agent::Text { message, parent, text } => {
                 write_event(out, "chat", agent_id, offset, &Said { role: "assistant", text, message, parent })
@@ -204,9 +242,25 @@ impl Derived<'_> {
                 let answer = ToolResult { id, output, is_error: *is_error, parent };
                 write_event(out, "tool_result", agent_id, offset, &answer)
             }
-            Agent::Retry { attempt, of, delay_ms, status } => {
-                let retry = Retry { attempt: *attempt, of: *of, delay_ms: *delay_ms, status: *status };
+            Agent::Retry { attempt, of, delay_ms, status, error } => {
+                let retry = Retry { attempt: *attempt, of: *of, delay_ms: *delay_ms, status: *status, error };
                 write_event(out, "retry", agent_id, offset, &retry)
+            }
+            Agent::ApiError(refusal) => {
+                write_event(out, "api_error", agent_id, offset, &report::api_error(refusal))
+            }
+            Agent::Task(task) => write_event(out, "task", agent_id, offset, &report::task(task)),
+            Agent::Background { tasks } => {
+                write_event(out, "background_tasks", agent_id, offset, &json!({ "tasks": tasks }))
+            }
+            Agent::Compaction(compaction) => {
+                write_event(out, "compaction", agent_id, offset, &report::compaction(compaction))
+            }
+            Agent::RateLimit(limit) => {
+                write_event(out, "rate_limit", agent_id, offset, &report::rate_limit(limit))
+            }
+            Agent::PermissionMode { mode } => {
+                write_event(out, "permission_mode", agent_id, offset, &json!({ "mode": mode }))
             }
             Agent::Result(result) => write_event(out, "result", agent_id, offset, &Result::of(result)),
             Agent::Oversized { bytes } => {

@@ -89,13 +89,21 @@ impl Seen {
 /// a fixture speaks for the one it was recorded with.
 fn normalised(event: Event<'_>) -> String {
     match event {
-        Event::Session { id, model, .. } => {
-            format!("{:?}", Event::Session { id, model, version: "".into() })
+        Event::Session { id, model, permission_mode, mcp_servers, .. } => {
+            let version = "".into();
+            format!("{:?}", Event::Session { id, model, version, permission_mode, mcp_servers })
         }
-        Event::Retry { attempt, of, status, .. } => {
-            format!("{:?}", Event::Retry { attempt, of, delay_ms: 0, status })
+        Event::Retry { attempt, of, status, error, .. } => {
+            format!("{:?}", Event::Retry { attempt, of, delay_ms: 0, status, error })
         }
-        Event::Result(result) => format!("{:?}", Event::Result(RunResult { duration_ms: None, ..result })),
+        Event::Result(result) => {
+            let (usage, total_usage, models) = (None, None, Vec::new());
+            let result = RunResult { duration_ms: None, usage, total_usage, models, ..result };
+            format!("{:?}", Event::Result(result))
+        }
+        // Ids are random.
+        Event::Task(task) => format!("Task {:?} {} {}", task.stage, task.kind, task.status),
+        Event::Background { tasks } => format!("Background {}", tasks.len()),
         event => format!("{event:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::event::{Event, Json};
 use super::json::{Scanner, Text};
-use super::rare;
+use super::{rare, session};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -29,6 +29,7 @@ struct Line<'a> {
     session_id: Text<'a>,
     model: Text<'a>,
     version: Text<'a>,
+    error: Text<'a>,
 }
 
 impl<'a> Line<'a> {
@@ -46,6 +47,7 @@ impl<'a> Line<'a> {
                 b"session_id" => read.session_id = value.text_or_empty()?,
                 b"model" => read.model = value.text_or_empty()?,
                 b"claude_code_version" => read.version = value.text_or_empty()?,
+                b"error" => read.error = value.text_or_empty()?,
                 _ => value.skip()?,
             }
             Some(())
@@ -57,6 +59,9 @@ impl<'a> Line<'a> {
         match (self.kind.0, self.subtype.0) {
             (b"assistant" | b"user", _) => {
                 let (message, parent) = (self.message.id.decode(), self.parent.decode());
+                if !self.error.0.is_empty() {
+                    sink(session::api_error(line));
+                }
                 let read = Scanner::new(self.message.content).elements(|block| {
                     Block::read(block)?.emit(&message, &parent, sink);
                     Some(())
@@ -69,8 +74,12 @@ impl<'a> Line<'a> {
                 id: self.session_id.decode(),
                 model: self.model.decode(),
                 version: self.version.decode(),
+                permission_mode: session::permission_mode(line),
+                mcp_servers: session::mcp_servers(line),
             }),
             (b"system", b"api_retry") => sink(rare::retry(line)),
+            (b"system", subtype) => session::system(subtype, line, sink),
+            (b"rate_limit_event", _) => sink(session::rate_limit(line)),
             (b"result", _) => sink(rare::result(line)),
             (b"control_request" | b"control_cancel_request", _) => rare::control(line, sink),
             _ => {}

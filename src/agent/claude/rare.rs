@@ -1,6 +1,6 @@
 //! The lines that come once or seldom: a field of another shape than today's costs that field and nothing else.
 
-use super::super::event::{Asks, Event, RunResult};
+use super::super::event::{Asks, Event, RunResult, Tokens};
 use super::json::{Scanner, Text};
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,6 +27,16 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
                 Some(())
             })?,
             b"deferred_tool_use" => result.deferred_tool = name_in(value, b"name")?,
+            b"api_error_status" => result.api_error_status = number(value.raw()?),
+            b"origin" => result.origin = name_in(value, b"kind")?,
+            b"usage" => result.usage = tokens(value)?,
+            b"modelUsage" => value.members(|model, name| {
+                result.models.push(Text(name).decode().into_owned());
+                if let Some(tokens) = tokens(model)? {
+                    result.total_usage = Some(result.total_usage.unwrap_or_default() + tokens);
+                }
+                Some(())
+            })?,
             _ => value.skip()?,
         }
         Some(())
@@ -37,18 +47,21 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
 /// The model is tried again.
 pub(super) fn retry(line: &[u8]) -> Event<'static> {
     let (mut attempt, mut of, mut delay_ms, mut status) = (None, None, None, None);
+    let mut error = String::new();
     let read = Scanner::new(line).members(|value, name| {
         match name {
             b"attempt" => attempt = number(value.raw()?),
             b"max_retries" => of = number(value.raw()?),
             b"retry_delay_ms" => delay_ms = number(value.raw()?),
             b"error_status" => status = number(value.raw()?),
+            b"error" => error = owned(value.text_or_empty()?),
             _ => value.skip()?,
         }
         Some(())
     });
     let whole = |number: Option<f64>| number.unwrap_or_default() as u64;
-    let retry = Event::Retry { attempt: whole(attempt), of: whole(of), delay_ms: whole(delay_ms), status };
+    let (attempt, of, delay_ms) = (whole(attempt), whole(of), whole(delay_ms));
+    let retry = Event::Retry { attempt, of, delay_ms, status, error: error.into() };
     read.map_or(Event::Garbled, |()| retry)
 }
 
@@ -83,17 +96,36 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     }
 }
 
-fn owned(text: Text<'_>) -> String {
+/// The tokens in a `usage` or in a model's part of `modelUsage`; `None` of what has none.
+fn tokens(usage: &mut Scanner<'_>) -> Option<Option<Tokens>> {
+    let (mut tokens, mut has_any) = (Tokens::default(), false);
+    usage.members(|value, name| {
+        let field = match name {
+            b"input_tokens" | b"inputTokens" => &mut tokens.input,
+            b"output_tokens" | b"outputTokens" => &mut tokens.output,
+            b"cache_read_input_tokens" | b"cacheReadInputTokens" => &mut tokens.cache_read,
+            b"cache_creation_input_tokens" | b"cacheCreationInputTokens" => &mut tokens.cache_write,
+            _ => return value.skip(),
+        };
+        if let Some(count) = number(value.raw()?) {
+            (*field, has_any) = (count, true);
+        }
+        Some(())
+    })?;
+    Some(has_any.then_some(tokens))
+}
+
+pub(super) fn owned(text: Text<'_>) -> String {
     text.decode().into_owned()
 }
 
 /// A JSON number; anything else in its place is none.
-fn number<'a, N: Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
+pub(super) fn number<'a, N: Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
     serde_json::from_slice(raw).ok()
 }
 
 /// The string that the object has under `wanted`.
-fn name_in(object: &mut Scanner<'_>, wanted: &[u8]) -> Option<Option<String>> {
+pub(super) fn name_in(object: &mut Scanner<'_>, wanted: &[u8]) -> Option<Option<String>> {
     let mut found = None;
     object.members(|value, name| {
         if name == wanted {

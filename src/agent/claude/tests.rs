@@ -36,12 +36,12 @@ const STREAM: &str = concat!(
 #[test]
 fn a_stream_becomes_events_in_order() {
     insta::assert_snapshot!(of(STREAM).join("\n"), @r#"
-    Session { id: "s1", model: "m", version: "2.1.329" }
+    Session { id: "s1", model: "m", version: "2.1.329", permission_mode: "", mcp_servers: [] }
     Text { message: "a", parent: "", text: "Zwei \"Wörter\"\n" }
     ToolUse { message: "a", parent: "", id: "t1", name: "Bash", input: Json(RawValue({"command":"ls"})) }
     ToolResult { parent: "", id: "t1", output: "x\ny", is_error: true }
-    Retry { attempt: 1, of: 10, delay_ms: 512, status: Some(529) }
-    Result(RunResult { subtype: "success", is_error: false, text: Some("HEARTBEAT_OK"), errors: [], stop_reason: None, session_id: None, cost_usd: Some(0.5), duration_ms: None, num_turns: Some(2), denials: ["Bash"], deferred_tool: None })
+    Retry { attempt: 1, of: 10, delay_ms: 512, status: Some(529), error: "" }
+    Result(RunResult { subtype: "success", is_error: false, text: Some("HEARTBEAT_OK"), errors: [], stop_reason: None, session_id: None, cost_usd: Some(0.5), duration_ms: None, num_turns: Some(2), denials: ["Bash"], deferred_tool: None, api_error_status: None, origin: None, models: [], usage: None, total_usage: None })
     "#);
 }
 
@@ -63,7 +63,42 @@ fn unknown_types_fields_and_shapes_are_skipped() {
 #[test]
 fn a_result_keeps_what_it_can_when_a_field_has_another_shape() {
     let line = r#"{"type":"result","is_error":true,"result":["no"],"num_turns":"many","errors":["boom",3],"subtype":null}"#;
-    insta::assert_snapshot!(of(line).join("\n"), @r#"Result(RunResult { subtype: "", is_error: true, text: None, errors: ["boom"], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None })"#);
+    insta::assert_snapshot!(of(line).join("\n"), @r#"Result(RunResult { subtype: "", is_error: true, text: None, errors: ["boom"], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: None, origin: None, models: [], usage: None, total_usage: None })"#);
+}
+
+#[test]
+fn what_claude_code_reports_on_its_session_becomes_events() {
+    let lines = [
+        r#"{"type":"system","subtype":"init","session_id":"s1","model":"m","claude_code_version":"2.1.330","permissionMode":"plan","mcp_servers":[{"name":"mail","status":"failed","source":"project"},{"name":7},"x"]}"#,
+        r#"{"type":"system","subtype":"task_started","task_id":"b1","run_id":"r","tool_use_id":"toolu_1","description":"wait","is_backgrounded":true,"task_type":"local_bash"}"#,
+        r#"{"type":"system","subtype":"task_updated","task_id":"b1","patch":{"status":"completed","end_time":1795393717008}}"#,
+        r#"{"type":"system","subtype":"task_progress","task_id":7,"last_tool_name":"Read","is_backgrounded":"yes","patch":{"status":"x"}}"#,
+        r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash","description":"wait"}]}"#,
+        r#"{"type":"system","subtype":"background_tasks_changed","tasks":null}"#,
+        r#"{"type":"system","subtype":"status","status":"compacting"}"#,
+        r#"{"type":"system","subtype":"status","status":null,"compact_result":"success"}"#,
+        r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":30,"post_tokens":"x"}}"#,
+        r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795420000.5,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed"}}}}"#,
+        r#"{"type":"assistant","error":"rate_limit","api_error_status":429,"message":{"id":"a","content":[{"type":"text","text":"No."}]}}"#,
+        r#"{"type":"assistant","error":null,"message":{"id":"a","content":[]}}"#,
+        r#"{"type":"system","subtype":"of tomorrow"}"#,
+        r#"{"type":"result","api_error_status":429,"origin":{"kind":"task-notification"},"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4},"modelUsage":{"m":{"inputTokens":5,"outputTokens":"x"},"n":{"inputTokens":6,"cacheReadInputTokens":7},"o":null}}"#,
+    ];
+    insta::assert_snapshot!(of(&lines.join("\n")).join("\n"), @r#"
+    Session { id: "s1", model: "m", version: "2.1.330", permission_mode: "plan", mcp_servers: [McpServer { name: "mail", status: "failed" }] }
+    Task(Task { stage: Started, id: "b1", tool_use_id: "toolu_1", kind: "local_bash", description: "wait", is_background: Some(true), status: "", summary: "", last_tool: "" })
+    Task(Task { stage: Updated, id: "b1", tool_use_id: "", kind: "", description: "", is_background: None, status: "completed", summary: "", last_tool: "" })
+    Task(Task { stage: Progress, id: "", tool_use_id: "", kind: "", description: "", is_background: None, status: "", summary: "", last_tool: "Read" })
+    Background { tasks: [BackgroundTask { id: "b1", kind: "local_bash", description: "wait" }] }
+    Compaction(Started)
+    Compaction(Done { trigger: "manual", pre_tokens: Some(30), post_tokens: None })
+    PermissionMode { mode: "plan" }
+    RateLimit(RateLimit { status: "rejected", window: "five_hour", resets_at: Some(1795420000), utilization: None })
+    ApiError(ApiError { error: "rate_limit", status: Some(429) })
+    Text { message: "a", parent: "", text: "No." }
+    Result(RunResult { subtype: "", is_error: false, text: None, errors: [], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: Some(429), origin: Some("task-notification"), models: ["m", "n", "o"], usage: Some(Tokens { input: 1, output: 2, cache_read: 3, cache_write: 4 }), total_usage: Some(Tokens { input: 11, output: 0, cache_read: 7, cache_write: 0 }) })
+    "#);
 }
 
 #[test]

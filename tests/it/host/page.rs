@@ -65,9 +65,10 @@ fn exemplary(env: &Env) -> Live<'_> {
     };
     let lines = [
         json!({ "type": "system", "subtype": "init", "session_id": id, "model": "claude-model",
-            "claude_code_version": "2.1.329" }),
+            "claude_code_version": "2.1.329", "permissionMode": "default",
+            "mcp_servers": [{ "name": "mail", "status": "failed", "source": "project" }] }),
         json!({ "type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10,
-            "retry_delay_ms": 500, "error_status": 529 }),
+            "retry_delay_ms": 500, "error_status": 529, "error": "overloaded" }),
         said("msg_1", Value::Null, json!({ "type": "text", "text": "I look." })),
         said(
             "msg_1",
@@ -81,7 +82,11 @@ fn exemplary(env: &Env) -> Live<'_> {
         json!(7),
         json!({ "type": "result", "subtype": "success", "is_error": false, "result": "Done",
             "stop_reason": "end_turn", "session_id": id, "total_cost_usd": 0.25, "duration_ms": 1200,
-            "num_turns": 2, "permission_denials": [{ "tool_name": "Bash" }] }),
+            "num_turns": 2, "permission_denials": [{ "tool_name": "Bash" }],
+            "usage": { "input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 300,
+                "cache_creation_input_tokens": 40, "cache_creation": { "ephemeral_1h_input_tokens": 0 } },
+            "modelUsage": { "claude-model": { "inputTokens": 15, "outputTokens": 25,
+                "cacheReadInputTokens": 300, "cacheCreationInputTokens": 40, "costUSD": 0.25 } } }),
     ];
     let stdout: String = lines.iter().map(|line| format!("{line}\n")).collect();
     env.site(&json!({ "live": null, "stdout": stdout, "stderr": "a warning\n" }));
@@ -118,8 +123,9 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
     let agent = exemplary(&env);
     agent.stop();
     agent.wait_for_end();
-    let told: Vec<Value> =
+    let mut told: Vec<Value> =
         env.told_again(ID).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    told.extend(reports());
     for example in events() {
         serde_json::from_value::<Event>(example.clone()).unwrap();
         let of_its_own =
@@ -133,6 +139,67 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
         let event = told.iter().find(is_it).unwrap_or_else(|| panic!("{example} is not in {told:#?}"));
         assert_eq!(shape(event), shape(&example));
     }
+}
+
+/// The events of what an agent reports on its session, in the words of Claude Code 2.1.330.
+fn reports() -> Vec<Value> {
+    use murmur::agent::claude::Parser;
+    use murmur::host::event::Derived;
+    let system = |subtype: &str, fields: Value| {
+        let mut line = json!({ "type": "system", "subtype": subtype, "uuid": "u", "session_id": "s" });
+        line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        line
+    };
+    let task =
+        json!({ "task_id": "b1", "run_id": "r", "task_type": "local_bash", "description": "Run the tests" });
+    let lines = [
+        json!({ "type": "rate_limit_event", "rate_limit_info": { "status": "allowed_warning",
+            "resetsAt": 1_795_420_000, "rateLimitType": "five_hour", "utilization": 0.9,
+            "unifiedWindows": { "five_hour": { "utilization": 1, "status": "rejected" } } } }),
+        system("background_tasks_changed", json!({ "tasks": [task] })),
+        system(
+            "task_started",
+            json!({ "task_id": "b1", "run_id": "r", "tool_use_id": "toolu_1",
+            "description": "Run the tests", "is_backgrounded": true, "task_type": "local_bash" }),
+        ),
+        system(
+            "task_progress",
+            json!({ "task_id": "a1", "tool_use_id": "toolu_2", "description": "Look around",
+            "usage": { "total_tokens": 31, "tool_uses": 1 }, "last_tool_name": "Read" }),
+        ),
+        system("status", json!({ "status": null, "permissionMode": "plan" })),
+        system("status", json!({ "status": "compacting" })),
+        system(
+            "status",
+            json!({ "status": null, "compact_result": "failed",
+            "compact_error": "Not enough messages to compact." }),
+        ),
+        system("status", json!({ "status": null, "compact_result": "success" })),
+        system(
+            "compact_boundary",
+            json!({ "compact_metadata": { "trigger": "auto", "pre_tokens": 160_000,
+            "post_tokens": 2500, "duration_ms": 495 } }),
+        ),
+        system("task_updated", json!({ "task_id": "b1", "patch": { "status": "completed", "end_time": 1 } })),
+        system(
+            "task_notification",
+            json!({ "task_id": "b1", "tool_use_id": "toolu_1", "status": "completed",
+            "output_file": "/tmp/b1", "summary": "Background command \"Run the tests\" completed (exit code 0)" }),
+        ),
+        system("background_tasks_changed", json!({ "tasks": [] })),
+        json!({ "type": "assistant", "error": "rate_limit", "api_error_status": 429,
+            "message": { "id": "m", "content": [] } }),
+        json!({ "type": "result", "subtype": "success", "is_error": true, "api_error_status": 429,
+            "result": "You've hit your 5-hour limit", "origin": { "kind": "task-notification" } }),
+    ];
+    let mut told = Vec::new();
+    let mut parser = Parser::default();
+    for line in lines {
+        parser.feed(format!("{line}\n").as_bytes(), &mut |event| {
+            told.push(serde_json::from_slice(&Derived::Agent(&event).line(ID, 0)).unwrap());
+        });
+    }
+    told
 }
 
 #[test]

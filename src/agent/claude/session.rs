@@ -1,0 +1,193 @@
+//! The lines in which Claude Code reports on its session: tasks, compaction, limits, permission modes and MCP servers.
+//!
+//! They are few, and they grow with every release: a field of another shape than today's costs that field alone.
+
+use super::super::event::{
+    ApiError, BackgroundTask, Compaction, Event, McpServer, RateLimit, Task, TaskStage,
+};
+use super::json::Scanner;
+use super::rare::{number, owned};
+use std::borrow::Cow;
+
+/// The events of a `system` line of this subtype, other than `init` and `api_retry`.
+pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+    match subtype {
+        b"task_started" => sink(task(TaskStage::Started, line)),
+        b"task_progress" => sink(task(TaskStage::Progress, line)),
+        b"task_updated" => sink(task(TaskStage::Updated, line)),
+        b"task_notification" => sink(task(TaskStage::Ended, line)),
+        b"background_tasks_changed" => background(line, sink),
+        b"compact_boundary" => sink(compacted(line)),
+        b"status" => status(line, sink),
+        _ => {}
+    }
+}
+
+/// Something happened to a task.
+fn task(stage: TaskStage, line: &[u8]) -> Event<'static> {
+    let mut task = Task { stage, ..Task::default() };
+    let read = read_task(&mut task, &mut Scanner::new(line));
+    read.map_or(Event::Garbled, |()| Event::Task(Box::new(task)))
+}
+
+fn read_task(task: &mut Task, object: &mut Scanner<'_>) -> Option<()> {
+    object.members(|value, name| {
+        match name {
+            b"task_id" => task.id = owned(value.text_or_empty()?),
+            b"tool_use_id" => task.tool_use_id = owned(value.text_or_empty()?),
+            b"task_type" => task.kind = owned(value.text_or_empty()?),
+            b"description" => task.description = owned(value.text_or_empty()?),
+            b"is_backgrounded" => task.is_background = number(value.raw()?),
+            b"status" => task.status = owned(value.text_or_empty()?),
+            b"summary" => task.summary = owned(value.text_or_empty()?),
+            b"last_tool_name" => task.last_tool = owned(value.text_or_empty()?),
+            // The fields that changed.
+            b"patch" if task.stage == TaskStage::Updated => read_task(task, value)?,
+            _ => value.skip()?,
+        }
+        Some(())
+    })
+}
+
+/// All tasks in the background. A line without a list doesn't say that there are none.
+fn background(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+    let (mut tasks, mut has_list) = (Vec::new(), false);
+    let read = Scanner::new(line).members(|value, name| match name {
+        b"tasks" if value.is_array() => {
+            has_list = true;
+            value.elements(|element| {
+                let mut task = Task::default();
+                read_task(&mut task, element)?;
+                let Task { id, kind, description, .. } = task;
+                tasks.push(BackgroundTask { id, kind, description });
+                Some(())
+            })
+        }
+        _ => value.skip(),
+    });
+    match read {
+        Some(()) if has_list => sink(Event::Background { tasks }),
+        Some(()) => {}
+        None => sink(Event::Garbled),
+    }
+}
+
+/// The conversation goes on from a summary.
+fn compacted(line: &[u8]) -> Event<'static> {
+    let (mut trigger, mut pre_tokens, mut post_tokens) = (String::new(), None, None);
+    let read = Scanner::new(line).members(|value, name| match name {
+        b"compact_metadata" => value.members(|value, name| {
+            match name {
+                b"trigger" => trigger = owned(value.text_or_empty()?),
+                b"pre_tokens" => pre_tokens = number(value.raw()?),
+                b"post_tokens" => post_tokens = number(value.raw()?),
+                _ => value.skip()?,
+            }
+            Some(())
+        }),
+        _ => value.skip(),
+    });
+    let done = Compaction::Done { trigger, pre_tokens, post_tokens };
+    read.map_or(Event::Garbled, |()| Event::Compaction(Box::new(done)))
+}
+
+/// A change of the session's status: compaction begins or fails, or the permission mode is another.
+fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+    let (mut status, mut mode, mut result, mut error) =
+        (Cow::default(), Cow::default(), Cow::default(), None);
+    let read = Scanner::new(line).members(|value, name| {
+        match name {
+            b"status" => status = value.text_or_empty()?.decode(),
+            b"permissionMode" => mode = value.text_or_empty()?.decode(),
+            b"compact_result" => result = value.text_or_empty()?.decode(),
+            b"compact_error" => error = Some(owned(value.text_or_empty()?)),
+            _ => value.skip()?,
+        }
+        Some(())
+    });
+    if read.is_none() {
+        return sink(Event::Garbled);
+    }
+    if status == "compacting" {
+        sink(Event::Compaction(Box::new(Compaction::Started)));
+    }
+    // That it succeeded is said by `compact_boundary`.
+    if result == "failed" {
+        sink(Event::Compaction(Box::new(Compaction::Failed(error.unwrap_or_default()))));
+    }
+    if !mode.is_empty() {
+        sink(Event::PermissionMode { mode });
+    }
+}
+
+/// How much of a subscription's limit is left.
+pub(super) fn rate_limit(line: &[u8]) -> Event<'static> {
+    let mut limit = RateLimit::default();
+    let read = Scanner::new(line).members(|value, name| match name {
+        b"rate_limit_info" => value.members(|value, name| {
+            match name {
+                b"status" => limit.status = owned(value.text_or_empty()?),
+                b"rateLimitType" => limit.window = owned(value.text_or_empty()?),
+                b"resetsAt" => limit.resets_at = number::<f64>(value.raw()?).map(|seconds| seconds as i64),
+                b"utilization" => limit.utilization = number(value.raw()?),
+                _ => value.skip()?,
+            }
+            Some(())
+        }),
+        _ => value.skip(),
+    });
+    read.map_or(Event::Garbled, |()| Event::RateLimit(Box::new(limit)))
+}
+
+/// A message that is the API's refusal.
+pub(super) fn api_error(line: &[u8]) -> Event<'static> {
+    let mut refusal = ApiError::default();
+    let read = Scanner::new(line).members(|value, name| {
+        match name {
+            b"error" => refusal.error = owned(value.text_or_empty()?),
+            b"api_error_status" => refusal.status = number(value.raw()?),
+            _ => value.skip()?,
+        }
+        Some(())
+    });
+    read.map_or(Event::Garbled, |()| Event::ApiError(Box::new(refusal)))
+}
+
+/// The permission mode in an `init` line.
+pub(super) fn permission_mode(line: &[u8]) -> Cow<'_, str> {
+    let mut mode = Cow::default();
+    // The line was read as a whole a moment ago.
+    let _read = Scanner::new(line).members(|value, name| {
+        match name {
+            b"permissionMode" => mode = value.text_or_empty()?.decode(),
+            _ => value.skip()?,
+        }
+        Some(())
+    });
+    mode
+}
+
+/// The MCP servers in an `init` line.
+pub(super) fn mcp_servers(line: &[u8]) -> Vec<McpServer> {
+    let mut servers = Vec::new();
+    // The line was read as a whole a moment ago.
+    let _read = Scanner::new(line).members(|value, name| match name {
+        b"mcp_servers" => value.elements(|element| {
+            let mut server = McpServer::default();
+            element.members(|value, name| {
+                match name {
+                    b"name" => server.name = owned(value.text_or_empty()?),
+                    b"status" => server.status = owned(value.text_or_empty()?),
+                    _ => value.skip()?,
+                }
+                Some(())
+            })?;
+            if !server.name.is_empty() {
+                servers.push(server);
+            }
+            Some(())
+        }),
+        _ => value.skip(),
+    });
+    servers
+}

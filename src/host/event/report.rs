@@ -1,0 +1,58 @@
+//! The payloads of what an agent reports on its session: tasks, compaction, limits. A field that it did not give is absent.
+
+use crate::agent::event::{ApiError, Compaction, RateLimit, Task};
+use serde_json::{Map, Value, json};
+
+/// What happened to a task.
+pub(super) fn task(task: &Task) -> Value {
+    given([
+        ("stage", json!(task.stage)),
+        ("task_id", text(&task.id)),
+        ("kind", text(&task.kind)),
+        ("description", text(&task.description)),
+        ("background", json!(task.is_background)),
+        ("status", text(&task.status)),
+        ("summary", text(&task.summary)),
+        ("last_tool", text(&task.last_tool)),
+        ("tool_use_id", text(&task.tool_use_id)),
+    ])
+}
+
+/// How far compaction has come.
+pub(super) fn compaction(compaction: &Compaction) -> Value {
+    match compaction {
+        Compaction::Started => json!({ "stage": "started" }),
+        Compaction::Failed(error) => given([("stage", json!("failed")), ("error", text(error))]),
+        Compaction::Done { trigger, pre_tokens, post_tokens } => given([
+            ("stage", json!("done")),
+            ("trigger", text(trigger)),
+            ("pre_tokens", json!(pre_tokens)),
+            ("post_tokens", json!(post_tokens)),
+        ]),
+    }
+}
+
+/// How much of a limit is left.
+pub(super) fn rate_limit(limit: &RateLimit) -> Value {
+    given([
+        ("status", json!(limit.status)),
+        ("window", text(&limit.window)),
+        ("resets_at", json!(limit.resets_at)),
+        ("utilization", json!(limit.utilization)),
+    ])
+}
+
+/// The API's refusal.
+pub(super) fn api_error(refusal: &ApiError) -> Value {
+    given([("error", json!(refusal.error)), ("status", json!(refusal.status))])
+}
+
+fn given<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+    fields.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+}
+
+/// `null` of an empty text.
+fn text(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { text.into() }
+}
