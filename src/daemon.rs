@@ -16,6 +16,7 @@ pub mod follow;
 pub mod gone;
 pub mod hosts;
 pub mod instance;
+pub mod last_runs;
 pub mod launch;
 pub mod lookout;
 pub mod places;

@@ -39,6 +39,7 @@ pub mod identity;
 pub mod inherited;
 #[cfg(target_os = "linux")]
 pub mod init;
+pub mod lease;
 pub mod lock;
 #[cfg(unix)]
 pub mod memory;
@@ -57,6 +58,7 @@ pub mod process;
 pub mod pseudo;
 pub mod random;
 #[cfg(unix)]
+pub mod replace;
 pub mod scratch;
 #[cfg(unix)]
 pub mod signals;

@@ -240,7 +240,8 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {
         let run = edit::LastRun { workspace: &workspace, name: name.as_deref(), at };
-        let _gone = tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run])));
+        let _gone =
+            tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run], clock::now())));
     });
     if let Ok(Err(error)) = told.await {
         let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {error}");

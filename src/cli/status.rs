@@ -9,7 +9,7 @@ use crate::daemon::broker::Broker;
 use crate::daemon::follow::with_cause;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
-use crate::daemon::{client, instance};
+use crate::daemon::{client, instance, last_runs};
 use crate::host::discover;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
@@ -93,7 +93,13 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let problems = match Cache::new(place.time_zone()).load(&dir.config(), now) {
         Ok(loaded) => {
             let problems = loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
-            state.load(loaded.heartbeats, loaded.max_concurrent, now);
+            let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
+            let saved = last_runs::read(dir, now);
+            state.recall(saved.runs, now);
+            // Without the file the whole journal would be read.
+            if saved.as_of.is_some() {
+                state.recall(last_runs::since(dir, saved.as_of, &state).unwrap_or_default(), now);
+            }
             problems
         }
         Err(error) => vec![with_cause(&error)],

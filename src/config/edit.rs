@@ -11,12 +11,15 @@ mod workspaces;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::json::{self, Object};
 use super::problem::Problem;
 use crate::sys;
+use crate::sys::pause::pause;
+use crate::sys::replace::{self, Care, Outcome, Replaced};
 
 pub use workspaces::{NewWorkspace, add_workspace, remove_workspace};
 
@@ -51,6 +54,18 @@ pub enum EditError {
         path: PathBuf,
         /// What the system says.
         source: io::Error,
+    },
+    /// Another program has the file open for writing.
+    #[error("{} is being written by another program; it is tried again", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Other programs change it all the time.
+    #[error("{} changes all the time; stop what changes it", path.display())]
+    Restless {
+        /// The file.
+        path: PathBuf,
     },
     /// Another process is changing the file.
     #[error("{} is held by another process; it is tried again", path.display())]
@@ -89,60 +104,91 @@ pub struct LastRun<'a> {
 
 /// Reads the file at `path` under the lock at `lock_path`, and replaces it where `edit` changes its text.
 ///
-/// A file that does not exist is an empty text. Nothing is written where the text stays the same.
+/// A file that does not exist is an empty text. Nothing is written where the text stays the same. Where another program
+/// changes the file meanwhile, whether it knows of the lock or not, `edit` is called again with what it wrote.
 ///
 /// # Errors
 /// What `edit` says, and what the system says of the two files. The file is then as it was.
 pub fn apply(
     path: &Path,
     lock_path: &Path,
-    edit: impl FnOnce(&str) -> Result<String, EditError>,
+    edit: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<(), EditError> {
     let _lock = sys::lock::lock(lock_path)
         .map_err(|source| EditError::Lock { path: lock_path.to_owned(), source })?;
-    replace(path, edit)
+    for _ in 0..LOOKS {
+        match change(path, Care::Full, &edit) {
+            Err(EditError::Open { .. }) => pause(LOOK),
+            changed => return changed.map(|_| ()),
+        }
+    }
+    // It is not written, only kept open.
+    change(path, Care::Less, &edit).map(|_| ())
 }
 
-/// Does the same, but waits for nobody.
+/// Does the same, but waits for nobody. Returns the file that was replaced.
 ///
 /// # Errors
-/// As [`apply`]; [`EditError::Busy`] where another has the lock.
+/// As [`apply`]; [`EditError::Busy`] where another has the lock, [`EditError::Open`] where another program is just writing
+/// the file.
 pub fn apply_at_once(
     path: &Path,
     lock_path: &Path,
-    edit: impl FnOnce(&str) -> Result<String, EditError>,
-) -> Result<(), EditError> {
+    care: Care,
+    edit: impl Fn(&str) -> Result<String, EditError>,
+) -> Result<Option<Replaced>, EditError> {
     let lock = sys::lock::try_lock(lock_path)
         .map_err(|source| EditError::Lock { path: lock_path.to_owned(), source })?;
     match lock {
-        Some(_held) => replace(path, edit),
+        Some(_held) => change(path, care, &edit),
         None => Err(EditError::Busy { path: lock_path.to_owned() }),
     }
 }
 
-fn replace(path: &Path, edit: impl FnOnce(&str) -> Result<String, EditError>) -> Result<(), EditError> {
-    let before = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(source) => return Err(EditError::Read { path: path.to_owned(), source }),
+/// How often, and how far apart, is looked whether another program has written what it is writing.
+const LOOKS: u32 = 200;
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How many edits of others may come in between.
+const TRIES: u32 = 100;
+
+fn change(
+    path: &Path,
+    care: Care,
+    edit: &impl Fn(&str) -> Result<String, EditError>,
+) -> Result<Option<Replaced>, EditError> {
+    let read_failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::ResourceBusy => EditError::Open { path: path.to_owned() },
+        _ => EditError::Read { path: path.to_owned(), source },
     };
-    let text = super::file::text_of(&before, path)?;
-    if !text.body().trim().is_empty() {
-        text.object(text.body())?;
+    let write_failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::ResourceBusy => EditError::Open { path: path.to_owned() },
+        _ => EditError::Write { path: path.to_owned(), source },
+    };
+    for _ in 0..TRIES {
+        let before = replace::read(path, care).map_err(read_failed)?;
+        let text = super::file::text_of(before.as_deref().unwrap_or_default(), path)?;
+        if !text.body().trim().is_empty() {
+            text.object(text.body())?;
+        }
+        let after = edit(text.source())?;
+        if after.as_bytes() == before.as_deref().unwrap_or_default() {
+            return Ok(None);
+        }
+        match replace::replace(path, before.as_deref(), after.as_bytes(), care).map_err(write_failed)? {
+            Outcome::Done(replaced) => return Ok(replaced),
+            Outcome::Changed => {}
+        }
     }
-    let after = edit(text.source())?;
-    if after.as_bytes() == before {
-        return Ok(());
-    }
-    sys::atomic::write(path, after.as_bytes())
-        .map_err(|source| EditError::Write { path: path.to_owned(), source })
+    Err(EditError::Restless { path: path.to_owned() })
 }
 
-/// Sets `lastRun`, or `lastRuns.<name>`, of the workspaces named; those that are not there any more are skipped.
+/// Sets `lastRun`, or `lastRuns.<name>`, of the workspaces named; those that are not there any more are skipped, as are
+/// those that have a later one, but for one that is later than `now`.
 ///
 /// # Errors
 /// When the text is not JSON or not an object.
-pub fn set_last_run(source: &str, updates: &[LastRun<'_>]) -> Result<String, EditError> {
+pub fn set_last_run(source: &str, updates: &[LastRun<'_>], now: Timestamp) -> Result<String, EditError> {
     let text = super::file::text_of(source.as_bytes(), Path::new("config.json"))?;
     if text.body().trim().is_empty() {
         return Ok(source.to_owned());
@@ -162,7 +208,8 @@ pub fn set_last_run(source: &str, updates: &[LastRun<'_>]) -> Result<String, Edi
         // The first entry of a path is the one that counts, so it is taken out here.
         let Some(updates) = path.and_then(|path| pending.remove(Path::new(path.as_ref()))) else { continue };
         let span = json::span(source, entry);
-        let changed = updates.iter().fold(entry.to_owned(), |entry, update| with_last_run(&entry, update));
+        let changed =
+            updates.iter().fold(entry.to_owned(), |entry, update| with_last_run(&entry, update, now));
         out.push_str(source.get(copied..span.start).unwrap_or_default());
         out.push_str(&changed);
         copied = span.end;
@@ -171,12 +218,23 @@ pub fn set_last_run(source: &str, updates: &[LastRun<'_>]) -> Result<String, Edi
     Ok(out)
 }
 
-fn with_last_run(entry: &str, update: &LastRun<'_>) -> String {
+fn with_last_run(entry: &str, update: &LastRun<'_>, now: Timestamp) -> String {
+    let is_later = |said: &str| {
+        let said = json::string(said).and_then(|said| said.parse::<Timestamp>().ok());
+        said.is_some_and(|said| said >= update.at && said <= now)
+    };
     let at = format!("\"{}\"", sys::clock::rfc3339(update.at));
-    let Some(name) = update.name else { return member::set(entry, "lastRun", &at) };
-    let runs = Object::parse(entry).ok().and_then(|object| object.get("lastRuns"));
-    match runs.filter(|member| member.value.starts_with('{')) {
-        Some(member) if !member.value.contains('"') => {
+    let object = Object::parse(entry).ok();
+    let member = |key| object.as_ref().and_then(|object| object.get(key));
+    let Some(name) = update.name else {
+        let stays = member("lastRun").is_some_and(|member| is_later(member.value));
+        return if stays { entry.to_owned() } else { member::set(entry, "lastRun", &at) };
+    };
+    let runs = member("lastRuns").filter(|member| member.value.starts_with('{'));
+    let said = runs.and_then(|runs| Object::parse(runs.value).ok()?.get(name));
+    match runs {
+        _ if said.is_some_and(|said| is_later(said.value)) => entry.to_owned(),
+        Some(runs) if !runs.value.contains('"') => {
             member::set(entry, "lastRuns", &member::nested(entry, name, &at))
         }
         Some(runs) => member::set(entry, "lastRuns", &member::set(runs.value, name, &at)),

@@ -46,6 +46,12 @@ impl HeartbeatId {
         }
     }
 
+    /// The id that this text is.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

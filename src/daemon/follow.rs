@@ -1,11 +1,12 @@
 //! The configuration as it is now: read when something in it has changed, the last good one kept where it is broken.
 
 use super::places;
-use super::state::State;
+use super::state::{Correction, State};
 use super::upkeep::at;
 use crate::config::heartbeat::{Cache, Heartbeat};
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::sys::replace;
 use crate::sys::watch::Watch;
 use jiff::tz::TimeZone;
 use std::error::Error;
@@ -17,6 +18,8 @@ use tokio::time::{Instant, Interval, interval_at};
 const TICK: Duration = Duration::from_secs(10);
 /// How long after an edit the configuration is read: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(50);
+/// How often in a row a file that is wrong and open for writing is read again before it is complained of.
+const PATIENCE: u32 = 20;
 
 /// What it means that a configuration is of no use where no other was read before.
 pub const NOTHING_RUNS: &str = "nothing runs until then";
@@ -33,6 +36,8 @@ pub struct Follow {
     wanted_tick: Option<Duration>,
     tick: Option<Interval>,
     reload_at: Option<Instant>,
+    /// How often in a row config.json was found half written.
+    met: u32,
 }
 
 /// What there may be to do.
@@ -60,6 +65,7 @@ impl Follow {
             wanted_tick: tick,
             tick: None,
             reload_at: None,
+            met: 0,
         }
     }
 
@@ -80,18 +86,25 @@ impl Follow {
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Reads the configuration into `state`, and returns the problems that are new.
-    pub fn reload(&mut self, state: &mut State) -> Vec<String> {
+    /// Reads the configuration into `state`, and returns the problems that are new, and the last runs that are wrong in it.
+    pub fn reload(&mut self, state: &mut State) -> (Vec<String>, Vec<Correction>) {
         self.reload_at = None;
+        let mut corrections = Vec::new();
         let now = clock::now();
+        let before = std::mem::take(&mut self.met);
         let problems = match self.cache.load(&self.dir.config(), now) {
             Ok(loaded) => {
                 self.has_loaded = true;
                 let problems =
                     loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
                 self.watch(&loaded.heartbeats);
-                state.load(loaded.heartbeats, loaded.max_concurrent, now);
+                corrections = state.load(loaded.heartbeats, loaded.max_concurrent, now);
                 problems
+            }
+            Err(_) if before < PATIENCE && replace::is_being_written(&self.dir.config()) => {
+                self.met = before + 1;
+                self.soon(&Ok(()));
+                return (Vec::new(), corrections);
             }
             Err(error) => {
                 if self.watch.is_none() {
@@ -106,7 +119,7 @@ impl Follow {
         };
         let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned().collect();
         self.problems = problems;
-        new
+        (new, corrections)
     }
 
     /// Watches where edits of `heartbeats` show, or ticks where the system cannot. Each time anew: one that was not there may be there now, and
@@ -185,7 +198,7 @@ mod tests {
         std::fs::write(dir.config(), "{}").unwrap();
         let mut follow = Follow::new(dir, TimeZone::UTC, None);
         let mut state = State::default();
-        assert!(follow.reload(&mut state).is_empty());
+        assert_eq!(follow.reload(&mut state), (Vec::new(), Vec::new()));
         // Nobody has touched anything that is watched, and yet there is another look; and after it none.
         assert!(matches!(follow.edit().await, Edit::Settled));
         follow.reload(&mut state);

@@ -20,13 +20,14 @@ use super::client::{self, Ping};
 use super::events::Events;
 use super::follow::{Edit, Follow, changed};
 use super::hosts::{Happened, Hosts};
+use super::last_runs;
 use super::lookout::{self, Lookout, Watched};
 use super::places;
-use super::recent;
 use super::service::{Desk, Wish};
-use super::state::State;
+use super::state::{Correction, State};
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
+use crate::config::heartbeat::HeartbeatId;
 use crate::config::settings::{Provider, Secret};
 use crate::journal::append;
 use crate::rpc;
@@ -171,6 +172,8 @@ struct Daemon<L> {
     stopping: Option<client::Beats>,
     /// Whether more ran since the last sleep than waiting needs.
     stirred: bool,
+    /// Whether it was said that lastRun cannot be set back.
+    has_said_set_back: bool,
 }
 
 /// What can happen.
@@ -208,6 +211,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             unread: false,
             stopping: None,
             stirred: false,
+            has_said_set_back: false,
             user,
             dir,
         })
@@ -231,18 +235,17 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.survey_hosts();
         // A host that was killed may have left nothing but its socket, which no survey sees.
         self.hosts.clean();
-        let changed = std::fs::metadata(self.dir.config()).and_then(|found| found.modified());
-        let changed = changed.ok().and_then(|at| Timestamp::try_from(at).ok()).unwrap_or(now);
+        let saved = last_runs::read(&self.dir, now);
+        self.state.recall(saved.runs, now);
+        // After what was saved, which may count a beat that was announced and has not begun.
         self.withdraw_announced();
         self.survey();
         // A beat that went on with an answer may have ended just now: its line first, then what is due.
         self.unread = true;
         // After the look at what runs: what was over by then has its line.
-        for entry in recent::missed_runs(&self.dir, changed).unwrap_or_default() {
-            if let Some(at) = entry.started() {
-                self.learn(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at);
-            }
-        }
+        let missed = last_runs::since(&self.dir, saved.as_of, &self.state).unwrap_or_default();
+        self.state.recall(missed, now);
+        self.correct(self.state.unwritten());
         self.lookout.look_if_due(clock::now());
         self.stirred = true;
     }
@@ -310,6 +313,10 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.look();
             }
             Event::Chore(Chore::Flush) => self.flush(),
+            Event::Chore(Chore::LookBack) => {
+                let looked = self.upkeep.look_back();
+                self.say(looked);
+            }
             Event::Chore(Chore::Retry) => {
                 let retried = self.upkeep.retry();
                 self.say(retried);
@@ -332,14 +339,43 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     fn reload(&mut self) {
-        for problem in self.follow.reload(&mut self.state) {
+        let (problems, corrections) = self.follow.reload(&mut self.state);
+        for problem in problems {
             (self.log)(&problem);
+        }
+        for correction in &corrections {
+            self.warn_of(correction);
+        }
+        self.correct(corrections);
+    }
+
+    /// Says what becomes of a last run in config.json that is not the one that is known.
+    fn warn_of(&mut self, correction: &Correction) {
+        let Correction { workspace, name, at, said } = correction;
+        let id = HeartbeatId::new(workspace, name.as_deref());
+        if let Some(said) = said.filter(|said| said > at) {
+            let said = clock::rfc3339(said);
+            (self.log)(&format!(
+                "warning: lastRun of {id} is in the future ({said}); it counts as now and is corrected"
+            ));
+        } else if !std::mem::replace(&mut self.has_said_set_back, true) {
+            (self.log)(&format!(
+                "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}",
+                workspace.display()
+            ));
+        }
+    }
+
+    /// Has config.json say when heartbeats last ran.
+    fn correct(&mut self, corrections: Vec<Correction>) {
+        for Correction { workspace, name, at, .. } in corrections {
+            self.upkeep.remember(workspace, name, at);
         }
     }
 
     /// Writes the last runs to config.json.
     fn flush(&mut self) {
-        match self.upkeep.flush() {
+        match self.upkeep.flush(&self.state) {
             Ok(runs) => {
                 for ((workspace, name), at) in runs {
                     self.state.written(&workspace, name.as_deref(), at);

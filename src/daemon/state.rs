@@ -5,6 +5,7 @@
 //! cannot start stays due; it is not queued a second time, so missed times collapse into one run.
 
 mod entry;
+mod last_run;
 mod refusal;
 mod running;
 
@@ -16,6 +17,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 pub use entry::Entry;
+pub use last_run::{Correction, LastRuns};
 pub use refusal::NotNow;
 pub use running::Running;
 use running::RunningBeats;
@@ -31,6 +33,8 @@ pub struct State {
     running: RunningBeats,
     /// Beats that wait for an answer, or to be resumed with one.
     put_off: Vec<PutOff>,
+    /// The last runs of heartbeats that are not in the configuration, and may come back.
+    retired: LastRuns,
     max_concurrent: usize,
     stopping: bool,
 }
@@ -69,26 +73,41 @@ pub struct Start {
 const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl State {
-    /// Takes a configuration. What is known of heartbeats that were there before stays known, but a last run
-    /// that its user has changed in the file since is taken from there.
-    pub fn load(&mut self, heartbeats: Vec<Heartbeat>, max_concurrent: NonZeroU32, now: Timestamp) {
+    /// Takes a configuration. What is known of heartbeats stays known: a last run in the file only moves that forward, at
+    /// most to `now`. Returns the last runs that have come with it and are others.
+    pub fn load(
+        &mut self,
+        heartbeats: Vec<Heartbeat>,
+        max_concurrent: NonZeroU32,
+        now: Timestamp,
+    ) -> Vec<Correction> {
+        let mut corrections = Vec::new();
         let mut known: HashMap<HeartbeatId, Entry> =
             self.entries.drain(..).map(|entry| (entry.heartbeat.id.clone(), entry)).collect();
         self.entries = heartbeats
             .into_iter()
-            .map(|heartbeat| match known.remove(&heartbeat.id) {
-                Some(old)
-                    if old.last_run == heartbeat.last_run || old.heartbeat.last_run == heartbeat.last_run =>
-                {
-                    Entry { heartbeat, ..old }.counted_from(now)
+            .map(|heartbeat| {
+                let said = heartbeat.last_run;
+                let (is_news, mut entry) = match known.remove(&heartbeat.id) {
+                    Some(old) => (old.heartbeat.last_run != said, Entry { heartbeat, ..old }),
+                    None => {
+                        let last_run = self.retired.remove(&heartbeat.id);
+                        (true, Entry::new(heartbeat, last_run))
+                    }
+                };
+                if is_news {
+                    entry.ran(said.map(|at| at.min(now)));
+                    corrections.extend(Correction::of(&entry));
                 }
-                _ => Entry::new(heartbeat, now),
+                entry.counted_from(now)
             })
             .collect();
+        self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
         self.places = ids.enumerate().map(|(place, id)| (id, place)).collect();
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
+        corrections
     }
 
     /// The clock was set: what counts from a time that has not come yet counts from now.

@@ -1,19 +1,34 @@
 //! What is on its way to disk: last runs to config.json, journal lines that found no room or no writer.
 
 use super::follow::with_cause;
+use super::last_runs;
 use super::recent::{Pending, Runs};
+use super::state::State;
+use crate::config::edit::EditError;
 use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
 use crate::journal::{append, unfinished};
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::sys::replace::{self, Care, Outcome, Replaced};
+use crate::sys::swap::write_beside;
 use jiff::Timestamp;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 /// How long last runs are gathered before they are written.
 const GATHER: Duration = Duration::from_secs(1);
+/// How long after one write of config.json the next one is, at least: each of them is in the way of other programs that
+/// edit the file. What is known meanwhile is in the journal.
+const SPACING: Duration = Duration::from_secs(60);
+/// How soon it is tried again if another program is just writing config.json, and how often before it is written all the
+/// same: a program may keep the file open for ever.
+const AGAIN: Duration = Duration::from_secs(1);
+const PATIENCE: u32 = 30;
+/// How long after a write it is looked whether a program that had the old file open has written into that.
+const LOOK_BACK: Duration = Duration::from_secs(2);
 /// How often a full disk, or a config.json that cannot be changed, is tried again.
 const RETRY: Duration = Duration::from_secs(10);
 
@@ -23,6 +38,12 @@ pub struct Upkeep {
     dir: DataDir,
     pending: Pending,
     flush_at: Option<Instant>,
+    /// When config.json was last written.
+    written_at: Option<Instant>,
+    /// How often in a row another program was just writing config.json.
+    met: u32,
+    /// The config.json that was replaced last, and when to look at it.
+    replaced: Option<(Instant, Replaced)>,
     retry_at: Option<Instant>,
     /// Lines that wait in `beats/`.
     waiting: usize,
@@ -39,6 +60,8 @@ pub struct Upkeep {
 pub enum Chore {
     /// [`Upkeep::flush`].
     Flush,
+    /// [`Upkeep::look_back`].
+    LookBack,
     /// [`Upkeep::retry`].
     Retry,
 }
@@ -50,6 +73,9 @@ impl Upkeep {
         Self {
             pending: Pending::default(),
             flush_at: None,
+            written_at: None,
+            met: 0,
+            replaced: None,
             retry_at: None,
             waiting: 0,
             homeless: Vec::new(),
@@ -74,6 +100,7 @@ impl Upkeep {
     pub async fn chore(&self) -> Chore {
         tokio::select! {
             () = at(self.flush_at) => Chore::Flush,
+            () = at(self.replaced.as_ref().map(|(at, _)| *at)) => Chore::LookBack,
             () = at(self.retry_at) => Chore::Retry,
         }
     }
@@ -81,7 +108,8 @@ impl Upkeep {
     /// A heartbeat has begun at `at`.
     pub fn remember(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
         self.pending.add(workspace, name, at);
-        self.flush_at.get_or_insert_with(|| Instant::now() + GATHER);
+        let spaced = self.written_at.map(|written| written + SPACING);
+        self.flush_at.get_or_insert_with(|| spaced.into_iter().fold(Instant::now() + GATHER, Instant::max));
     }
 
     /// It has not begun after all.
@@ -89,22 +117,76 @@ impl Upkeep {
         self.pending.forget(workspace, name);
     }
 
-    /// Writes the last runs to config.json and returns what it has now.
+    /// Writes what `state` knows to last-runs.json, and the last runs to config.json. Returns what that has now.
     ///
     /// # Errors
     /// Why it was left as it is; it is tried again later.
-    pub fn flush(&mut self) -> Result<Runs, String> {
+    pub fn flush(&mut self, state: &State) -> Result<Runs, String> {
         self.flush_at = None;
         if self.pending.is_empty() {
             return Ok(Runs::new());
         }
-        let flushed = self.pending.flush(&self.dir);
-        let flushed = flushed.map_err(|error| {
-            self.flush_at = Some(Instant::now() + RETRY);
-            format!("cannot write lastRun: {}", with_cause(&error))
-        });
+        // Without it the journal has to do.
+        let saved = last_runs::write(&self.dir, state, clock::now());
+        let saved =
+            saved.map_err(|error| format!("cannot write {}: {error}", self.dir.last_runs().display()));
+        let care = if self.met < PATIENCE { Care::Full } else { Care::Less };
+        let flushed = match self.pending.flush(&self.dir, care) {
+            Ok((runs, replaced)) => {
+                self.met = 0;
+                if let Some(replaced) = replaced {
+                    self.written_at = Some(Instant::now());
+                    self.replaced = Some((Instant::now() + LOOK_BACK, replaced));
+                }
+                saved.map(|()| runs)
+            }
+            // Nothing is wrong: whoever writes it is done in a moment.
+            Err(EditError::Open { .. } | EditError::Restless { .. }) => {
+                self.met += 1;
+                self.flush_at = Some(Instant::now() + AGAIN);
+                return Ok(Runs::new());
+            }
+            Err(error) => {
+                self.flush_at = Some(Instant::now() + RETRY);
+                Err(format!("cannot write lastRun: {}", with_cause(&error)))
+            }
+        };
         self.unwritten = flushed.as_ref().err().cloned();
         flushed
+    }
+
+    /// Looks whether a program that had config.json open when it was replaced has written into the old file since, and
+    /// puts that in its place.
+    ///
+    /// # Errors
+    /// Why that cannot be, and where the other text is.
+    pub fn look_back(&mut self) -> Result<(), String> {
+        let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
+        let config = self.dir.config();
+        let late = match replaced.late_edit() {
+            Ok(None) => return Ok(()),
+            // It is not done yet.
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                self.replaced = Some((Instant::now() + LOOK_BACK, replaced));
+                return Ok(());
+            }
+            Ok(Some(late)) => late,
+            Err(error) => return Err(format!("cannot read the replaced {}: {error}", config.display())),
+        };
+        // Its last runs are older, and so are corrected when it is read.
+        match replace::replace(&config, Some(replaced.next()), &late, Care::Less) {
+            Ok(Outcome::Done(_)) => Ok(()),
+            outcome => {
+                let beside = config.with_extension("json.other");
+                let kept = write_beside(&beside, &late, 0o600);
+                let kept = kept.map_or_else(|error| error.to_string(), |()| beside.display().to_string());
+                let why = outcome.err().map(|error| format!(" ({error})")).unwrap_or_default();
+                Err(format!(
+                    "two programs wrote {} at once{why}; what one of them wrote is in {kept}",
+                    config.display()
+                ))
+            }
+        }
     }
 
     /// What is wrong, for `status`.

@@ -51,7 +51,7 @@ hints! {
     MAKE_ROOM: "make room; old captures go by murmur's own rules",
     LINES_PASSED_OVER: "they are passed over; look at them in FILE",
     SET_THE_CLOCK: "set it; if it is right, the line was written while it was wrong, and counts for nothing",
-    FORGET_THE_LAST_RUN: "set it; if it is right, write \"lastRun\": null for that heartbeat into config.json",
+    FORGET_THE_LAST_RUN: "set it; if it is right, run: murmur start, which corrects lastRun",
     SHORTER_FOLDER: "choose a shorter MURMUR_DIR",
     START: "run: murmur start, or murmur service install",
     SERVICE_IS_ANOTHER: "run: murmur service install, which writes it anew",

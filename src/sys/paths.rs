@@ -198,6 +198,12 @@ impl DataDir {
         self.root.join("config.lock")
     }
 
+    /// When every heartbeat last began, as the daemon knows it.
+    #[must_use]
+    pub fn last_runs(&self) -> PathBuf {
+        self.root.join("last-runs.json")
+    }
+
     /// The rules of one project.
     ///
     /// # Errors

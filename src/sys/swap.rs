@@ -70,7 +70,7 @@ pub fn write_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn folder(path: &Path) -> &Path {
+pub(super) fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -79,7 +79,7 @@ fn private(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
 }
 
 /// The new file, beside the one that it is to replace, and like it.
-fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+pub(super) fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let found = path.metadata().ok();
     let mut file = private(folder(path), 0o600)?;
     file.write_all(bytes)?;
@@ -95,14 +95,14 @@ fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn change_places(one: &Path, other: &Path) -> Result<(), Errno> {
+pub(super) fn change_places(one: &Path, other: &Path) -> Result<(), Errno> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
 }
 
 /// Other systems have nothing for it.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn change_places(_: &Path, _: &Path) -> Result<(), Errno> {
+pub(super) fn change_places(_: &Path, _: &Path) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
@@ -119,15 +119,25 @@ fn exchange(staged: NamedTempFile, path: &Path, expected: &[u8], next: &[u8]) ->
         }
         Err(errno) => return Err(errno.into()),
     }
-    let mut out = read_regular(staged.path());
+    let out = read_regular(staged.path());
     if matches!(&out, Ok(Some(out)) if out == expected) {
         return Ok(Swap::Done);
     }
+    put_back(staged.path(), path, next, out)
+}
+
+/// Has what came out go back: `out` is what is at `staged`, while `next` was put at `path`.
+pub(super) fn put_back(
+    staged: &Path,
+    path: &Path,
+    next: &[u8],
+    mut out: io::Result<Option<Vec<u8>>>,
+) -> io::Result<Swap> {
     // What somebody put there goes back, until nothing newer comes out by that. It is on the disk all the time.
     let mut placed = Some(next.to_vec());
     for _ in 0..ROUNDS {
-        change_places(staged.path(), path)?;
-        let now = read_regular(staged.path());
+        change_places(staged, path)?;
+        let now = read_regular(staged);
         if matches!(&now, Ok(now) if *now == placed) {
             return out.map(Swap::Changed);
         }

@@ -8,6 +8,7 @@ mod due;
 mod edits;
 mod events;
 mod folder;
+mod last_run;
 mod restart;
 mod rpc;
 mod start;

@@ -6,6 +6,7 @@
 mod announced;
 mod beats;
 mod daemons;
+mod edits;
 mod follow;
 mod hosts;
 mod load;

@@ -5,6 +5,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const AT: &str = "2026-02-03T10:00:00Z";
+const NOW: &str = "2026-02-03T12:00:00Z";
+
+fn set_last_run(source: &str, updates: &[LastRun<'_>]) -> Result<String, EditError> {
+    super::set_last_run(source, updates, NOW.parse().unwrap())
+}
 
 fn set(source: &str, path: &str, name: Option<&str>) -> String {
     let update = LastRun { workspace: Path::new(path), name, at: AT.parse().unwrap() };
@@ -93,6 +98,49 @@ fn several_runs_are_written_at_once_and_unknown_workspaces_are_skipped() {
     );
     assert_eq!(set_last_run("", &updates).unwrap(), "");
     assert!(set_last_run("{", &updates).is_err());
+}
+
+#[test]
+fn a_last_run_is_never_set_back_but_from_the_future() {
+    for (said, expected) in [
+        ("2026-02-03T09:00:00Z", AT),
+        ("2026-02-03T10:00:00.001Z", "2026-02-03T10:00:00.001Z"),
+        (NOW, NOW),
+        ("2026-02-03T13:00:00+01:00", "2026-02-03T13:00:00+01:00"),
+        ("2026-02-03T12:00:00.001Z", AT),
+        ("2099-01-01T00:00:00Z", AT),
+    ] {
+        let own = |at: &str| format!(r#"{{"workspaces":[{{"lastRun": "{at}", "path":"/a"}}]}}"#);
+        assert_eq!(set(&own(said), "/a", None), own(expected));
+        let named = |at: &str| format!(r#"{{"workspaces":[{{"lastRuns": {{"n": "{at}"}}, "path":"/a"}}]}}"#);
+        assert_eq!(set(&named(said), "/a", Some("n")), named(expected));
+    }
+}
+
+#[test]
+fn an_edit_that_comes_in_between_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, lock) = (folder.path().join("config.json"), folder.path().join("config.lock"));
+    std::fs::write(&path, r#"{"workspaces":[{"path":"/a"}]}"#).unwrap();
+    let rounds = std::cell::Cell::new(0);
+    let edit = |text: &str| {
+        // Somebody renames another file over it, and then somebody writes into that.
+        let others = [r#"{"x":1,"workspaces":[{"path":"/a"}]}"#, r#"{"x":2,"workspaces":[{"path":"/a"}]}"#];
+        let round = rounds.replace(rounds.get() + 1);
+        let beside = if round == 0 { folder.path().join("new") } else { path.clone() };
+        if let Some(other) = others.get(round) {
+            std::fs::write(&beside, other).unwrap();
+            std::fs::rename(&beside, &path).unwrap();
+        }
+        let update = LastRun { workspace: Path::new("/a"), name: None, at: AT.parse().unwrap() };
+        set_last_run(text, &[update])
+    };
+    apply(&path, &lock, edit).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        format!(r#"{{"x":2,"workspaces":[{{"path":"/a","lastRun":"{AT}"}}]}}"#)
+    );
+    assert_eq!(rounds.get(), 3);
 }
 
 fn new(path: &str) -> NewWorkspace<'_> {

@@ -64,7 +64,10 @@ impl<L: FnMut(&str)> Daemon<L> {
             Ok(Said::Busy) => {
                 self.withdraw(&beat);
                 if let Some(running) = self.state.found_busy(&beat, before, clock::now()) {
-                    self.upkeep.forget(running.workspace, running.name);
+                    self.upkeep.forget(running.workspace.clone(), running.name.clone());
+                    if let Some(before) = before {
+                        self.upkeep.remember(running.workspace, running.name, before);
+                    }
                 }
                 if asked {
                     self.events.not_begun(&beat, &job.agent, "another beat has the workspace");

@@ -22,10 +22,15 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// Makes events of the journal's new lines. A journal that cannot be read is complained of by those who need it.
     pub(super) fn tell(&mut self) {
         let mut over = Vec::new();
+        let now = clock::now();
         let ended = self.events.ended(
             |beat| self.ours.hold(beat),
             |entry| {
                 over.extend(entry.resumes.clone());
+                // A beat by hand may be over before anybody looked.
+                if let (false, Some(at)) = (self.ours.hold(&entry.beat), entry.started()) {
+                    self.state.ran(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
+                }
             },
         );
         self.unread = ended.unwrap_or(false);

@@ -38,6 +38,8 @@ impl<L: FnMut(&str)> Daemon<L> {
             self.end_beats(wished).await;
         }
         self.flush();
+        let looked = self.upkeep.look_back();
+        self.say(looked);
         let retried = self.upkeep.retry();
         self.say(retried);
         // Who follows learns of all that came until now.

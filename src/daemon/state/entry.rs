@@ -22,9 +22,18 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(heartbeat: Heartbeat, now: Timestamp) -> Self {
-        let last_run = heartbeat.last_run;
-        Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }.counted_from(now)
+    pub(super) fn new(heartbeat: Heartbeat, last_run: Option<Timestamp>) -> Self {
+        Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }
+    }
+
+    /// Moves the last run forward to `at`, and never back; returns whether that is news.
+    pub(super) fn ran(&mut self, at: Option<Timestamp>) -> bool {
+        let is_news = at > self.last_run;
+        if is_news {
+            self.last_run = at;
+            self.anchor = at;
+        }
+        is_news
     }
 
     pub(super) fn counted_from(mut self, now: Timestamp) -> Self {

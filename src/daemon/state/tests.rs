@@ -154,12 +154,56 @@ fn our_own_writing_of_a_last_run_is_no_edit() {
     assert!(starts(&mut state, "10:31:00").is_empty());
 }
 
+/// Loads `/a` and its heartbeat `n` with this last run; what is known of it, and what is to be corrected.
+fn reloaded(state: &mut State, last_run: Option<&str>, now: &str) -> (Option<Timestamp>, Vec<Timestamp>) {
+    let heartbeats = [None, Some("n")].map(|name| heartbeat("/a", name, 30, last_run));
+    let corrections = state.load(heartbeats.to_vec(), NonZeroU32::MIN, at(now));
+    let [own, named] = state.entries() else { panic!("two heartbeats") };
+    assert_eq!(own.last_run, named.last_run);
+    assert!(corrections.is_empty() || corrections.len() == 2);
+    (own.last_run, corrections.iter().take(1).map(|correction| correction.at).collect())
+}
+
 #[test]
-fn a_last_run_that_its_user_takes_out_makes_the_heartbeat_due() {
-    let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:50:00"))], "10:00:00");
-    assert!(starts(&mut state, "10:00:00").is_empty());
-    state.load(vec![heartbeat("/a", None, 30, None)], NonZeroU32::MIN, at("10:00:01"));
-    assert_eq!(starts(&mut state, "10:00:01"), ["/a"]);
+fn a_last_run_in_the_file_only_moves_forward() {
+    let mut state = State::default();
+    let mut reload = |last_run, now| reloaded(&mut state, last_run, now);
+    assert_eq!(reload(Some("09:50:00"), "10:00:00"), (Some(at("09:50:00")), vec![]));
+    for older in [None, Some("09:40:00"), Some("01:00:00")] {
+        assert_eq!(reload(older, "10:00:00"), (Some(at("09:50:00")), vec![at("09:50:00")]));
+    }
+    assert_eq!(reload(Some("09:50:00"), "10:00:00"), (Some(at("09:50:00")), vec![]));
+    // Somebody ran it by hand.
+    assert_eq!(reload(Some("09:55:00"), "10:00:00"), (Some(at("09:55:00")), vec![]));
+    // A stale copy without the workspace, and one with it.
+    state.load(Vec::new(), NonZeroU32::MIN, at("10:00:00"));
+    assert_eq!(reloaded(&mut state, None, "10:00:01"), (Some(at("09:55:00")), vec![at("09:55:00")]));
+    assert!(starts(&mut state, "10:00:01").is_empty());
+    assert_eq!(starts(&mut state, "10:25:00").len(), 1);
+}
+
+#[test]
+fn a_last_run_in_the_future_counts_as_now_once() {
+    let mut state = State::default();
+    let mut reload = |last_run, now| reloaded(&mut state, last_run, now);
+    assert_eq!(reload(Some("20:00:00"), "10:00:00"), (Some(at("10:00:00")), vec![at("10:00:00")]));
+    // It is not corrected yet.
+    assert_eq!(reload(Some("20:00:00"), "10:10:00"), (Some(at("10:00:00")), vec![]));
+    assert_eq!(starts(&mut state, "10:30:00").len(), 1);
+}
+
+#[test]
+fn what_was_saved_counts_for_heartbeats_that_are_there_and_that_come_back() {
+    let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:00:00"))], "10:00:00");
+    let id = |path: &str| HeartbeatId::new(Path::new(path), None);
+    state.recall([(id("/a"), at("09:50:00")), (id("/b"), at("09:55:00"))].into(), at("10:00:00"));
+    state.recall([(id("/a"), at("09:40:00")), (id("/b"), at("09:45:00"))].into(), at("10:00:00"));
+    assert_eq!(state.unwritten()[0].at, at("09:50:00"));
+    assert_eq!(state.retired()[&id("/b")], at("09:55:00"));
+    let both = ["/a", "/b"].map(|path| heartbeat(path, None, 30, None));
+    state.load(both.to_vec(), NonZeroU32::MIN, at("10:01:00"));
+    assert!(starts(&mut state, "10:01:00").is_empty() && state.retired().is_empty());
+    assert_eq!(starts(&mut state, "10:20:00"), ["/a"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! later.
 
 use insta::assert_snapshot;
+use murmur::sys::clock;
 use serde_json::{Value, json};
 
 use super::{bash, text};
@@ -95,6 +96,7 @@ fn a_heartbeat_whose_beat_waits_is_not_due() {
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     // Long past due, were it not for the answer that is waited for.
     daemon.stop();
+    env.age();
     let mut config: Value = serde_json::from_str(&env.config()).unwrap();
     config["workspaces"][0]["lastRun"] = "2020-01-01T00:00:00Z".into();
     let shop = env.workspace("shop", "Do it.");
@@ -260,9 +262,9 @@ fn a_beat_by_hand_of_a_named_heartbeat_is_resumed_by_the_daemon() {
     let env = Env::new();
     let site = env.acting("model: x", &[bash("t1", "git push")]);
     site.named("nightly", &format!("---\n{DEFERS}\ninterval: 1000h\n---\nCount."));
-    let never = "2999-01-01T00:00:00Z";
+    let now = clock::rfc3339(clock::now());
     let entry =
-        json!({ "path": site.0, "interval": "1000h", "lastRun": never, "lastRuns": { "nightly": never } });
+        json!({ "path": site.0, "interval": "1000h", "lastRun": now, "lastRuns": { "nightly": now } });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let daemon = env.daemon();
     let line = super::line(env.murmur(["beat", "site", "--name", "nightly", "--json"]).start());

@@ -1,0 +1,107 @@
+//! `last-runs.json`: when every heartbeat last began, as far as the daemon that wrote it knew.
+//!
+//! config.json says so as well, but an editor that saves an old copy sets that back. This file is murmur's own, and what
+//! came after it stands in the journal.
+
+use super::state::{LastRuns, State};
+use crate::config::heartbeat::HeartbeatId;
+use crate::journal::read::{Backward, Entries, raw_workspace};
+use crate::sys::clock::rfc3339;
+use crate::sys::paths::DataDir;
+use crate::sys::{atomic, file};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::Path;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// How long before the file was written a run may have begun that is not in it, since nobody had told the daemon yet.
+const MARGIN: SignedDuration = SignedDuration::from_secs(2);
+
+/// How much later than now a last run may be: a clock that was set back explains a little, and cron counts on from there.
+const BELIEVED: SignedDuration = SignedDuration::from_hours(24);
+
+/// How long the last run of a heartbeat that is not in config.json is kept, in case it comes back.
+const KEPT: SignedDuration = SignedDuration::from_hours(24 * 90);
+
+/// What is in the file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Contents {
+    version: u32,
+    /// When it was written, RFC 3339. Later runs are in the journal.
+    as_of: String,
+    /// When each heartbeat last began, RFC 3339, by the heartbeat's id.
+    last_runs: BTreeMap<String, String>,
+}
+
+/// What a daemon before this one wrote down.
+#[derive(Debug, Default)]
+pub struct Saved {
+    /// When it did; `None` if never, or at a time that has not come yet, and the whole journal has to be read.
+    pub as_of: Option<Timestamp>,
+    /// The last runs. Those that a wrong clock left count as now.
+    pub runs: LastRuns,
+}
+
+/// Reads the file. One that is missing or of no use is an empty one: the journal knows the same.
+#[must_use]
+pub fn read(dir: &DataDir, now: Timestamp) -> Saved {
+    let bytes = file::read_regular(&dir.last_runs()).ok().flatten();
+    let contents = bytes.and_then(|bytes| serde_json::from_slice::<Contents>(&bytes).ok());
+    let Some(contents) = contents.filter(|contents| contents.version == VERSION) else {
+        return Saved::default();
+    };
+    let believed = |at: &Timestamp| at.duration_since(now) <= BELIEVED;
+    let run = |(id, at): (String, String)| {
+        let at = at.parse::<Timestamp>().ok()?;
+        Some((HeartbeatId::parse(&id), Some(at).filter(believed).unwrap_or(now)))
+    };
+    let as_of = contents.as_of.parse().ok().filter(|as_of| *as_of <= now);
+    Saved { as_of, runs: contents.last_runs.into_iter().filter_map(run).collect() }
+}
+
+/// The last runs that the journal has since `as_of`, or since ever.
+///
+/// # Errors
+/// What the system says of reading the journal.
+pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &State) -> io::Result<LastRuns> {
+    let since = as_of.map(|as_of| as_of.checked_sub(MARGIN).unwrap_or(Timestamp::MIN));
+    let mut wanted: HashSet<HeartbeatId> =
+        state.entries().iter().map(|entry| entry.heartbeat.id.clone()).collect();
+    // Lines of other workspaces are not parsed: there may be a million.
+    let workspaces = state.entries().iter().filter_map(|entry| entry.heartbeat.workspace.to_str());
+    let workspaces: HashSet<Vec<u8>> = workspaces.filter_map(|path| serde_json::to_vec(path).ok()).collect();
+    let wants = |line: &[u8]| raw_workspace(line).is_some_and(|workspace| workspaces.contains(workspace));
+    let mut entries = Entries::new(Backward::open(&dir.journal())?, since);
+    let mut runs = LastRuns::new();
+    while !wanted.is_empty()
+        && let Some((entry, _)) = entries.next_entry(wants)?
+    {
+        let Some(began) = entry.started().filter(|_| entry.kind.is_beat()) else { continue };
+        let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
+        // Beats of one heartbeat end in the order in which they begin: the first that is found is the last.
+        if wanted.remove(&id) {
+            runs.insert(id, began);
+        }
+    }
+    Ok(runs)
+}
+
+/// Writes what `state` knows.
+///
+/// # Errors
+/// What the system says. The file is then as it was.
+pub fn write(dir: &DataDir, state: &State, now: Timestamp) -> io::Result<()> {
+    let is_kept = |at: Timestamp| now.duration_since(at) <= KEPT;
+    let retired = state.retired().iter().filter(|(_, at)| is_kept(**at)).map(|(id, at)| (id, *at));
+    let known = state.entries().iter().filter_map(|entry| Some((&entry.heartbeat.id, entry.last_run?)));
+    let last_runs = retired.chain(known).map(|(id, at)| (id.to_string(), rfc3339(at))).collect();
+    let contents = Contents { version: VERSION, as_of: rfc3339(now), last_runs };
+    let mut bytes = serde_json::to_vec(&contents)?;
+    bytes.push(b'\n');
+    atomic::write(&dir.last_runs(), &bytes)
+}

@@ -1,0 +1,65 @@
+//! Last runs: what config.json says of them, and what is known without it.
+
+use super::{Entry, State};
+use crate::config::heartbeat::HeartbeatId;
+use jiff::Timestamp;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Last runs by heartbeat.
+pub type LastRuns = HashMap<HeartbeatId, Timestamp>;
+
+/// A last run that is another in config.json than it is known here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correction {
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// When it last ran.
+    pub at: Timestamp,
+    /// What config.json says; `None` if nothing.
+    pub said: Option<Timestamp>,
+}
+
+impl Correction {
+    pub(super) fn of(entry: &Entry) -> Option<Self> {
+        let (at, said) = (entry.last_run?, entry.heartbeat.last_run);
+        let name = entry.heartbeat.name.as_deref().map(str::to_owned);
+        (said != Some(at)).then(|| Self {
+            workspace: entry.heartbeat.workspace.to_path_buf(),
+            name,
+            at,
+            said,
+        })
+    }
+}
+
+impl State {
+    /// Learns of last runs that config.json may not know of. None moves anything back.
+    pub fn recall(&mut self, mut runs: LastRuns, now: Timestamp) {
+        for entry in &mut self.entries {
+            if entry.ran(runs.remove(&entry.heartbeat.id)) {
+                entry.count_from(now);
+            }
+        }
+        self.queue_all();
+        for (id, at) in runs {
+            let known = self.retired.entry(id).or_insert(at);
+            *known = at.max(*known);
+        }
+    }
+
+    /// The last runs that are later than config.json says.
+    #[must_use]
+    pub fn unwritten(&self) -> Vec<Correction> {
+        let all = self.entries.iter().filter_map(Correction::of);
+        all.filter(|correction| Some(correction.at) > correction.said).collect()
+    }
+
+    /// The last runs of heartbeats that are not in the configuration.
+    #[must_use]
+    pub fn retired(&self) -> &LastRuns {
+        &self.retired
+    }
+}

@@ -1,0 +1,136 @@
+//! `lastRun` in config.json: it only moves what is known forward, and comes back when it is overwritten.
+
+use insta::assert_snapshot;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::env::{Daemon, Env};
+
+fn entries(env: &Env) -> Vec<Value> {
+    let config: Value = serde_json::from_str(&env.config()).unwrap();
+    config["workspaces"].as_array().unwrap().clone()
+}
+
+/// Saves these entries and one more, whose beat says that they were read.
+fn save(env: &Env, entries: &[Value], name: &str) {
+    let marker = env.workspace(name, "Do it.");
+    let mut all = entries.to_vec();
+    all.push(json!({ "path": marker.0, "interval": "1h" }));
+    env.configure(&json!({ "workspaces": all }).to_string());
+}
+
+fn ran(env: &Env, name: &str) -> usize {
+    let path = env.root().join(name);
+    env.journal().iter().filter(|line| line["workspace"] == path.to_str().unwrap()).count()
+}
+
+/// Five heartbeats, one of them named, that have run, and config.json as it was before.
+fn begun(env: &Env) -> (Vec<Value>, Daemon) {
+    let workspaces: Vec<_> = (0..4).map(|n| env.workspace(&format!("w{n}"), "Do it.")).collect();
+    workspaces[0].named("nightly", "Count.");
+    env.register(&workspaces.iter().collect::<Vec<_>>());
+    let stale = entries(env);
+    let daemon = env.daemon();
+    env.wait_for_journal(5);
+    (stale, daemon)
+}
+
+/// Ends a daemon that has said something.
+fn stop(daemon: Daemon) {
+    daemon.signal(rustix::process::Signal::TERM);
+    assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn saving_a_stale_copy_of_config_json_runs_nothing_again() {
+    let env = Env::new();
+    let (stale, daemon) = begun(&env);
+    daemon.stop();
+    assert_eq!(env.config().matches("\"lastRun\":\"").count(), 4, "{}", env.config());
+    assert_eq!(env.config().matches("\"nightly\":\"").count(), 1, "{}", env.config());
+    let daemon = env.daemon();
+    // One copy from before there was a lastRun, and one with older ones.
+    save(&env, &stale, "first");
+    env.wait_for_journal(6);
+    assert_snapshot!(daemon.says("lastRun"), @"[TIME] warning: lastRun of [ENV]/w0 is older than its last run and is ignored; to run it now: murmur beat [ENV]/w0");
+    let old = "2020-02-03T10:00:00Z";
+    let older = stale.iter().cloned().map(|mut entry| {
+        entry["lastRun"] = json!(old);
+        entry
+    });
+    let mut older: Vec<_> = older.collect();
+    older[0]["lastRuns"] = json!({ "nightly": old });
+    save(&env, &older, "second");
+    env.wait_for_journal(7);
+    stop(daemon);
+    assert_eq!(env.journal().len(), 7, "{}", env.journal_text());
+    // What is known is in the file again.
+    assert!(!env.config().contains(old), "{}", env.config());
+    // Whoever wants it to run says so.
+    assert!(env.run(["beat", "w1"]).starts_with("ok "));
+    assert_eq!(ran(&env, "w1"), 2);
+}
+
+#[test]
+fn a_stale_copy_that_is_saved_while_no_daemon_runs_runs_nothing_again() {
+    let env = Env::new();
+    let (stale, daemon) = begun(&env);
+    daemon.stop();
+    save(&env, &stale, "first");
+    let daemon = env.daemon();
+    env.wait_for_journal(6);
+    daemon.crash();
+    env.wait_for_no_beats();
+    // A daemon that was killed has written down nothing.
+    save(&env, &stale, "second");
+    let status = env.murmur(["status", "--json"]).json();
+    for heartbeat in status["heartbeats"].as_array().unwrap().iter().take(5) {
+        assert!(heartbeat["lastRun"].is_string(), "{heartbeat}");
+    }
+    let daemon = env.daemon();
+    env.wait_for_journal(7);
+    stop(daemon);
+    assert_eq!(env.journal().len(), 7, "{}", env.journal_text());
+    // Without its own file murmur has the journal.
+    std::fs::remove_file(env.data().join("last-runs.json")).unwrap();
+    save(&env, &stale, "third");
+    let daemon = env.daemon();
+    env.wait_for_journal(8);
+    stop(daemon);
+    assert_eq!(env.journal().len(), 8, "{}", env.journal_text());
+}
+
+#[test]
+fn a_workspace_that_is_missing_from_a_stale_copy_and_comes_back_does_not_run_again() {
+    let env = Env::new();
+    let (stale, daemon) = begun(&env);
+    save(&env, &[], "first");
+    env.wait_for_journal(6);
+    save(&env, &stale, "second");
+    env.wait_for_journal(7);
+    stop(daemon);
+    assert_eq!(env.journal().len(), 7, "{}", env.journal_text());
+}
+
+#[test]
+fn a_last_run_in_the_future_counts_as_now_with_a_warning_and_is_corrected() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "---\ncron: '* * * * *'\n---\nCount.");
+    let future = "2999-01-01T00:00:00Z";
+    let entry =
+        json!({ "path": site.0, "interval": "1h", "lastRun": future, "lastRuns": { "nightly": future } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    let before = murmur::sys::clock::now();
+    let daemon = env.daemon();
+    assert_snapshot!(daemon.says("future"), @"[TIME] warning: lastRun of [ENV]/site is in the future ([TIME]); it counts as now and is corrected");
+    assert_snapshot!(daemon.says("future"), @"[TIME] warning: lastRun of [ENV]/site::heartbeats/nightly/HEARTBEAT.md is in the future ([TIME]); it counts as now and is corrected");
+    let config = env.wait(&env.data(), || Some(env.config()).filter(|config| !config.contains("2999")));
+    let entry = &serde_json::from_str::<Value>(&config).unwrap()["workspaces"][0];
+    for at in [&entry["lastRun"], &entry["lastRuns"]["nightly"]] {
+        let at: Timestamp = at.as_str().unwrap().parse().unwrap();
+        assert!(before <= at && at <= murmur::sys::clock::now(), "{entry}");
+    }
+    assert_eq!(ran(&env, "site"), env.journal().iter().filter(|line| line["heartbeat"].is_string()).count());
+    stop(daemon);
+}
