@@ -358,7 +358,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             (self.log)(&format!(
                 "warning: lastRun of {id} is in the future ({said}); it counts as now and is corrected"
             ));
-        } else if !std::mem::replace(&mut self.has_said_set_back, true) {
+        } else if said.is_some() && !std::mem::replace(&mut self.has_said_set_back, true) {
             (self.log)(&format!(
                 "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}",
                 workspace.display()
