@@ -6,7 +6,7 @@ default:
     @just --list --unsorted
 
 # everything CI checks: format, lints, shell scripts, tests without a network, docs, dependencies, packages
-check: fmt-check lint shell hermetic docs deny package
+check: fmt-check lint shell hermetic bench-smoke docs deny package
 
 # every test, hermetic
 test *ARGS:
@@ -36,6 +36,10 @@ demo:
 # measure: parse, beat, idle, scan, log, capture, host, hook, guard (all of them without a name)
 bench *NAMES:
     cargo bench --locked --bench figures -- {{NAMES}}
+
+# run every section of the benchmarks with tiny sizes and without figures, as check does
+bench-smoke *NAMES:
+    cargo test --locked --bench figures -- --tiny {{NAMES}}
 
 # record every committed fixture anew from the real Claude Code
 fixtures *NAMES:

@@ -23,12 +23,16 @@ mod figures {
 }
 
 #[cfg(target_os = "linux")]
-use figures::{beat, capture, guard, hook, host, idle, log, parse, scan, table};
+use figures::{beat, capture, guard, hook, host, idle, log, measure, parse, scan, table};
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
 
 #[cfg(target_os = "linux")]
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
+
+/// Runs every section with tiny sizes, to see that it works: without figures.
+#[cfg(target_os = "linux")]
+const TINY: &str = "--tiny";
 
 #[cfg(target_os = "linux")]
 const SECTIONS: [(&str, Section); 9] = [
@@ -63,14 +67,34 @@ fn main() -> anyhow::Result<()> {
             SECTIONS.map(|(name, _)| name).join(", ")
         );
     }
-    let mut table = table::Table::default();
+    let is_tiny = args.iter().any(|arg| arg == TINY);
+    let mut out = io::stdout().lock();
+    if is_tiny {
+        measure::be_tiny();
+    } else {
+        table::print_head(&mut out)?;
+    }
+    let mut failed = Vec::new();
     for (name, section) in SECTIONS {
-        if names.is_empty() || names.contains(&name) {
-            writeln!(io::stderr(), "measuring: {name}")?;
-            section(&mut table)?;
+        if !names.is_empty() && !names.contains(&name) {
+            continue;
+        }
+        writeln!(io::stderr(), "measuring: {name}")?;
+        let mut table = table::Table::default();
+        let measured = section(&mut table);
+        // A section that fails takes neither its own first lines nor the other sections along.
+        if is_tiny {
+            writeln!(out, "{name}: {} rows", table.len())?;
+        } else {
+            table.print(&mut out)?;
+        }
+        out.flush()?;
+        if let Err(error) = measured {
+            writeln!(io::stderr(), "error: cannot measure {name}: {error:#}")?;
+            failed.push(name);
         }
     }
-    table.print(&mut io::stdout().lock())?;
+    anyhow::ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::home::{Home, a_day_before, after, fixture};
 use super::journal_watch;
-use super::measure::{interleave, median, milliseconds, ms, time_of};
+use super::measure::{Size, interleave, median, milliseconds, ms, time_of};
 use super::table::{Row, Table};
 use jiff::Timestamp;
 use murmur::agent::invocation::{Limits, beat_args};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const ROUNDS: usize = 60;
 /// How many heartbeats of the daemon come due, one after the other.
-const DUE: usize = 40;
+const DUE: Size<usize> = Size { full: 40, tiny: 3 };
 /// Milliseconds from one to the next.
 const APART: i64 = 60;
 /// Milliseconds until the first: the daemon starts meanwhile.
@@ -97,9 +97,9 @@ fn by_daemon(table: &mut Table, agent: &str, shell: f64) -> anyhow::Result<()> {
         let wait = jiff::SignedDuration::from_millis(APART * i64::try_from(number).unwrap_or_default());
         first.checked_add(wait)
     };
-    home.register(DUE, |number| a_day_before(due(number).ok()?).ok())?;
+    home.register(DUE.get(), |number| a_day_before(due(number).ok()?).ok())?;
     let _daemon = home.daemon()?;
-    let seen = journal_watch::lines(&home.journal(), DUE, Duration::from_secs(30))?;
+    let seen = journal_watch::lines(&home.journal(), DUE.get(), Duration::from_secs(30))?;
     let journal = std::fs::read_to_string(home.journal())?;
     let (mut late, mut written) = (Vec::new(), Vec::new());
     for (number, (line, seen)) in journal.lines().zip(seen).enumerate() {

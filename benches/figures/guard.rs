@@ -1,6 +1,6 @@
 //! The guard: a command of its corpora, and a megabyte of what is worst, over reading through as many bytes.
 
-use super::measure::{interleave, milliseconds, ms};
+use super::measure::{Size, interleave, milliseconds, ms};
 use super::table::{Row, Table};
 use anyhow::Context;
 use murmur::permit::call::Place;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 const ROUNDS: usize = 9;
-const MEGABYTE: usize = 1 << 20;
+const MEGABYTE: Size<usize> = Size { full: 1 << 20, tiny: 1 << 10 };
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let commands = corpora()?;
@@ -82,13 +82,13 @@ fn corpora() -> anyhow::Result<Vec<String>> {
 
 /// What takes longest, by kind.
 fn worst() -> Vec<(&'static str, String)> {
-    let megabyte = |piece: &str| piece.repeat(MEGABYTE / piece.len());
+    let megabyte = |piece: &str| piece.repeat(MEGABYTE.get() / piece.len());
     let prose = megabyte("The quick (brown) fox's \"jumps\" over `the` $lazy dog; and then?\n");
     vec![
         ("nesting", megabyte("$(")),
         (
             "nesting that ends",
-            format!("{}{}{}", "$(".repeat(12), "a b; ".repeat(MEGABYTE / 5), ")".repeat(12)),
+            format!("{}{}{}", "$(".repeat(12), "a b; ".repeat(MEGABYTE.get() / 5), ")".repeat(12)),
         ),
         ("quotes", megabyte("\"a\" 'b' ")),
         ("one quote", format!("echo '{}'", megabyte("a b; "))),

@@ -1,31 +1,31 @@
 //! A daemon with 1,000 heartbeats of which none is due, over a process that waits.
 
 use super::home::Home;
-use super::measure::mib;
+use super::measure::{Size, mib};
 use super::proc::Process;
 use super::table::{Row, Table};
 use murmur::sys::clock;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const HEARTBEATS: usize = 1000;
-const WINDOW: Duration = Duration::from_secs(20);
+const HEARTBEATS: Size<usize> = Size { full: 1000, tiny: 5 };
+const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
 /// How long the daemon has to become still: it reads the configuration and asks the login shell.
-const SETTLE: Duration = Duration::from_secs(3);
+const SETTLE: Size<Duration> = Size { full: Duration::from_secs(3), tiny: Duration::from_millis(50) };
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\nexit 1\n")?;
-    home.register(HEARTBEATS, |_| Some(clock::now()))?;
+    home.register(HEARTBEATS.get(), |_| Some(clock::now()))?;
     let daemon = home.daemon()?;
     let mut waiting = Command::new("sleep").arg("infinity").stdin(Stdio::null()).spawn()?;
     let (ours, floor) = (Process::numbered(daemon.pid()), Process::numbered(waiting.id()));
-    wait(SETTLE);
+    wait(SETTLE.get());
     let before = [&floor, &ours].map(|process| Ok::<_, anyhow::Error>((process.switches()?, process.cpu()?)));
-    wait(WINDOW);
+    wait(WINDOW.get());
     let mut spent = Vec::new();
     for (process, before) in [&floor, &ours].into_iter().zip(before) {
         let (switches, cpu) = before?;
-        let minutes = WINDOW.as_secs_f64() / 60.0;
+        let minutes = WINDOW.get().as_secs_f64() / 60.0;
         spent.push((process.switches()? - switches, (process.cpu()? - cpu) as f64 / 1e6 / minutes));
     }
     let what = |what: &str| format!("daemon, idle with 1,000 heartbeats: {what}");
@@ -71,7 +71,7 @@ fn knows_all(home: &Home) -> anyhow::Result<()> {
     let said = home.murmur().args(["status", "--json"]).stdout(Stdio::piped()).output()?;
     let status: serde_json::Value = serde_json::from_slice(&said.stdout)?;
     let known = status["heartbeats"].as_array().map_or(0, Vec::len);
-    anyhow::ensure!(known == HEARTBEATS, "the daemon knows {known} heartbeats");
+    anyhow::ensure!(known == HEARTBEATS.get(), "the daemon knows {known} heartbeats");
     Ok(())
 }
 

@@ -1,26 +1,30 @@
 //! `murmur log` on a journal of 1,000,000 lines, over `tail`.
 
 use super::home::Home;
-use super::measure::{interleave, ms, time_of};
+use super::measure::{Size, interleave, ms, time_of};
 use super::table::{Row, Table};
 use jiff::SignedDuration;
 use murmur::journal::entry::Entry;
 use murmur::outcome::{Kind, Outcome};
 use murmur::sys::clock;
 use murmur::sys::process::Exit;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 
-const LINES: usize = 1_000_000;
+const LINES: Size<usize> = Size { full: 1_000_000, tiny: 2000 };
 /// One beat in so many fails.
 const ERROR_EVERY: usize = 10_000;
 /// So many workspaces take turns.
 const WORKSPACES: usize = 100;
 const ROUNDS: usize = 21;
+const ELSEWHERE: &str = "/workspaces/elsewhere";
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\n")?;
     write_journal(&home)?;
+    // One that is registered and has no line: a name that nobody knows is an error.
+    let config = serde_json::json!({ "workspaces": [{ "path": ELSEWHERE, "interval": "1d" }] });
+    fs::write(home.data().join("config.json"), config.to_string())?;
     let time = |args: &[&str]| {
         let mut command = home.murmur();
         command.arg("log").args(args);
@@ -39,7 +43,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
             &mut || time(&["--outcome", "error"]),
             &mut || time(&["--since", "2h"]),
             &mut || time(&["--workspace", "/workspaces/042"]),
-            &mut || time(&["--workspace", "/workspaces/elsewhere"]),
+            &mut || time(&["--workspace", ELSEWHERE]),
         ],
     )?;
     for (args, ours) in [
@@ -65,8 +69,8 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
 fn write_journal(home: &Home) -> anyhow::Result<()> {
     let mut journal = BufWriter::with_capacity(1 << 20, File::create(home.journal())?);
     let now = clock::now();
-    for number in 0..LINES {
-        let minutes = i64::try_from(LINES - number)?;
+    for number in 0..LINES.get() {
+        let minutes = i64::try_from(LINES.get() - number)?;
         let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
         let mut entry = Entry {
             beat: murmur::beat::new_id(at),

@@ -1,7 +1,31 @@
 //! Times, their medians, and how they are written.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+/// Whether everything is tiny: only to see that each section still works. Nothing is measured then.
+static IS_TINY: AtomicBool = AtomicBool::new(false);
+
+/// Makes every [`Size`] tiny from here on.
+pub(crate) fn be_tiny() {
+    IS_TINY.store(true, Ordering::Relaxed);
+}
+
+/// How much of something is measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size<T> {
+    /// For figures.
+    pub(crate) full: T,
+    /// To see that a section works.
+    pub(crate) tiny: T,
+}
+
+impl<T: Copy> Size<T> {
+    pub(crate) fn get(self) -> T {
+        if IS_TINY.load(Ordering::Relaxed) { self.tiny } else { self.full }
+    }
+}
 
 /// Runs each of `subjects` `rounds` times, in turn, and returns the median of what each returned. The first round
 /// warms up and does not count.
@@ -10,6 +34,7 @@ pub(crate) fn interleave<const N: usize>(
     mut subjects: [&mut dyn FnMut() -> anyhow::Result<f64>; N],
 ) -> anyhow::Result<[f64; N]> {
     let mut seen = [const { Vec::new() }; N];
+    let rounds = Size { full: rounds, tiny: 1 }.get();
     for round in 0..=rounds {
         for (subject, seen) in subjects.iter_mut().zip(&mut seen) {
             let value = subject()?;

@@ -1,6 +1,6 @@
 //! Reading 200 MB of an agent's output, over finding its newlines and over the least that serde can do.
 
-use super::measure::{interleave, mib, milliseconds, ms};
+use super::measure::{Size, interleave, mib, milliseconds, ms};
 use super::proc::Process;
 use super::stream;
 use super::table::{Row, Table};
@@ -16,13 +16,13 @@ use std::process::Command;
 /// The argument, followed by a path, that makes this program a reader of that file.
 pub(crate) const CHILD: &str = "--parse-file=";
 
-const SIZE: usize = 200_000_000;
+const SIZE: Size<usize> = Size { full: 200_000_000, tiny: 2_000_000 };
 const CHUNK: usize = 64 << 10;
 const ROUNDS: usize = 9;
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
-    let stream = stream::make(SIZE)?;
-    let half_at = memchr::memrchr(b'\n', &stream[..SIZE / 2]).context("no newline")? + 1;
+    let stream = stream::make(SIZE.get())?;
+    let half_at = memchr::memrchr(b'\n', &stream[..SIZE.get() / 2]).context("no newline")? + 1;
     let (half, rest) = stream.split_at(half_at);
     let [newlines, serde, ours, first, second] = interleave(
         ROUNDS,

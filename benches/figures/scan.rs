@@ -2,7 +2,7 @@
 
 use super::home::Home;
 use super::journal_watch;
-use super::measure::{interleave, mib, milliseconds, ms};
+use super::measure::{Size, interleave, mib, milliseconds, ms};
 use super::proc::Process;
 use super::table::{Row, Table};
 use jiff::SignedDuration;
@@ -15,15 +15,15 @@ use std::time::Duration;
 
 /// Longer ago than any edit that is not trusted yet.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
-const HEARTBEATS: usize = 10_000;
+const HEARTBEATS: Size<usize> = Size { full: 10_000, tiny: 20 };
 const CAP: usize = 4;
 const ROUNDS: usize = 5;
 /// How many of them the daemon is left to run, if it can in 20 s: the rest would be the same again.
-const BEATS: usize = 1000;
+const BEATS: Size<usize> = Size { full: 1000, tiny: 8 };
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new(&agent())?;
-    home.register(HEARTBEATS, |_| None)?;
+    home.register(HEARTBEATS.get(), |_| None)?;
     reading(table, &home)?;
     deciding(table, &home)?;
     working(table, &home)
@@ -36,7 +36,8 @@ fn agent() -> String {
 }
 
 fn reading(table: &mut Table, home: &Home) -> anyhow::Result<()> {
-    let files: Vec<_> = (0..HEARTBEATS).map(|number| home.workspace(number).join("HEARTBEAT.md")).collect();
+    let files: Vec<_> =
+        (0..HEARTBEATS.get()).map(|number| home.workspace(number).join("HEARTBEAT.md")).collect();
     let path = home.data().join("config.json");
     let mut known = Cache::new(TimeZone::UTC);
     let [look, read, warm, cold] = interleave(
@@ -93,7 +94,7 @@ fn deciding(table: &mut Table, home: &Home) -> anyhow::Result<()> {
 fn working(table: &mut Table, home: &Home) -> anyhow::Result<()> {
     let daemon = home.daemon()?;
     let process = Process::numbered(daemon.pid());
-    let seen = journal_watch::lines(&home.journal(), BEATS, Duration::from_secs(20))?;
+    let seen = journal_watch::lines(&home.journal(), BEATS.get(), Duration::from_secs(20))?;
     let most = process.bytes("status", "VmHWM")?;
     drop(daemon);
     let agents = fs::read_to_string(home.path().join("agents"))?;

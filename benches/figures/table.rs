@@ -14,20 +14,28 @@ pub(crate) struct Row {
     pub(crate) met: Option<bool>,
 }
 
-/// All lines so far.
+/// The lines of one section.
 #[derive(Debug, Default)]
 pub(crate) struct Table(Vec<Row>);
+
+/// Prints what stands above the lines of all sections.
+pub(crate) fn print_head(out: &mut impl Write) -> io::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
+    writeln!(out, "Measured on {cores} cores; medians of interleaved runs.\n")?;
+    writeln!(out, "| what | floor | ours | ratio | wanted | verdict |")?;
+    writeln!(out, "| --- | --- | --- | --- | --- | --- |")
+}
 
 impl Table {
     pub(crate) fn add(&mut self, row: Row) {
         self.0.push(row);
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
-        writeln!(out, "Measured on {cores} cores; medians of interleaved runs.\n")?;
-        writeln!(out, "| what | floor | ours | ratio | wanted | verdict |")?;
-        writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
         for row in &self.0 {
             let Row { what, floor, ours, wanted, .. } = row;
             let ratio = row.ratio.map_or_else(String::new, |ratio| format!("x{ratio:.2}"));

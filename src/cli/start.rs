@@ -57,6 +57,9 @@ const UNSETTLED: Duration = Duration::from_secs(10);
 /// How long it waits before it asks that daemon again, at first and at most.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
+/// How long a daemon that answers has to live on, to be one that runs.
+const STAYS: Duration = Duration::from_millis(30);
+
 /// Starts a daemon with `start`, which returns `None` if another process holds the daemon's lock, unless one runs. A
 /// daemon runs only if it answers with its PID and still holds the lock after that: it could have died in between.
 pub(super) fn start_or_find<T>(
@@ -74,7 +77,11 @@ pub(super) fn start_or_find<T>(
             continue;
         }
         if let Some(pid) = answering_daemon(dir)? {
-            return Ok(Started::Before(pid));
+            // What kills it may have come with the question.
+            if ends_within(end, STAYS).transpose()?.is_none() && instance::is_held_by(dir, pid)? {
+                return Ok(Started::Before(pid));
+            }
+            continue;
         }
         if Instant::now() > waits_until {
             bail!(Unsettled { pid_file: dir.pid() });

@@ -5,14 +5,14 @@
 //! only the work counts, and the disk, where the floor that is as durable waits for it as well.
 
 use super::super::home::Home;
-use super::super::measure::{interleave, time_of};
+use super::super::measure::{Size, interleave, time_of};
 use super::super::table::Table;
 use super::floor::{Plain, compare, peer};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-const BYTES: usize = 1 << 30;
+const BYTES: Size<usize> = Size { full: 1 << 30, tiny: 1 << 20 };
 const ROUNDS: usize = 5;
 
 pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Result<()> {
@@ -28,7 +28,7 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
     let (shown, kept) = (folder.path().join("shown"), folder.path().join("kept"));
     let sessions = folder.path().join("sessions");
     let source = folder.path().join("source");
-    let producer = plain.producer(BYTES);
+    let producer = plain.producer(BYTES.get());
     // What the run before left is gone before the next begins, and the disk has nothing else to do.
     let run = |command: &mut Command| {
         for file in [&shown, &kept] {
@@ -39,9 +39,9 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
         let milliseconds = time_of(command.stdout(File::create(&shown)?))?;
         let captured = match sessions.is_dir() {
             true => shown.metadata()?.len(),
-            false => BYTES as u64,
+            false => BYTES.get() as u64,
         };
-        anyhow::ensure!(captured == BYTES as u64, "{command:?}: {captured} bytes");
+        anyhow::ensure!(captured == BYTES.get() as u64, "{command:?}: {captured} bytes");
         Ok(milliseconds)
     };
     anyhow::ensure!(
@@ -70,7 +70,7 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
             },
         ],
     )?;
-    let speed = |milliseconds: f64| format!("{:.0} MB/s", BYTES as f64 / 1000.0 / milliseconds);
+    let speed = |milliseconds: f64| format!("{:.0} MB/s", BYTES.get() as f64 / 1000.0 / milliseconds);
     let mut add = |over: &str, theirs, most| {
         table.add(compare(
             &format!("capture 1 GiB from a pipe to a file, {room}, over {over}"),

@@ -1,6 +1,6 @@
 //! Reading what was captured, by the library: a session is opened by its id, and read from a cursor on.
 
-use super::super::measure::{interleave, median, milliseconds};
+use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::Table;
 use super::floor::compare;
 use super::stored::{BIG, SMALL, Stored, cursors};
@@ -13,7 +13,7 @@ pub(super) const PAGE: usize = 64 * 1024;
 pub(super) const TAIL: usize = 1000;
 const ROUNDS: usize = 11;
 /// Reads in a round.
-const READS: usize = 200;
+const READS: Size<usize> = Size { full: 200, tiny: 3 };
 
 pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
     let output = File::open(stored.output("big"))?;
@@ -24,15 +24,15 @@ pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
         Ok(page)
     };
     let pages = |id: &str, size: u64| {
-        let mut times = Vec::with_capacity(READS);
-        for cursor in cursors(size, PAGE as u64, READS) {
+        let mut times = Vec::with_capacity(READS.get());
+        for cursor in cursors(size, PAGE as u64, READS.get()) {
             times.push(milliseconds(|| read(id, cursor, PAGE))?);
         }
         Ok(median(times))
     };
     let tails = |id: &str| {
-        let mut times = Vec::with_capacity(READS);
-        for _ in 0..READS {
+        let mut times = Vec::with_capacity(READS.get());
+        for _ in 0..READS.get() {
             times.push(milliseconds(|| {
                 let end = stored.store.session(id)?.end()?;
                 read(id, end - TAIL as u64, TAIL)
@@ -44,8 +44,8 @@ pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
         ROUNDS,
         [
             &mut || {
-                let mut times = Vec::with_capacity(READS);
-                for cursor in cursors(BIG, PAGE as u64, READS) {
+                let mut times = Vec::with_capacity(READS.get());
+                for cursor in cursors(BIG, PAGE as u64, READS.get()) {
                     times.push(milliseconds(|| Ok(output.read_exact_at(&mut block, cursor)?))?);
                 }
                 Ok(median(times))

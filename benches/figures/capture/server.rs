@@ -1,7 +1,7 @@
 //! The same through `murmur mcp`: from a question written to its stdin to the answer's line on its stdout.
 
 use super::super::home::Home;
-use super::super::measure::{interleave, median, milliseconds};
+use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::Table;
 use super::floor::compare;
 use super::read::{PAGE, TAIL, fine};
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 const ROUNDS: usize = 11;
 /// Questions in a round.
-const READS: usize = 100;
+const READS: Size<usize> = Size { full: 100, tiny: 3 };
 
 pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Result<()> {
     let mut server = Server::start(home, stored)?;
@@ -27,7 +27,7 @@ pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Re
     let middle = |times: anyhow::Result<Vec<f64>>| times.map(median);
     let pages = |id: &str, size: u64| {
         middle(
-            cursors(size, PAGE as u64, READS)
+            cursors(size, PAGE as u64, READS.get())
                 .map(|cursor| {
                     ask("derun_read_output", json!({ "session_id": id, "cursor": cursor.to_string() }))
                 })
@@ -36,12 +36,12 @@ pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Re
     };
     let tails = |id: &str| {
         let question = json!({ "session_id": id, "tail_bytes": TAIL });
-        middle((0..READS).map(|_| ask("derun_read_output", question.clone())).collect())
+        middle((0..READS.get()).map(|_| ask("derun_read_output", question.clone())).collect())
     };
     let [ping, big, small, tail, small_tail] = interleave(
         ROUNDS,
         [
-            &mut || middle((0..READS).map(|_| ask("", Value::Null)).collect()),
+            &mut || middle((0..READS.get()).map(|_| ask("", Value::Null)).collect()),
             &mut || pages("big", BIG),
             &mut || pages("small", SMALL),
             &mut || tails("big"),

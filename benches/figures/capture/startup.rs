@@ -1,7 +1,7 @@
 //! What the start of a capture costs a command that does nothing, `true`.
 
 use super::super::home::Home;
-use super::super::measure::{interleave, ms, time_of};
+use super::super::measure::{Size, interleave, ms, time_of};
 use super::super::table::Table;
 use super::floor::{Plain, compare, peer};
 use murmur::capture::store::Store;
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 const ROUNDS: usize = 150;
 /// How many sessions are stored already, where some are.
-const STORED: usize = 10_000;
+const STORED: Size<usize> = Size { full: 10_000, tiny: 5 };
 
 pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Result<()> {
     let kept = home.path().join("kept");
@@ -67,7 +67,7 @@ fn fill(root: &Path) -> anyhow::Result<()> {
     let files: Vec<PathBuf> = fs::read_dir(sessions.join(first.as_str()))?
         .map(|file| Ok(file?.path()))
         .collect::<anyhow::Result<_>>()?;
-    for number in 1..STORED {
+    for number in 1..STORED.get() {
         let id = format!("stored-{number:05}");
         fs::create_dir(sessions.join(&id))?;
         for file in &files {
@@ -77,6 +77,6 @@ fn fill(root: &Path) -> anyhow::Result<()> {
     }
     // What waits to be written would make every sync that is measured wait as well.
     rustix::fs::sync();
-    anyhow::ensure!(store.list()?.len() == STORED, "a copied session cannot be read");
+    anyhow::ensure!(store.list()?.len() == STORED.get(), "a copied session cannot be read");
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! and reads from that; what it reads it also shows, and also keeps, in a file.
 
 use super::super::home::Home;
-use super::super::measure::{interleave, median, milliseconds, ms};
+use super::super::measure::{Size, interleave, median, milliseconds, ms};
 use super::super::table::Table;
 use super::floor::{Plain, compare, peer};
 use super::usage;
@@ -22,7 +22,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const BYTES: usize = 32 << 20;
+const BYTES: Size<usize> = Size { full: 32 << 20, tiny: 1 << 20 };
 const ROUNDS: usize = 9;
 const BLOCK: usize = 64 * 1024;
 
@@ -134,7 +134,7 @@ fn run_on_terminal(home: &Home, args: &[OsString], least: u64) -> anyhow::Result
 pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Result<()> {
     let kept = home.path().join("kept");
     let sessions = home.path().join("sessions-of-terminal");
-    let producer = plain.producer(BYTES);
+    let producer = plain.producer(BYTES.get());
     let this = std::env::current_exe()?;
     let words = |words: &[&dyn AsRef<Path>]| -> Vec<OsString> {
         let given = words.iter().map(|word| word.as_ref().as_os_str().to_owned());
@@ -160,17 +160,17 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
         ROUNDS,
         [
             &mut || on_terminal(0, &reader("--raw-read"), 0),
-            &mut || on_terminal(1, &reader("--raw-show"), BYTES),
-            &mut || on_terminal(2, &reader("--raw-keep"), BYTES),
+            &mut || on_terminal(1, &reader("--raw-show"), BYTES.get()),
+            &mut || on_terminal(2, &reader("--raw-keep"), BYTES.get()),
             &mut || {
                 let args = own(&["script", "-qc", &line, &kept_path]);
-                peer("script", || on_terminal(others, &args, BYTES))
+                peer("script", || on_terminal(others, &args, BYTES.get()))
             },
             &mut || {
                 let args = own(&["asciinema", "rec", "--quiet", "--overwrite", "-c", &line, &kept_path]);
-                peer("asciinema", || on_terminal(others, &args, BYTES))
+                peer("asciinema", || on_terminal(others, &args, BYTES.get()))
             },
-            &mut || on_terminal(3, &ours, BYTES),
+            &mut || on_terminal(3, &ours, BYTES.get()),
         ],
     )?;
     let [cpu_read, cpu_shown, cpu_floor, cpu] = cpu.map(|cpu| median(cpu.into_inner()));

@@ -1,16 +1,16 @@
 //! 20 MB at once, to a client that follows, over the same agent read by a plain loop; and with another client that
 //! takes nothing.
 
-use super::super::measure::{interleave, milliseconds, ms};
+use super::super::measure::{Size, interleave, milliseconds, ms};
 use super::super::table::{Row, Table};
 use super::live::{Live, Seen};
 
 const ROUNDS: usize = 9;
 /// Of some 1,200 bytes each.
-const LINES: u64 = 17_000;
+const LINES: Size<u64> = Size { full: 17_000, tiny: 170 };
 
 pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
-    let live = Live::start(Some(&LINES.to_string()))?;
+    let live = Live::start(Some(&LINES.get().to_string()))?;
     let mut bare = live.bare()?;
     let client = std::cell::RefCell::new(live.client(Some(0))?);
     let (mut bytes, mut seen, mut beside) = (0, Seen::default(), Seen::default());
@@ -18,7 +18,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     let take = |all: &mut Seen| {
         milliseconds(|| {
             let turn = client.borrow_mut().turn()?;
-            anyhow::ensure!(turn.said + turn.lost >= LINES, "a turn of {turn:?}");
+            anyhow::ensure!(turn.said + turn.lost >= LINES.get(), "a turn of {turn:?}");
             all.events += turn.events;
             all.lost += turn.lost;
             Ok(())

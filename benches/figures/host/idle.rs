@@ -1,6 +1,6 @@
 //! Hosts whose agents wait for a message, over a process that waits.
 
-use super::super::measure::mib;
+use super::super::measure::{Size, mib};
 use super::super::proc::Process;
 use super::super::table::{Row, Table};
 use super::live::Live;
@@ -8,16 +8,16 @@ use murmur::sys::pause::pause;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const WINDOW: Duration = Duration::from_secs(20);
+const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
 /// How long they have to become still: what an agent said is brought to the disk a second later.
-const SETTLE: Duration = Duration::from_secs(3);
+const SETTLE: Size<Duration> = Size { full: Duration::from_secs(3), tiny: Duration::from_millis(50) };
 /// 20 MB of it.
-const BURST: &str = "17000";
+const BURST: Size<&str> = Size { full: "17000", tiny: "170" };
 const MOST: u64 = 2 << 20;
 
 pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     let (fresh, followed, worked, burst) =
-        (Live::start(None)?, Live::start(None)?, Live::start(None)?, Live::start(Some(BURST))?);
+        (Live::start(None)?, Live::start(None)?, Live::start(None)?, Live::start(Some(BURST.get()))?);
     let follower = followed.client(Some(0))?;
     for live in [&worked, &burst] {
         live.client(Some(0))?.turn()?;
@@ -33,9 +33,9 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     ] {
         hosts.push((Process::numbered(live.status()?.pid), how));
     }
-    pause(SETTLE);
+    pause(SETTLE.get());
     let before = wakes(&floor, &hosts)?;
-    pause(WINDOW);
+    pause(WINDOW.get());
     let after = wakes(&floor, &hosts)?;
     for (number, (host, how)) in hosts.iter().enumerate() {
         for (name, file, field, most) in [

@@ -1,6 +1,6 @@
 //! A question and its answer on one connection, over an echo through pipes and through a socket.
 
-use super::super::measure::{interleave, median, milliseconds};
+use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::{Row, Table};
 use super::echo::{Pipes, Socket};
 use super::live::Live;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const ROUNDS: usize = 15;
 /// Questions in a round.
-const QUESTIONS: usize = 200;
+const QUESTIONS: Size<usize> = Size { full: 200, tiny: 3 };
 /// As long as the question.
 const LINE: &[u8] = b"{\"id\":\"1\",\"msg_type\":\"ping\",\"payload\":null}\n";
 
@@ -17,7 +17,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     let mut client = live.client(None)?;
     let (mut pipes, mut socket) = (Pipes::start()?, Socket::start()?);
     let middle = |ask: &mut dyn FnMut() -> anyhow::Result<()>| -> anyhow::Result<f64> {
-        let times = (0..QUESTIONS).map(|_| milliseconds(&mut *ask)).collect::<Result<Vec<_>, _>>()?;
+        let times = (0..QUESTIONS.get()).map(|_| milliseconds(&mut *ask)).collect::<Result<Vec<_>, _>>()?;
         Ok(median(times))
     };
     let [by_pipe, by_socket, ours] = interleave(

@@ -1,6 +1,6 @@
 //! A session of 1,000,000 events told again, from the first on, from the middle, and near its end.
 
-use super::super::measure::{interleave, median, milliseconds, ms};
+use super::super::measure::{Size, interleave, median, milliseconds, ms};
 use super::super::table::{Row, Table};
 use super::line::offset;
 use super::live::{Live, output};
@@ -14,16 +14,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 const ROUNDS: usize = 3;
-const ATTACHES: usize = 41;
+const ATTACHES: Size<usize> = Size { full: 41, tiny: 3 };
 /// Of some 1,200 bytes each.
-const LINES: u64 = 1_000_000;
+const LINES: Size<u64> = Size { full: 1_000_000, tiny: 1000 };
 /// What is read, or derived, at once.
 const PAGE: usize = 256 << 10;
 /// MB/s of the agent's bytes.
 const WANTED: f64 = 400.0;
 
 pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
-    let live = Live::start(Some(&LINES.to_string()))?;
+    let live = Live::start(Some(&LINES.get().to_string()))?;
     live.client(Some(0))?.turn()?;
     let status = live.status()?;
     let (next, capture) = (status.stream_offset, status.capture.unwrap_or_default());
@@ -87,7 +87,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
                 Ok(())
             })
         };
-        let times = (0..ATTACHES).map(|_| first()).collect::<Result<Vec<_>, _>>()?;
+        let times = (0..ATTACHES.get()).map(|_| first()).collect::<Result<Vec<_>, _>>()?;
         table.add(Row {
             what: format!("host, the same session: from connecting to the first event, from {where_to} on"),
             ours: ms(median(times)),
