@@ -33,7 +33,7 @@ dist:
 demo:
     cargo run --locked --release -- demo
 
-# measure: parse, beat, idle, scan, log, capture, host, hook, guard (all of them without a name)
+# measure: parse, beat, idle, scan, crowd, log, capture, host, hook, guard (all of them without a name)
 bench *NAMES:
     cargo bench --locked --bench figures -- {{NAMES}}
 

@@ -1,4 +1,4 @@
-//! `just bench [parse] [beat] [idle] [scan] [log] [capture] [host] [hook] [guard]`: the figures in docs/performance.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard]`: the figures in docs/performance.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 //! Measured on Linux, with what only Linux has: inotify, /proc, clocks of other processes.
@@ -7,6 +7,7 @@
 mod figures {
     pub(crate) mod beat;
     pub(crate) mod capture;
+    pub(crate) mod crowd;
     pub(crate) mod guard;
     pub(crate) mod home;
     pub(crate) mod hook;
@@ -23,7 +24,7 @@ mod figures {
 }
 
 #[cfg(target_os = "linux")]
-use figures::{beat, capture, guard, hook, host, idle, log, measure, parse, scan, table};
+use figures::{beat, capture, crowd, guard, hook, host, idle, log, measure, parse, scan, table};
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
 
@@ -35,11 +36,12 @@ type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 const TINY: &str = "--tiny";
 
 #[cfg(target_os = "linux")]
-const SECTIONS: [(&str, Section); 9] = [
+const SECTIONS: [(&str, Section); 10] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
     ("scan", scan::run),
+    ("crowd", crowd::run),
     ("log", log::run),
     ("capture", capture::run),
     ("host", host::run),

@@ -61,6 +61,16 @@ impl Home {
         count: usize,
         last_run: impl Fn(usize) -> Option<Timestamp>,
     ) -> anyhow::Result<()> {
+        self.register_with(count, 4, last_run)
+    }
+
+    /// The same, with at most `slots` beats at a time.
+    pub(crate) fn register_with(
+        &self,
+        count: usize,
+        slots: usize,
+        last_run: impl Fn(usize) -> Option<Timestamp>,
+    ) -> anyhow::Result<()> {
         let mut workspaces = Vec::with_capacity(count);
         for number in 0..count {
             let folder = self.workspace(number);
@@ -72,7 +82,7 @@ impl Home {
                 "lastRun": last_run(number).map(clock::rfc3339),
             }));
         }
-        let config = serde_json::json!({ "workspaces": workspaces, "maxConcurrent": 4 });
+        let config = serde_json::json!({ "workspaces": workspaces, "maxConcurrent": slots });
         fs::write(self.data().join("config.json"), serde_json::to_vec_pretty(&config)?)?;
         Ok(())
     }
