@@ -257,7 +257,10 @@ impl<L: FnMut(&str)> Daemon<L> {
         wished: &mut mpsc::Receiver<Wish>,
     ) -> io::Result<()> {
         while self.stopping.is_none() {
-            self.start_due();
+            if self.start_due() {
+                // Clients are served by other tasks, which have no turn while there is always something to do here.
+                tokio::task::yield_now().await;
+            }
             let times = [self.state.wake_at(), self.broker.wake_at(), self.lookout.wake_at()];
             // What is unread is read first: an alarm that is always ready could keep it from that.
             self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread))?;

@@ -13,13 +13,17 @@ use crate::sys::clock;
 const AT_ONCE: usize = 4;
 
 impl<L: FnMut(&str)> Daemon<L> {
-    pub(super) fn start_due(&mut self) {
+    /// Starts what is due, and says whether there was anything.
+    pub(super) fn start_due(&mut self) -> bool {
         let now = clock::now();
         // An answer that was given may be done with by a line that is not read yet.
-        for start in self.state.start_due(now, !self.unread, AT_ONCE, || beat::new_id(now)) {
+        let due = self.state.start_due(now, !self.unread, AT_ONCE, || beat::new_id(now));
+        let is_any_due = !due.is_empty();
+        for start in due {
             // One that could not be started has its line in the journal.
             let _begins = self.start(start, false);
         }
+        is_any_due
     }
 
     /// Starts a beat's process. Whether somebody asked for the beat matters only if it does not begin.
