@@ -5,12 +5,17 @@
 //! here about the real one was measured on 2.1.197 and 2.1.329, and stands in `docs/fixtures.md`.
 
 mod actor;
+mod api;
 mod approval;
+pub(crate) mod background;
 mod calls;
+mod failure;
 pub(crate) mod hooks;
 mod lines;
+mod plan;
 mod session;
 mod settings;
+mod subagent;
 mod tools;
 mod turn;
 mod verdict;
@@ -24,7 +29,7 @@ use serde_json::json;
 use crate::argv::{self, Asked};
 use crate::faults::Fault;
 use crate::instructions::{Instructions, Wrong};
-use crate::live::inbox::{Halt, Inbox};
+use crate::live::inbox::{Halt, Inbox, Next};
 use crate::player::{self, Player};
 use crate::script::Script;
 use actor::Actor;
@@ -100,7 +105,24 @@ fn act(
     let asks = asked.permission_prompt_tool.as_deref() == Some("stdio");
     let player = Player::open(instructions)?;
     let (begun, kept) = (false, None);
-    let mut actor = Actor { asked, script, session, settings, player, inbox, asks, done, begun, kept };
+    let mut actor = Actor {
+        asked,
+        script,
+        session,
+        settings,
+        player,
+        inbox,
+        asks,
+        done,
+        begun,
+        kept,
+        logged_in: !instructions.faults.has(Fault::NotLoggedIn),
+        scale: instructions.scale,
+        tasks: Vec::new(),
+        begun_tasks: 0,
+        subagent_messages: 0,
+        held: Vec::new(),
+    };
     let mut failed = false;
     if let Some(call) = deferred {
         failed = actor.resume(&call)?;
@@ -108,13 +130,16 @@ fn act(
     match prompt {
         Some(_) if silent && asked.resume.is_some() => {}
         Some(prompt) => failed = actor.answer(&prompt.into(), false)?,
-        None => {
-            while let Some(message) = actor.inbox.next()? {
-                failed = actor.answer(&message.content, asked.replay)?;
-                actor.inbox.turn_is_over();
-            }
-        }
+        None => loop {
+            failed = match actor.inbox.next_before(actor.next_end())? {
+                Next::Message(message) => actor.answer(&message.content, asked.replay)?,
+                Next::Due => actor.hear_of_an_end()?.unwrap_or(failed),
+                Next::End => break,
+            };
+            actor.inbox.turn_is_over();
+        },
     }
+    failed = actor.linger()?.unwrap_or(failed);
     actor.finish()?;
     Ok(instructions.end(End::Code(failed.into())))
 }

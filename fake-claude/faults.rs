@@ -29,6 +29,7 @@ faults (FAKE_CLAUDE_FAULT=A,B or \"faults\":[\"A\",\"B\"] in .fake-claude.json):
   close-stdout            closes stdout after its lines and stays alive
   stderr-flood:BYTES      writes this much to stderr before its lines
   no-hooks                knows nothing of hooks, as if its settings had none
+  not-logged-in           answers that nobody is logged in, as without a credential
   check-root              refuses --dangerously-skip-permissions as root without IS_SANDBOX=1
 of a live agent (--input-format stream-json) they spoil the first turn: what comes before the lines comes
 before its lines, what comes after them (hang, die, exit, close-stdout, ...) after it, or where stdin closes first
@@ -56,6 +57,7 @@ pub(crate) enum Fault {
     StderrFlood(usize),
     CheckRoot,
     NoHooks,
+    NotLoggedIn,
 }
 
 /// All faults of a run.
@@ -83,6 +85,7 @@ impl Fault {
             ("stderr-flood", _) => size().map(Self::StderrFlood),
             ("check-root", None) => Some(Self::CheckRoot),
             ("no-hooks", None) => Some(Self::NoHooks),
+            ("not-logged-in", None) => Some(Self::NotLoggedIn),
             _ => None,
         };
         found.ok_or_else(|| Wrong(format!("unknown fault: {word} (see fake-claude --help-faults)")))

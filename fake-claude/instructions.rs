@@ -13,6 +13,9 @@ use crate::faults::{Fault, Faults};
 
 const FILE: &str = ".fake-claude.json";
 
+/// The scale where nothing is said: ten retries take less than two seconds.
+const SCALE: f64 = 0.01;
+
 /// What `--help` prints.
 pub(crate) const HELP: &str = "\
 fake-claude stands where claude would, and plays what it is told: no account, no network, no model.
@@ -26,6 +29,7 @@ beside it:
   FAKE_CLAUDE_FAULT=A,B      what goes wrong; see: fake-claude --help-faults
   FAKE_CLAUDE_EXIT=N         the exit code
   FAKE_CLAUDE_PACE=WORD      instant, recorded or gate:FIFO
+  FAKE_CLAUDE_SCALE=0.01     what a second lasts that the real one waits, before it retries or for a task
   FAKE_CLAUDE_BURST=N:BYTES  N more lines before each result, each with so many bytes
   FAKE_CLAUDE_VERSION=2.1.197
                              the version that it says it is
@@ -54,6 +58,8 @@ pub(crate) struct Instructions {
     /// Acted, in place of all that is played: a script, or the name of a file with one.
     pub(crate) script: Option<Value>,
     pub(crate) version: Option<String>,
+    /// What a second lasts that the real one waits.
+    pub(crate) scale: f64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -70,6 +76,7 @@ struct Form {
     burst: Option<Count>,
     script: Option<Value>,
     version: Option<String>,
+    scale: Option<f64>,
 }
 
 /// A number, or one with a size.
@@ -90,6 +97,10 @@ impl Instructions {
             Count::Lines(lines) => Burst::parse(&lines.to_string()),
             Count::Text(text) => Burst::parse(&text),
         });
+        let scale = file.scale.or(env.scale).unwrap_or(SCALE);
+        if !scale.is_finite() || scale < 0.0 {
+            return Err(Wrong(format!("not a scale: {scale} (0 or more)")));
+        }
         let instructions = Self {
             fixture: file.fixture.or(env.fixture),
             log: file.log.or(env.log),
@@ -102,6 +113,7 @@ impl Instructions {
             burst: burst.transpose()?,
             script: file.script.or(env.script),
             version: file.version.or(env.version),
+            scale,
         };
         Ok(instructions)
     }
@@ -133,6 +145,8 @@ fn from_environment() -> Result<Form, Wrong> {
     let text = |name: &str| value(name).map(|value| value.to_string_lossy().into_owned());
     let number =
         |word: String| word.parse().map_err(|_| Wrong(format!("FAKE_CLAUDE_EXIT: not a code: {word}")));
+    let scale =
+        |word: String| word.parse().map_err(|_| Wrong(format!("FAKE_CLAUDE_SCALE: not a number: {word}")));
     Ok(Form {
         fixture: value("FIXTURE").map(PathBuf::from),
         log: value("LOG").map(PathBuf::from),
@@ -145,6 +159,7 @@ fn from_environment() -> Result<Form, Wrong> {
         burst: text("BURST").map(Count::Text),
         script: text("SCRIPT").map(Value::String),
         version: text("VERSION"),
+        scale: text("SCALE").map(scale).transpose()?,
     })
 }
 

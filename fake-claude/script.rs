@@ -3,7 +3,6 @@
 //! In comes the script's JSON; out go turns, and the results of calls by their ids.
 
 #[path = "model/script.rs"]
-#[expect(dead_code, reason = "only fake-model sends headers")]
 mod model;
 
 use std::collections::BTreeMap;
@@ -12,21 +11,25 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub(crate) use model::Play;
+pub(crate) use model::{ErrorTurn, Play};
 
+use crate::act::background::ends;
 use crate::instructions::Wrong;
 
 /// A script.
 pub(crate) struct Script {
     turns: model::Script,
     results: BTreeMap<String, Scripted>,
+    has_subagent: bool,
 }
 
-/// What a call is said to yield: `"result"` and `"is_error"` of its block.
+/// What a call is said to yield: `"result"`, `"is_error"` and `"ends_after_ms"` of its block.
 #[derive(Debug, Clone)]
 pub(crate) struct Scripted {
     pub(crate) text: Option<String>,
     pub(crate) is_error: bool,
+    /// When a command in the background ends: after this time, or never; or it is not said.
+    pub(crate) ends: Option<Option<Duration>>,
 }
 
 impl Script {
@@ -43,14 +46,27 @@ impl Script {
         let wrong = |error: serde_json::Error| Wrong(format!("{name}: {error}"));
         let whole: Value = serde_json::from_slice(text).map_err(wrong)?;
         let mut results = BTreeMap::new();
-        collect(&whole, &mut results);
-        Ok(Self { turns: model::Script::parse(text).map_err(wrong)?, results })
+        collect(&whole, &mut results)?;
+        let has_subagent = whole["subagent"].is_array();
+        Ok(Self { turns: model::Script::parse(text).map_err(wrong)?, results, has_subagent })
     }
 
     /// What the model says when it has said so many messages.
     pub(crate) fn after(&self, messages: usize) -> (Duration, Play<'_>) {
         let said = vec![json!({"role": "assistant"}); messages];
         self.turns.choose(&json!({"tools": ["any"], "messages": said}))
+    }
+
+    /// The same of a subagent.
+    pub(crate) fn after_of_subagent(&self, messages: usize) -> (Duration, Play<'_>) {
+        let said = vec![json!({"role": "assistant"}); messages];
+        let system = json!([{"type": "text", "text": model::SUBAGENT}]);
+        self.turns.choose(&json!({"tools": ["any"], "messages": said, "system": system}))
+    }
+
+    /// Whether it says what subagents say.
+    pub(crate) fn has_subagent(&self) -> bool {
+        self.has_subagent
     }
 
     /// What the call of this id is said to yield.
@@ -60,17 +76,19 @@ impl Script {
 }
 
 /// Finds the calls, however deep they are.
-fn collect(value: &Value, results: &mut BTreeMap<String, Scripted>) {
+fn collect(value: &Value, results: &mut BTreeMap<String, Scripted>) -> Result<(), Wrong> {
     match value {
-        Value::Array(all) => all.iter().for_each(|one| collect(one, results)),
+        Value::Array(all) => all.iter().try_for_each(|one| collect(one, results)),
         Value::Object(fields) if value["type"] == "tool_use" => {
             let text = fields.get("result").and_then(Value::as_str).map(str::to_owned);
             let is_error = value["is_error"] == true;
-            if let (Some(id), true) = (value["id"].as_str(), text.is_some() || is_error) {
-                results.insert(id.to_owned(), Scripted { text, is_error });
+            let ends = ends(value)?;
+            if let (Some(id), true) = (value["id"].as_str(), text.is_some() || is_error || ends.is_some()) {
+                results.insert(id.to_owned(), Scripted { text, is_error, ends });
             }
+            Ok(())
         }
-        Value::Object(fields) => fields.values().for_each(|one| collect(one, results)),
-        _ => {}
+        Value::Object(fields) => fields.values().try_for_each(|one| collect(one, results)),
+        _ => Ok(()),
     }
 }

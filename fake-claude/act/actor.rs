@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::background::Task;
 use super::hooks::{self, Job, Outcome};
 use super::lines;
 use super::session::{Session, unique};
@@ -31,11 +32,28 @@ pub(crate) struct Actor<'a> {
     pub(super) begun: bool,
     /// The message of the model that is not yet over.
     pub(super) kept: Option<JoinHandle<Result<(), Wrong>>>,
+    /// There is a credential.
+    pub(super) logged_in: bool,
+    /// What a second of the real one's lasts.
+    pub(super) scale: f64,
+    /// What runs in the background.
+    pub(super) tasks: Vec<Task>,
+    pub(super) begun_tasks: usize,
+    pub(super) subagent_messages: usize,
+    /// Results that are printed when the subagents in the background have ended.
+    pub(super) held: Vec<Value>,
 }
 
 impl Actor<'_> {
     /// Prints a line, when it is due.
     pub(super) fn print(&mut self, line: &Value) -> Result<(), Halt> {
+        let mut line = line.clone();
+        if let (Some(within), true) = (&self.session.within, line["message"].is_object()) {
+            line["parent_tool_use_id"] = within.call.as_str().into();
+            line["agent_id"] = within.agent.as_str().into();
+            line["subagent_type"] = within.kind.as_str().into();
+            line["task_description"] = within.description.as_str().into();
+        }
         self.player.line(format!("{line}\n").as_bytes(), &mut self.inbox)
     }
 

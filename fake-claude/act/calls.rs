@@ -9,10 +9,11 @@ use super::actor::Actor;
 use super::approval::Approval;
 use super::hooks::{self, Outcome};
 use super::settings::Hook;
+use super::subagent::is_subagent;
 use super::tools;
 use super::turn::Turn;
 use super::verdict::{Decision, How, Ran, Verdict};
-use super::{lines, turn::Performed};
+use super::{background, lines, plan, turn::Performed};
 use crate::live::inbox::Halt;
 
 const EVENT: &str = "PreToolUse";
@@ -120,6 +121,9 @@ impl Actor<'_> {
     }
 
     fn refusal(&self, call: &Value) -> Option<String> {
+        if self.asks && call["name"] == plan::EXIT && !self.session.plans {
+            return Some(format!("<tool_use_error>{}</tool_use_error>", plan::NOT_IN_IT));
+        }
         tools::refusal(&name(call), &call["input"], self.asks, &self.session.version)
     }
 
@@ -155,6 +159,7 @@ impl Actor<'_> {
             }
             Some(reason) => Some(reason.clone()),
             None if Self::has_to_be_asked(&call) => Some("Answer questions?".into()),
+            None if self.planning_asks(&call).is_some() => self.planning_asks(&call),
             None if skips => None,
             None => tools::needs_approval(&name(&call), &call["input"]),
         };
@@ -206,18 +211,11 @@ impl Actor<'_> {
 
     /// The tool has run, says the script.
     fn run(&mut self, call: &Value, input: &Value, turn: &mut Turn) -> Result<(), Halt> {
-        let (mut text, mut result) = tools::yielded(&name(call), input, &self.session.version);
-        let scripted = self.script.result(&call["id"]);
-        let failure = tools::failure(&name(call), input).filter(|_| scripted.is_none());
-        let is_error = failure.is_some() || scripted.as_ref().is_some_and(|scripted| scripted.is_error);
-        if let Some(said) = failure.or(scripted.and_then(|scripted| scripted.text)) {
-            result = if is_error { format!("Error: {said}").into() } else { result };
-            text = said;
-        }
+        let (said, result, is_error) = self.carry_out(call, input)?;
         let mut told = json!({"tool_name": call["name"], "tool_input": input, "tool_use_id": call["id"],
             "duration_ms": 1});
         let event = if is_error {
-            told["error"] = text.clone().into();
+            told["error"] = said.clone();
             told["is_interrupt"] = false.into();
             "PostToolUseFailure"
         } else {
@@ -228,7 +226,7 @@ impl Actor<'_> {
         let jobs = self.jobs(event, call["name"].as_str(), &told);
         let count = jobs.len();
         let ran = hooks::run(jobs, self.session.version.is_new(), &mut self.inbox)?;
-        self.tell(call, &text, is_error, &result, turn)?;
+        self.tell(call, &said, is_error, &result, turn)?;
         self.announce(call, event, count)?;
         if let (true, Outcome::Ran(ran)) = (self.session.resumes, ran) {
             let shown: Vec<Value> = ran.iter().filter_map(|ran| self.shown(event, call, ran)).collect();
@@ -237,19 +235,46 @@ impl Actor<'_> {
         Ok(())
     }
 
+    /// What the tool tells the model, its `tool_use_result`, and whether it has failed.
+    fn carry_out(&mut self, call: &Value, input: &Value) -> Result<(Value, Value, bool), Halt> {
+        let name = name(call);
+        let mut called = call.clone();
+        called["input"] = input.clone();
+        if background::is_background(&called) {
+            let (text, result) = self.begin_command(&called)?;
+            return Ok((text.into(), result, false));
+        }
+        if is_subagent(&name) {
+            let (blocks, result) = self.delegate(&called)?;
+            return Ok((blocks, result, false));
+        }
+        if let Some((text, result)) = self.switch_plan(&name)? {
+            return Ok((text.into(), result, false));
+        }
+        let (mut text, mut result) = tools::yielded(&name, input, &self.session.version);
+        let scripted = self.script.result(&call["id"]);
+        let failure = tools::failure(&name, input).filter(|_| scripted.is_none());
+        let is_error = failure.is_some() || scripted.as_ref().is_some_and(|scripted| scripted.is_error);
+        if let Some(said) = failure.or(scripted.and_then(|scripted| scripted.text)) {
+            result = if is_error { format!("Error: {said}").into() } else { result };
+            text = said;
+        }
+        Ok((text.into(), result, is_error))
+    }
+
     fn refuse(&mut self, call: &Value, text: &str, denied: bool, turn: &mut Turn) -> Result<(), Halt> {
         if denied {
             turn.deny(call);
         }
         let plain = text.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
         let result = if denied { format!("Error: {plain}") } else { plain.to_owned() };
-        self.tell(call, text, true, &result.into(), turn)
+        self.tell(call, &text.into(), true, &result.into(), turn)
     }
 
     /// Calls that were not made because the turn was interrupted.
     fn reject<'a>(&mut self, calls: impl Iterator<Item = &'a Value>, turn: &mut Turn) -> Result<(), Halt> {
         for call in calls {
-            self.tell(call, lines::REJECTED, true, &"User rejected tool use".into(), turn)?;
+            self.tell(call, &lines::REJECTED.into(), true, &"User rejected tool use".into(), turn)?;
         }
         Ok(())
     }
@@ -257,13 +282,13 @@ impl Actor<'_> {
     fn tell(
         &mut self,
         call: &Value,
-        text: &str,
+        said: &Value,
         is_error: bool,
         result: &Value,
         turn: &mut Turn,
     ) -> Result<(), Halt> {
         self.settle()?;
-        let content = json!([lines::tool_result(call, text, is_error)]);
+        let content = json!([lines::tool_result(call, said, is_error)]);
         self.session.keep(&json!({"type": "user", "message": {"role": "user", "content": content},
             "toolUseResult": result}))?;
         turn.users += 1;

@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 
 use super::session::Session;
-use super::tools;
+use super::{plan, tools};
 
-const MODEL: &str = "claude-opus-5-5";
+pub(super) const MODEL: &str = "claude-opus-5-5";
 const TIME: &str = "2026-01-01T00:00:00.000Z";
 
 /// What the real one says of a call that was interrupted.
@@ -16,10 +16,11 @@ if it was a file edit, the new_string was NOT written to the file). STOP what yo
 tell you how to proceed.";
 
 /// The beginning of a turn.
-pub(crate) fn init(session: &Session, asks: bool) -> Value {
+pub(crate) fn init(session: &Session, asks: bool, logged_in: bool) -> Value {
+    let key = if logged_in { "ANTHROPIC_API_KEY" } else { "none" };
     json!({"type": "system", "subtype": "init", "cwd": session.cwd.to_string_lossy(), "session_id": session.id,
         "tools": tools::names(asks, &session.version), "mcp_servers": [], "model": MODEL,
-        "permissionMode": session.mode(), "slash_commands": [], "apiKeySource": "ANTHROPIC_API_KEY",
+        "permissionMode": session.mode(), "slash_commands": [], "apiKeySource": key,
         "claude_code_version": session.version.text(), "output_style": "default", "agents": [], "skills": []})
 }
 
@@ -28,6 +29,12 @@ pub(crate) fn message(number: usize, block: &Value, stop: Option<&str>) -> Value
     json!({"id": format!("msg_{number:03}"), "type": "message", "role": "assistant", "model": MODEL,
         "content": [block], "stop_reason": stop, "stop_sequence": null,
         "usage": {"input_tokens": 10, "output_tokens": 1}})
+}
+
+/// That the model thinks, and how much by now.
+pub(crate) fn thinking(session: &Session, thought: &str) -> Value {
+    let tokens = thought.chars().count().div_ceil(4);
+    system(session, "thinking_tokens", &json!({"estimated_tokens": tokens, "estimated_tokens_delta": tokens}))
 }
 
 /// One block of the model's message.
@@ -47,8 +54,8 @@ pub(crate) fn user(session: &Session, content: &Value, result: &Value) -> Value 
 }
 
 /// The block with the result of a call.
-pub(crate) fn tool_result(call: &Value, text: &str, is_error: bool) -> Value {
-    let mut block = json!({"tool_use_id": call["id"], "type": "tool_result", "content": text});
+pub(crate) fn tool_result(call: &Value, said: &Value, is_error: bool) -> Value {
+    let mut block = json!({"tool_use_id": call["id"], "type": "tool_result", "content": said});
     // Only commands say that they did not fail.
     if is_error || call["name"] == "Bash" {
         block["is_error"] = is_error.into();
@@ -105,7 +112,7 @@ pub(crate) fn can_use_tool(session: &Session, request: &str, call: &Value, reaso
     if let Some(description) = call["input"].get("description") {
         asked["description"] = description.clone();
     }
-    if name == tools::QUESTION && session.version.is_new() {
+    if matches!(name.as_str(), Some(tools::QUESTION | plan::EXIT)) && session.version.is_new() {
         asked["requires_user_interaction"] = true.into();
     }
     if let Some(reason) = reason {

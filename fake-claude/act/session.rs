@@ -31,7 +31,21 @@ pub(crate) struct Session {
     pub(crate) before: Vec<Value>,
     /// A call is made that was put off: it belongs to no prompt, and what hooks do about it shows in the stream.
     pub(crate) resumes: bool,
+    /// In plan mode.
+    pub(crate) plans: bool,
+    /// The subagent that works.
+    pub(crate) within: Option<Within>,
     prompt_id: String,
+}
+
+/// A subagent, as its lines and hooks have it.
+#[derive(Debug)]
+pub(crate) struct Within {
+    /// The call that it works for.
+    pub(crate) call: String,
+    pub(crate) agent: String,
+    pub(crate) kind: String,
+    pub(crate) description: String,
 }
 
 /// A new id.
@@ -64,7 +78,8 @@ impl Session {
         let folder = claude.join("projects").join(project);
         let transcript = folder.join(format!("{id}.jsonl"));
         let (before, resumes, prompt_id) = (Vec::new(), false, unique()?);
-        Ok(Self { id, cwd, version, skips, transcript, before, resumes, prompt_id })
+        let (plans, within) = (false, None);
+        Ok(Self { id, cwd, version, skips, transcript, before, resumes, plans, within, prompt_id })
     }
 
     /// Reads what was said before; false where there is no such conversation.
@@ -75,11 +90,19 @@ impl Session {
     }
 
     pub(crate) fn mode(&self) -> &'static str {
-        if self.skips { "bypassPermissions" } else { "default" }
+        match (self.plans, self.skips) {
+            (true, _) => "plan",
+            (false, true) => "bypassPermissions",
+            (false, false) => "default",
+        }
     }
 
     /// Keeps a line of the conversation.
     pub(crate) fn keep(&self, line: &Value) -> Result<(), Wrong> {
+        if self.within.is_some() {
+            // A subagent's conversation has a file of its own, which nothing here reads.
+            return Ok(());
+        }
         append(&self.transcript, &self.whole(line)?)
     }
 
@@ -120,6 +143,10 @@ impl Session {
         }
         if !matches!(event, "SessionStart" | "SessionEnd" | "UserPromptSubmit") {
             input["effort"] = json!({"level": if self.version.is_new() { "medium" } else { "high" }});
+        }
+        if let Some(within) = &self.within {
+            input["agent_id"] = within.agent.as_str().into();
+            input["agent_type"] = within.kind.as_str().into();
         }
         input["hook_event_name"] = event.into();
         for (name, value) in more.as_object().into_iter().flatten() {

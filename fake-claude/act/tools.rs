@@ -4,7 +4,9 @@
 
 use serde_json::{Value, json};
 
+use super::subagent::is_subagent;
 use super::version::Version;
+use super::{background, plan};
 
 pub(crate) const QUESTION: &str = "AskUserQuestion";
 
@@ -35,23 +37,26 @@ const TOOLS: [&str; 22] = [
 /// Only in the older one.
 const OLD_TOOLS: [&str; 3] = ["Glob", "Grep", "TodoWrite"];
 
-/// The names of the tools; a question can only be asked where somebody can be asked.
+/// Where nobody can be asked there are no questions, and no plans that somebody would approve.
+const ASKING: [&str; 3] = [QUESTION, plan::ENTER, plan::EXIT];
+
+/// The names of the tools.
 pub(crate) fn names(asks: bool, version: &Version) -> Vec<&'static str> {
     let old = OLD_TOOLS.iter().filter(|_| !version.is_new());
-    TOOLS.iter().chain(old).copied().chain(asks.then_some(QUESTION)).collect()
+    TOOLS.iter().chain(old).chain(ASKING.iter().filter(|_| asks)).copied().collect()
 }
 
 /// What the model is told about a call that is none: of no tool, or without what the tool needs. Tools of servers,
 /// which nothing here starts, count as there.
 pub(crate) fn refusal(name: &str, input: &Value, asks: bool, version: &Version) -> Option<String> {
-    let known = name.starts_with("mcp__") || names(asks, version).contains(&name);
+    let known = name.starts_with("mcp__") || is_subagent(name) || names(asks, version).contains(&name);
     let wrong = match (known, invalid(name, input)) {
         (true, None) => return None,
         (true, Some(why)) => format!("InputValidationError: {why}"),
-        (false, _) if name == QUESTION && version.is_new() => format!(
+        (false, _) if ASKING.contains(&name) && version.is_new() => format!(
             "Error: No such tool available: {name}. {name} is disabled for this session, in subagents as well as here."
         ),
-        (false, _) if name == QUESTION => format!(
+        (false, _) if ASKING.contains(&name) => format!(
             "Error: No such tool available: {name}. {name} exists but is not enabled in this context. Use one of the \
              available tools instead."
         ),
@@ -68,10 +73,14 @@ pub(crate) fn invalid(name: &str, input: &Value) -> Option<String> {
         "Write" => &["file_path", "content"],
         "Edit" => &["file_path", "old_string", "new_string"],
         QUESTION => &["questions"],
+        _ if is_subagent(name) => &["description", "prompt"],
         _ => &[],
     };
-    let missing = needed.iter().find(|key| input.get(**key).is_none())?;
     let issue = "failed due to the following issue:";
+    if name == "Bash" && input.get("run_in_background").is_some() && background::is_off() {
+        return Some(format!("{name} {issue}\nAn unexpected parameter `run_in_background` was provided"));
+    }
+    let missing = needed.iter().find(|key| input.get(**key).is_none())?;
     Some(format!("{name} {issue}\nThe required parameter `{missing}` is missing"))
 }
 
@@ -79,14 +88,16 @@ pub(crate) fn invalid(name: &str, input: &Value) -> Option<String> {
 pub(crate) fn is_parallel(name: &str, input: &Value) -> bool {
     match name {
         "Bash" => is_harmless(input),
-        _ => matches!(name, "Read" | "Glob" | "Grep" | "WebFetch" | "WebSearch" | "Task" | QUESTION),
+        _ if is_subagent(name) => true,
+        _ => matches!(name, "Read" | "Glob" | "Grep" | "WebFetch" | "WebSearch" | QUESTION),
     }
 }
 
 /// Why somebody has to be asked where no mode skips that.
 pub(crate) fn needs_approval(name: &str, input: &Value) -> Option<String> {
     match name {
-        "Read" | "Glob" | "Grep" | "Task" | "TodoWrite" | "ToolSearch" => None,
+        "Read" | "Glob" | "Grep" | "TodoWrite" | "ToolSearch" | plan::ENTER => None,
+        _ if is_subagent(name) => None,
         "Bash" if is_harmless(input) => None,
         "Bash" => Some("This command requires approval".into()),
         _ => Some(format!("Claude requested permissions to use {name}, but you haven't granted it yet.")),

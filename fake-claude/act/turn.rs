@@ -8,25 +8,31 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::actor::Actor;
+use super::background::Task;
+use super::failure::Answer;
 use super::hooks::Outcome;
 use super::lines;
 use super::session::unique;
 use super::verdict::How;
 use crate::instructions::Wrong;
 use crate::live::inbox::Halt;
-use crate::script::Play;
 
 /// What the model is told when a call that was put off has been made.
 const GO_ON: &str = "Continue from where you left off.";
+/// What it is told when it has said nothing.
+const NOTHING_VISIBLE: &str =
+    "[Your previous response had no visible output. Please continue and produce a user-visible response.]";
 
 /// What has happened in a turn.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
     /// Lines of type `user`.
     pub(super) users: usize,
-    denials: Vec<Value>,
+    pub(super) denials: Vec<Value>,
     /// Messages of the model.
-    said: usize,
+    pub(super) said: usize,
+    /// What began it, where nobody did.
+    pub(super) origin: Value,
 }
 
 /// How a turn goes on after the calls of a message.
@@ -51,17 +57,22 @@ impl Turn {
 impl Actor<'_> {
     /// Answers a message.
     pub(super) fn answer(&mut self, content: &Value, replayed: bool) -> Result<bool, Halt> {
+        self.begin_turn(content, replayed, Turn::default())
+    }
+
+    /// Begins a turn, and goes on to its end.
+    pub(super) fn begin_turn(&mut self, content: &Value, replayed: bool, turn: Turn) -> Result<bool, Halt> {
         self.begin()?;
         let prompt = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
         self.run_hooks("UserPromptSubmit", None, &json!({"prompt": prompt}))?;
         self.session.keep(&json!({"type": "user", "message": {"role": "user", "content": content}}))?;
-        self.print(&lines::init(&self.session, self.asks))?;
+        self.print(&lines::init(&self.session, self.asks, self.logged_in))?;
         if replayed {
             let mut line = lines::user(&self.session, content, &Value::Null);
             line["isReplay"] = true.into();
             self.print(&line)?;
         }
-        self.go_on(Turn::default())
+        self.go_on(turn)
     }
 
     /// Makes the call that was put off, and goes on from there.
@@ -80,7 +91,7 @@ impl Actor<'_> {
                 self.run_hooks("UserPromptSubmit", None, &json!({"prompt": GO_ON}))?;
                 let go_on = json!({"role": "user", "content": GO_ON});
                 self.session.keep(&json!({"type": "user", "isMeta": true, "message": go_on}))?;
-                self.print(&lines::init(&self.session, self.asks))?;
+                self.print(&lines::init(&self.session, self.asks, self.logged_in))?;
                 self.go_on(turn)?
             }
             performed => self.break_off(performed, &turn, true)?,
@@ -91,7 +102,7 @@ impl Actor<'_> {
 
     /// The model speaks, its calls are made, and again, until it has nothing more to say.
     fn go_on(&mut self, mut turn: Turn) -> Result<bool, Halt> {
-        let mut stopped_before = false;
+        let (mut stopped_before, mut asked_again) = (false, false);
         loop {
             if let Some(most) = self.asked.max_turns.filter(|most| turn.said >= *most) {
                 return self.end(
@@ -101,20 +112,23 @@ impl Actor<'_> {
                     "errors": [format!("Reached maximum number of turns ({most})")]}),
                 );
             }
-            let script = self.script;
-            let (delay, play) = script.after(self.done);
-            self.think(delay)?;
-            if self.inbox.is_interrupted() {
-                return self.break_off_speech(&turn);
-            }
-            turn.said += 1;
-            let (content, end_delay) = match play {
-                Play::Content(content, end_delay) => (content, end_delay),
-                Play::Error(error) => return self.fail(error.status, &error.error, &turn),
+            let (content, end_delay) = match self.request(self.done, false)? {
+                Answer::Said(content, end_delay) => (content, end_delay),
+                Answer::Failed(failure) => return self.fail(&failure, &turn),
+                Answer::Interrupted => return self.break_off_speech(&turn),
             };
+            turn.said += 1;
             let calls: Vec<Value> =
                 content.iter().filter(|block| block["type"] == "tool_use").map(said).collect();
-            self.say(content, end_delay, !calls.is_empty())?;
+            if content.iter().all(is_silent) {
+                self.think_aloud(content)?;
+                if !std::mem::replace(&mut asked_again, true) {
+                    self.ask_again(&mut turn)?;
+                    continue;
+                }
+            } else {
+                self.say(content, end_delay, !calls.is_empty())?;
+            }
             let text = content.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default();
             if calls.is_empty() {
                 if self.is_sent_back(text, stopped_before, &mut turn)? {
@@ -144,12 +158,32 @@ impl Actor<'_> {
         if end_delay.is_zero() {
             self.settle()?;
         }
-        for block in content.iter().map(said) {
+        self.think_aloud(content)?;
+        self.done += 1;
+        Ok(())
+    }
+
+    /// Prints the blocks that hold anything.
+    fn think_aloud(&mut self, content: &[Value]) -> Result<(), Halt> {
+        for block in content.iter().map(said).filter(|block| block["text"] != "") {
+            if let Some(thought) =
+                block["thinking"].as_str().filter(|_| self.session.version.is_at_least(160))
+            {
+                self.print(&lines::thinking(&self.session, thought))?;
+            }
             let message = lines::message(self.done, &block, None);
             self.print(&lines::assistant(&self.session, &message))?;
         }
-        self.done += 1;
         Ok(())
+    }
+
+    /// Tells the model that nobody can see what it said.
+    fn ask_again(&mut self, turn: &mut Turn) -> Result<(), Halt> {
+        let content = json!([{"type": "text", "text": NOTHING_VISIBLE}]);
+        turn.users += 1;
+        let mut line = lines::user(&self.session, &content, &Value::Null);
+        line["isSynthetic"] = true.into();
+        self.print(&line)
     }
 
     /// Waits until the message is over and kept.
@@ -163,8 +197,11 @@ impl Actor<'_> {
 
     /// Whether a `Stop` hook wants the model to go on, which is then told why.
     fn is_sent_back(&mut self, text: &str, before: bool, turn: &mut Turn) -> Result<bool, Halt> {
-        let told = json!({"stop_hook_active": before, "last_assistant_message": text, "background_tasks": [],
-            "session_crons": []});
+        let mut told = json!({"stop_hook_active": before, "last_assistant_message": text,
+            "background_tasks": self.told_tasks(), "session_crons": []});
+        if let (true, Some(fields)) = (text.is_empty(), told.as_object_mut()) {
+            fields.remove("last_assistant_message");
+        }
         let Outcome::Ran(ran) = self.run_hooks("Stop", None, &told)? else { return Ok(false) };
         let blocking = ran.iter().find_map(|(hook, ran)| {
             let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
@@ -208,10 +245,7 @@ impl Actor<'_> {
                 let why = "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use";
                 let more = json!({"subtype": "error_during_execution", "is_error": true,
                     "stop_reason": "tool_use", "terminal_reason": "aborted_tools", "errors": [why]});
-                self.end(
-                    &Turn { users: turn.users + 1, denials: turn.denials.clone(), said: turn.said },
-                    &more,
-                )
+                self.end(&Turn { users: turn.users + 1, ..turn.clone() }, &more)
             }
             Performed::Stopped | Performed::Done => {
                 self.end(turn, &json!({"stop_reason": "tool_use", "result": ""}))
@@ -225,45 +259,44 @@ impl Actor<'_> {
         let why = "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null";
         let more = json!({"subtype": "error_during_execution", "is_error": true, "stop_reason": null,
             "terminal_reason": "aborted_streaming", "errors": [why]});
-        self.end(&Turn { users: turn.users + 1, denials: turn.denials.clone(), said: turn.said }, &more)
+        self.end(&Turn { users: turn.users + 1, ..turn.clone() }, &more)
     }
 
-    /// The API has refused.
-    fn fail(&mut self, status: u16, error: &Value, turn: &Turn) -> Result<bool, Halt> {
-        let message = error["message"].as_str().unwrap_or_default();
-        let (text, kind) = match status {
-            403 => (format!("Failed to authenticate. API Error: 403 {message}"), "authentication_failed"),
-            429 => (format!("API Error: Request rejected (429) · {message}"), "rate_limit"),
-            _ => (format!("API Error: {status} {message}"), "unknown"),
-        };
-        let block = json!({"type": "text", "text": text});
-        let message = lines::message(self.done, &block, Some("stop_sequence"));
-        let mut line = lines::assistant(&self.session, &message);
-        line["message"]["model"] = "<synthetic>".into();
-        line["is_api_error_message"] = true.into();
-        self.print(&line)?;
-        // Whatever these say, the turn is over.
-        self.run_hooks("StopFailure", Some(kind), &json!({"error": kind, "last_assistant_message": text}))?;
-        self.end(
-            turn,
-            &json!({"is_error": true, "stop_reason": "stop_sequence", "terminal_reason": "api_error",
-            "api_error_status": status, "api_error_type": error["type"], "result": text}),
-        )
+    pub(super) fn end(&mut self, turn: &Turn, more: &Value) -> Result<bool, Halt> {
+        let mut line = lines::result(&self.session, 1 + turn.users, &turn.denials, more);
+        if !turn.origin.is_null() {
+            line["origin"] = turn.origin.clone();
+        }
+        let failed = line["is_error"] == true;
+        self.held.push(line);
+        // The real one keeps a result back while subagents work.
+        if !self.tasks.iter().any(Task::is_subagent) {
+            for line in std::mem::take(&mut self.held) {
+                self.print(&line)?;
+            }
+        }
+        Ok(failed)
     }
+}
 
-    fn end(&mut self, turn: &Turn, more: &Value) -> Result<bool, Halt> {
-        let line = lines::result(&self.session, 1 + turn.users, &turn.denials, more);
-        self.print(&line)?;
-        Ok(line["is_error"] == true)
+/// Whether a block holds nothing that anybody would see.
+fn is_silent(block: &Value) -> bool {
+    match block["type"].as_str() {
+        Some("text") => block["text"].as_str().is_none_or(str::is_empty),
+        other => other == Some("thinking"),
     }
 }
 
 /// A block as the model says it, without what the script says about its result.
-fn said(block: &Value) -> Value {
+pub(super) fn said(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(fields) = block.as_object_mut() {
         fields.remove("result");
         fields.remove("is_error");
+        fields.remove("ends_after_ms");
+    }
+    if block["type"] == "thinking" {
+        block["signature"] = "signed".into();
     }
     block
 }

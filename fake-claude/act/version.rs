@@ -23,8 +23,13 @@ impl Version {
         &self.text
     }
 
+    /// Whether it is 2.1.`patch` or newer.
+    pub(crate) fn is_at_least(&self, patch: u32) -> bool {
+        self.numbers >= [2, 1, patch]
+    }
+
     /// Whether `onFailure` of a hook counts, and with it all that was measured on 2.1.329 and not on 2.1.197.
     pub(crate) fn is_new(&self) -> bool {
-        self.numbers >= [2, 1, 295]
+        self.is_at_least(295)
     }
 }

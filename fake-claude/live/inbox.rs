@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Stdin};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
@@ -38,6 +39,17 @@ pub(crate) enum Reply {
     Interrupted,
     /// Stdin has ended without an answer.
     Closed,
+}
+
+/// What a live agent does next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// It answers this.
+    Message(Message),
+    /// The time has come that it was to wait for.
+    Due,
+    /// Stdin has ended.
+    End,
 }
 
 #[derive(Debug, Default)]
@@ -85,19 +97,37 @@ impl Inbox {
 
     /// Waits for the next message, whose turn then runs; `None` at the end of stdin.
     pub(crate) fn next(&mut self) -> Result<Option<Message>, Halt> {
+        match self.next_before(None)? {
+            Next::Message(message) => Ok(Some(message)),
+            Next::Due | Next::End => Ok(None),
+        }
+    }
+
+    /// Waits for the next message, or for a moment at which a turn begins without one.
+    pub(crate) fn next_before(&mut self, due: Option<Instant>) -> Result<Next, Halt> {
         self.pump()?;
         if std::mem::take(&mut self.phase) == Phase::Over && !self.queued.is_empty() {
             self.phase = Phase::Busy;
-            return Ok(Message::join(self.queued.drain(..).collect()));
+            let joined = Message::join(self.queued.drain(..).collect());
+            return Ok(joined.map_or(Next::End, Next::Message));
         }
         while self.queued.is_empty() {
-            if !self.is_ready(None)? {
-                return Ok(None);
+            let patience = due.map(|due| due.saturating_duration_since(Instant::now()));
+            if patience.is_some_and(|patience| patience.is_zero()) {
+                self.phase = Phase::Busy;
+                return Ok(Next::Due);
+            }
+            let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
+            if !self.is_ready(patience.as_ref())? {
+                if self.stdin.is_some() {
+                    continue;
+                }
+                return Ok(Next::End);
             }
             self.pump()?;
         }
         self.phase = Phase::Busy;
-        Ok(self.queued.pop_front())
+        Ok(self.queued.pop_front().map_or(Next::End, Next::Message))
     }
 
     /// Waits for the answer to the request of this id.

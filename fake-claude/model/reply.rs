@@ -50,6 +50,7 @@ fn said(block: &Value) -> Value {
         fields.remove("result");
         fields.remove("is_error");
         fields.remove("input_json");
+        fields.remove("ends_after_ms");
     }
     if block["type"] == "thinking" {
         block["signature"] = "signed".into();

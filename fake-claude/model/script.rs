@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Claude Code says so in the first block of a subagent's system prompt.
-const SUBAGENT: &str = "cc_is_subagent=true";
+pub(crate) const SUBAGENT: &str = "cc_is_subagent=true";
 
 /// A script: one list of turns, or one for the main agent and one for its subagents.
 pub(crate) struct Script {

@@ -85,6 +85,9 @@ pub(crate) struct Run {
     files: BTreeMap<PathBuf, String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
+    /// `false`: without a credential.
+    #[serde(default = "yes")]
+    login: bool,
     /// Without `--dangerously-skip-permissions`.
     #[serde(default)]
     careful: bool,
@@ -97,6 +100,10 @@ pub(crate) struct Run {
     /// The answers to `can_use_tool`, one after the other; `"close"` closes stdin.
     #[serde(default)]
     answers: Vec<Value>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Run {

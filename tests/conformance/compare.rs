@@ -98,13 +98,29 @@ fn normalised(event: Event<'_>) -> String {
         }
         Event::Result(result) => {
             let (usage, total_usage, models) = (None, None, Vec::new());
-            let result = RunResult { duration_ms: None, usage, total_usage, models, ..result };
+            let text = result.text.map(|text| estimated(&text));
+            let result = RunResult { duration_ms: None, text, usage, total_usage, models, ..result };
             format!("{:?}", Event::Result(result))
+        }
+        Event::Text { message, parent, text } => {
+            format!("{:?}", Event::Text { message, parent, text: estimated(&text).into() })
         }
         // Ids are random.
         Event::Task(task) => format!("Task {:?} {} {}", task.stage, task.kind, task.status),
         Event::Background { tasks } => format!("Background {}", tasks.len()),
         event => format!("{event:?}"),
+    }
+}
+
+/// A text without how much of a prompt is the conversation: what else is in it differs from version to version.
+fn estimated(text: &str) -> String {
+    const BEFORE: &str = "this conversation is only ~";
+    match text.split_once(BEFORE) {
+        Some((before, after)) => {
+            let after = after.trim_start_matches(|character: char| character.is_ascii_digit());
+            format!("{before}{BEFORE}…{after}")
+        }
+        None => text.to_owned(),
     }
 }
 

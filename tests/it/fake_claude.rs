@@ -1,10 +1,13 @@
 //! fake-claude: what it plays, what it refuses, what it logs. Its faults, and how it lives on, are in `fake_claude/`.
 
 mod acted;
+mod acted_background;
 mod acted_deferred;
+mod acted_errors;
 mod acted_events;
 mod acted_hooks;
 mod acted_live;
+mod acted_plan;
 mod burst;
 mod faults;
 mod live;

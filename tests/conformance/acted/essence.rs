@@ -4,7 +4,14 @@
 
 use std::path::Path;
 
+use regex::Regex;
 use serde_json::Value;
+
+/// Numbers that are new in every run: ports, times, and how much of a prompt is the conversation.
+const MEASURED: &str = r"(127\.0\.0\.1:|duration_ms(?:: |>)|this conversation is only ~)\d+";
+
+/// The tools that exist only where somebody can be asked.
+const ASKING: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
 /// A run without ids, times and what else differs from one to the next.
 #[derive(Debug)]
@@ -17,25 +24,31 @@ pub(super) struct Essence {
 impl Essence {
     pub(super) fn of(lines: &[Value], stderr: &str, code: Option<i32>, told: &str, home: &Path) -> Self {
         let folder = home.to_string_lossy().into_owned();
-        let plain = |text: String| text.replace(&folder, "").replace(&folder.replace(['/', '.'], "-"), "");
+        let session = lines.iter().find_map(|line| line["session_id"].as_str()).map(str::to_owned);
+        let known = ids(lines, session.as_deref());
+        let measured = Regex::new(MEASURED).ok();
+        let plain = |text: String| {
+            let mut text = text.replace(&folder, "").replace(&folder.replace(['/', '.'], "-"), "");
+            for (id, name) in &known {
+                text = text.replace(id, name);
+            }
+            measured.iter().fold(text, |text, measured| measured.replace_all(&text, "${1}…").into_owned())
+        };
         let all = |pick: fn(&Value) -> Option<String>| -> Vec<String> {
             lines.iter().filter_map(pick).map(plain).collect()
         };
-        let session = lines.iter().find_map(|line| line["session_id"].as_str()).map(str::to_owned);
-        let mut told: Vec<String> = told.lines().map(hooked).collect();
+        let mut told: Vec<String> = told.lines().map(hooked).map(plain).collect();
         // Calls that are made side by side have their hooks run in any order.
         told.sort();
-        let unnamed = |text: &str| match &session {
-            Some(id) if uuid::Uuid::try_parse(id).is_ok() => text.replace(id.as_str(), "ID"),
-            _ => text.to_owned(),
-        };
-        let stderr = vec![unnamed(&plain(stderr.to_owned()))];
+        let stderr = vec![plain(stderr.to_owned())];
         let parts = vec![
             ("end", vec![format!("{code:?}")]),
             ("stderr", stderr),
-            ("model", all(said)),
+            ("model", all(|line| said(line).filter(|_| !is_within(line)))),
             // A question may come before or after the model's next block.
-            ("events", all(happened)),
+            ("events", all(|line| happened(line).filter(|_| !is_within(line)))),
+            // A subagent works beside the agent.
+            ("subagent", all(|line| said(line).or_else(|| happened(line)).filter(|_| is_within(line)))),
             ("notices", all(noticed)),
             ("hooks", told),
         ];
@@ -51,17 +64,49 @@ impl Essence {
     }
 }
 
+/// What names the session and its tasks, and what stands for it.
+fn ids(lines: &[Value], session: Option<&str>) -> Vec<(String, String)> {
+    let mut known: Vec<(String, String)> = Vec::new();
+    known.extend(
+        session.filter(|id| uuid::Uuid::try_parse(id).is_ok()).map(|id| (id.to_owned(), "ID".to_owned())),
+    );
+    for (key, name) in [("run_id", "RUN"), ("task_id", "TASK")] {
+        let own: Vec<&str> = lines.iter().filter_map(|line| line[key].as_str()).collect();
+        for id in own {
+            if !known.iter().any(|(other, _)| other == id) {
+                let count = known.iter().filter(|(_, other)| other.starts_with(name)).count();
+                known.push((id.to_owned(), format!("{name}{}", count + 1)));
+            }
+        }
+    }
+    known
+}
+
+/// Whether a subagent says it.
+fn is_within(line: &Value) -> bool {
+    line["parent_tool_use_id"].is_string()
+}
+
 fn blocks(line: &Value) -> impl Iterator<Item = &Value> {
     line["message"]["content"].as_array().into_iter().flatten()
 }
 
 fn said(line: &Value) -> Option<String> {
     (line["type"] == "assistant").then(|| {
-        let block = |block: &Value| match block["text"].as_str() {
-            Some(text) => format!("says {text}"),
-            None => format!("calls {} {} {}", block["id"], block["name"], block["input"]),
+        let block = |block: &Value| match (block["text"].as_str(), block["thinking"].as_str()) {
+            (Some(text), _) => format!("says {text}"),
+            (_, Some(thought)) => format!("thinks {thought}"),
+            _ => format!("calls {} {} {}", block["id"], block["name"], block["input"]),
         };
-        blocks(line).map(block).collect()
+        let mut said: String = blocks(line).map(block).collect();
+        if !line["error"].is_null() {
+            let keys = ["error", "is_api_error_message", "api_error_status", "api_error_type"];
+            said += &format!(" failed {:?}", keys.map(|key| line[key].to_string()));
+        }
+        if is_within(line) {
+            said += &format!(" within {} {}", line["parent_tool_use_id"], line["subagent_type"]);
+        }
+        said
     })
 }
 
@@ -77,7 +122,12 @@ fn happened(line: &Value) -> Option<String> {
         "result" => Some(ended(line)),
         "command_lifecycle" => Some(format!("command {}", line["state"])),
         "attachment" => Some(format!("attachment {}", line["attachment"]["type"])),
-        "system" => (line["subtype"] == "init").then(|| "init".into()),
+        "system" => (line["subtype"] == "init").then(|| {
+            // The other tools come and go from version to version.
+            let tools = line["tools"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let tools: Vec<&str> = tools.filter(|tool| ASKING.contains(tool)).collect();
+            format!("init {} {} {tools:?}", line["permissionMode"], line["apiKeySource"])
+        }),
         "assistant" => None,
         other => Some(other.to_owned()),
     }
@@ -98,7 +148,7 @@ fn ended(line: &Value) -> String {
     let again = line["stop_reason"] == "tool_deferred" && line["terminal_reason"].is_null();
     let turns = if again { &Value::Null } else { &line["num_turns"] };
     format!(
-        "ended {} error {} turns {turns} stop {} result {} denied {:?} deferred {} errors {}",
+        "ended {} error {} turns {turns} stop {} result {} denied {:?} deferred {} errors {} because {} {} of {}",
         line["subtype"],
         line["is_error"],
         line["stop_reason"],
@@ -106,6 +156,9 @@ fn ended(line: &Value) -> String {
         ids(&line["permission_denials"]),
         line["deferred_tool_use"],
         line["errors"],
+        line["api_error_status"],
+        line["api_error_type"],
+        line["origin"]["kind"],
     )
 }
 
@@ -113,6 +166,22 @@ fn noticed(line: &Value) -> Option<String> {
     match line["subtype"].as_str().filter(|_| line["type"] == "system")? {
         "permission_denied" => {
             Some(format!("denied {} {} {}", line["tool_use_id"], line["decision_reason"], line["message"]))
+        }
+        "status" => Some(format!("status {} {}", line["status"], line["permissionMode"])),
+        // Delays are random.
+        "api_retry" => Some(format!(
+            "retry {} of {} after {} {}",
+            line["attempt"], line["max_retries"], line["error_status"], line["error"]
+        )),
+        "thinking_tokens" => Some(format!("thought {}", line["estimated_tokens"])),
+        "task_started" | "task_updated" | "task_notification" => {
+            let keys = ["subtype", "task_id", "tool_use_id", "description", "task_type", "status", "summary"];
+            Some(format!("{:?} {}", keys.map(|key| line[key].to_string()), line["patch"]["status"]))
+        }
+        "background_tasks_changed" => {
+            let ids: Vec<&Value> =
+                line["tasks"].as_array().into_iter().flatten().map(|task| &task["task_id"]).collect();
+            Some(format!("in the background {ids:?}"))
         }
         "informational" => Some(format!("{} {}", line["content"], line["hook_no_verdict"])),
         "hook_response" => {

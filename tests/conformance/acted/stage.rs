@@ -60,16 +60,21 @@ impl<'a> Stage<'a> {
         command.args(&run.argv).current_dir(at("workspace")).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", at("home")).env("TERM", "dumb");
         command.env("CLAUDE_CODE_TMPDIR", self.root.path()).envs(QUIET.map(|name| (name, "1")));
-        command.envs(&run.env);
+        if run.login {
+            command.env("ANTHROPIC_API_KEY", "scripted");
+        }
+        command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:8080").envs(&run.env);
         match (&self.agent, &self.model) {
             (Agent::Fake(version), _) => {
                 let number = version.split(' ').next().unwrap_or_default();
                 command.env("FAKE_CLAUDE_SCRIPT", &self.script).env("FAKE_CLAUDE_VERSION", number);
+                if !run.login {
+                    command.env("FAKE_CLAUDE_FAULT", "not-logged-in");
+                }
             }
             (Agent::Real(_), model) => {
                 let port = model.as_ref().map_or(0, |model| model.port);
                 command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{port}"));
-                command.env("ANTHROPIC_API_KEY", "scripted");
             }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
