@@ -27,7 +27,7 @@ pub mod problem;
 pub mod quiet;
 pub mod schema;
 pub mod settings;
-mod spelling;
+pub(crate) mod spelling;
 pub mod template;
 pub mod timing;
 pub mod toml_text;

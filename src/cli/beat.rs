@@ -36,10 +36,7 @@ use tokio::sync::oneshot;
 const LOGIN: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = if args.dry_run { place.data_dir()? } else { place.prepared_data_dir()? };
-    if let (false, Err(open)) = (args.dry_run, dir.require_private()) {
-        writeln!(io::stderr(), "warning: {open}")?;
-    }
+    let dir = if args.dry_run { place.data_dir()? } else { place.own_data_dir()? };
     let workspace = place.workspace(&args.path)?;
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
     super::runtime()?.block_on(async {

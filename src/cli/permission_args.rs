@@ -61,7 +61,7 @@ pub(crate) struct PermissionRespond {
 Examples:
   murmur question list                              what agents ask
   murmur question respond k3v9x2ab '{\"q1\":2}'     answer with the second choice
-  murmur question respond k3v9x2ab '{\"q1\":{\"other\":\"neither\"}}'   answer in words of yours
+  murmur question respond k3v9x2ab '{\"q1\":\"neither, mock it\"}'   answer in your own words
   murmur question respond                           one after the other, on a terminal")]
 pub(crate) struct Question {
     #[command(subcommand)]
@@ -81,7 +81,7 @@ pub(crate) struct QuestionRespond {
     #[arg(requires = "answers")]
     pub(crate) id: Option<String>,
     /// A JSON object: q1, q2 and so on, a header or a question's text; and for each a label, its number, a list of them,
-    /// or {"other":"a text"}
+    /// or a text of your own ({"other":"a text"} if it looks like a label)
     pub(crate) answers: Option<String>,
 }
 

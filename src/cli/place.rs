@@ -6,6 +6,7 @@ use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What the environment says.
@@ -29,6 +30,15 @@ impl Place {
     pub(super) fn prepared_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.data_dir()?;
         dir.prepare()?;
+        Ok(dir)
+    }
+
+    /// The same, where nobody else can change anything; warns where others can look in.
+    pub(super) fn own_data_dir(&self) -> Result<DataDir, PathsError> {
+        let dir = self.prepared_data_dir()?;
+        if let Some(open) = dir.require_ours()? {
+            let _closed = writeln!(io::stderr(), "warning: {open}");
+        }
         Ok(dir)
     }
 

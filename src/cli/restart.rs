@@ -12,8 +12,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.prepared_data_dir()?;
-    dir.require_private()?;
+    let dir = place.own_data_dir()?;
     let is_service = match service::daemon(&dir, place) {
         // Nothing is killed that somebody else may start again.
         Err(error) if args.force => return Err(error),

@@ -59,8 +59,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     file::require_ours(path)?;
     let found = file::read(path)?;
     let is_new = found.as_deref() != Some(text.as_bytes());
-    let dir = place.prepared_data_dir()?;
-    dir.require_private()?;
+    let dir = place.own_data_dir()?;
     // Two cannot run, and the one that the service starts would end at once.
     if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();

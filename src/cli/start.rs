@@ -33,8 +33,7 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         }
         return served;
     }
-    let dir = place.prepared_data_dir()?;
-    dir.require_private()?;
+    let dir = place.own_data_dir()?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
         Started::Now(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
         Started::Before(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
@@ -154,8 +153,9 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         inherited::keep_standard_streams_only();
         let _leads_already = process::lead_session();
     }
-    let dir = place.prepared_data_dir()?;
-    dir.require_private()?;
+    // In the background its parent has warned.
+    let dir = if args.announce { place.prepared_data_dir()? } else { place.own_data_dir()? };
+    let is_open = dir.require_ours()?.is_some();
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {
@@ -179,7 +179,13 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot make {}", dir.beats().display()))?;
     std::env::set_current_dir("/").context("cannot change to /")?;
     super::runtime()?.block_on(async {
-        let listener = socket::listen(dir.root(), dir.socket_name())
+        let (name, private) = (dir.socket_name(), DataDir::PRIVATE_SOCKETS);
+        let _none = socket::remove(&dir.root().join(private), name);
+        let listener = match is_open {
+            true => socket::listen_within(dir.root(), private, name),
+            false => socket::listen(dir.root(), name),
+        };
+        let listener = listener
             .with_context(|| format!("cannot listen on {}/{}", dir.root().display(), dir.socket_name()))?;
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -222,7 +228,8 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             never = keep_alive(&manager) => match never {},
         };
         tell(&manager, Manager::stopping);
-        let _gone = socket::remove(dir.root(), dir.socket_name());
+        let _gone = socket::remove(dir.root(), name);
+        let _none = socket::remove(&dir.root().join(private), name);
         say("murmur stopped");
         served.context("the daemon cannot go on")
     })?;

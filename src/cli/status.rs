@@ -72,8 +72,8 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     };
     // Another would not help where those that there are cannot be read.
     let advises = status.problems.is_empty();
-    if let Err(open) = dir.require_private()
-        && dir.root().exists()
+    if dir.root().exists()
+        && let Some(open) = dir.require_ours().unwrap_or_else(Some)
     {
         status.problems.push(open.to_string());
     }

@@ -19,7 +19,7 @@ pub(super) fn is_about_permission(found: &str) -> bool {
 }
 
 /// How many letters must be changed, put in or left out to turn one into the other; letter case costs nothing.
-fn distance(left: &str, right: &str) -> usize {
+pub(crate) fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
     // A key of a thousand letters is nobody's slip.

@@ -85,8 +85,10 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
         }
         Err(error) => return check.failed(error),
     }
-    if let Err(error) = dir.require_private() {
-        return check.failed(&error);
+    match dir.require_ours() {
+        Ok(None) => {}
+        Ok(Some(open)) => return check.failed(&open).into_warning(),
+        Err(error) => return check.failed(&error),
     }
     let files = [dir.config(), dir.journal(), dir.log(), dir.decisions(), dir.pid()];
     let open = files.iter().find_map(|path| {

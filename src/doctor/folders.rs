@@ -25,8 +25,8 @@ pub(super) fn hosts(environment: &Environment) -> Option<Finding> {
     look(Check::HOSTS, &environment.dir.hosts(), Level::Fail)
 }
 
-/// What is wrong with the folder at `path`, if there is one. That others could look in is this bad: the data folder around it
-/// keeps them out.
+/// What is wrong with the folder at `path`, if there is one. That others could write to it is this bad: the data folder around
+/// it keeps them out.
 fn look(check: Check, path: &Path, if_open: Level) -> Option<Finding> {
     let shown = path.display();
     let found = match path.metadata() {
@@ -48,7 +48,8 @@ fn look(check: Check, path: &Path, if_open: Level) -> Option<Finding> {
         return Some(check.fail(format!("{shown} cannot be used (mode {mode:04o}): {error}"), hint));
     }
     let open = || Finding {
-        level: if_open,
+        // What can only be read is closed when it is used next.
+        level: if mode & 0o022 == 0 { Level::Warn } else { if_open },
         ..check
             .fail(format!("{shown} is open to other users (mode {mode:04o})"), Hint::CLOSE_FOLDER.about(path))
     };

@@ -122,10 +122,14 @@ pub fn bury(record: &Record) {
     process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
 }
 
-/// The folder of hosts, made where it does not exist, which nobody else can enter.
+/// The folder of hosts, made where it does not exist and closed where others can look in, which nobody else can enter.
 fn require_private(path: &Path) -> Result<(), HostingError> {
     let failed = |source| HostingError::Folder { path: path.to_path_buf(), source };
     atomic::create_private_folder(path).map_err(failed)?;
     let mode = path.metadata().map_err(failed)?.mode() & 0o7777;
-    if mode & 0o077 == 0 { Ok(()) } else { Err(HostingError::Open { path: path.to_path_buf(), mode }) }
+    // What others could write to may have something of theirs in it.
+    if mode & 0o022 != 0 {
+        return Err(HostingError::Open { path: path.to_path_buf(), mode });
+    }
+    atomic::close_folder(path).map_err(failed)
 }

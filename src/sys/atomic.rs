@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Replaces `path` by a file that holds `bytes`. A link is followed, so that the file it points to is replaced.
@@ -57,6 +57,27 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Makes `path` as [`create_private_folder`] does, and takes away what others may do in it if there is one.
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`] where others could put something in, or it is not ours; else what the system says.
+pub fn close_folder(path: &Path) -> io::Result<()> {
+    create_private_folder(path)?;
+    let found = path.metadata()?;
+    let mode = found.mode() & 0o7777;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+    }
+    if mode & 0o022 != 0 {
+        let what = format!("other users can write to it (mode {mode:04o})");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}
+
 /// Opens `path` for appending, makes it with mode 0600 where it does not exist, and can also be read.
 ///
 /// # Errors
@@ -93,6 +114,23 @@ mod tests {
         assert_eq!(linked.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read(&path).unwrap(), b"one");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_folder_is_closed_unless_others_could_put_something_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hosts");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o7777;
+        close_folder(&path).unwrap();
+        assert_eq!(mode(), 0o700);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        close_folder(&path).unwrap();
+        assert_eq!(mode(), 0o700);
+        for open in [0o770, 0o702, 0o777, 0o1777] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(open)).unwrap();
+            assert_eq!(close_folder(&path).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            assert_eq!(mode(), open);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! murmur's data folder: which it is, that it is ours alone, and what stands where in it.
 
 mod name;
+mod open;
 
 use name::stem;
 pub use name::{LONGEST_NAME, is_plain, readable, slug};
@@ -32,6 +33,16 @@ pub enum PathsError {
         path: PathBuf,
         /// Its owner.
         owner: u32,
+    },
+    /// Others can change what is in it.
+    #[error("other users can write to {} (mode {mode:04o}); check what is there, then run: chmod {} {}", .path.display(), if *is_folder { 700 } else { 600 }, .path.display())]
+    Writable {
+        /// The folder, or what is in it.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+        /// Whether it is a folder.
+        is_folder: bool,
     },
     /// Others can look into it.
     #[error("the data folder {} is open to other users (mode {mode:04o}); run: chmod 700 {}", .path.display(), .path.display())]
@@ -134,6 +145,9 @@ pub struct DataDir {
 }
 
 impl DataDir {
+    /// The folder, within [`Self::root`], of the daemon's socket where others can look into the root; a link leads there.
+    pub const PRIVATE_SOCKETS: &str = "sockets";
+
     /// The folder that the arguments and the environment name, in this order: `explicit`, `murmur_dir`, `home`.
     ///
     /// # Errors
@@ -167,17 +181,6 @@ impl DataDir {
         }
         rustix::fs::access(&self.root, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
             .map_err(|errno| unusable(errno.into()))
-    }
-
-    /// That nobody else can look in, without which murmur puts no socket there.
-    ///
-    /// # Errors
-    /// [`PathsError::Open`], or [`PathsError::Unusable`] if that cannot be told.
-    pub fn require_private(&self) -> Result<(), PathsError> {
-        let found = self.root.metadata();
-        let found = found.map_err(|source| PathsError::Unusable { path: self.root.clone(), source })?;
-        let mode = found.mode() & 0o7777;
-        if mode & 0o077 == 0 { Ok(()) } else { Err(PathsError::Open { path: self.root.clone(), mode }) }
     }
 
     /// The folder itself.
@@ -299,10 +302,11 @@ impl DataDir {
 
     /// Every folder that murmur makes in this one.
     #[must_use]
-    pub fn folders(&self) -> [PathBuf; 7] {
+    pub fn folders(&self) -> [PathBuf; 8] {
         let locks = self.root.join("locks");
         let projects = self.root.join("projects");
-        [self.agents(), self.approvals(), self.beats(), self.pulses(), self.hosts(), locks, projects]
+        let sockets = self.root.join(Self::PRIVATE_SOCKETS);
+        [self.agents(), self.approvals(), self.beats(), self.pulses(), self.hosts(), locks, projects, sockets]
     }
 
     /// Room for journal lines that find none.

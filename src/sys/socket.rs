@@ -43,6 +43,20 @@ pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Listens on `name` in `inner`, a folder in `folder` that nobody else may enter, and makes `name` in `folder` a link to it.
+/// `inner` is made where it does not exist, and closed where it is open.
+///
+/// # Errors
+/// As [`listen`]; that others can write to `inner`.
+pub fn listen_within(folder: &Path, inner: &str, name: &str) -> io::Result<UnixListener> {
+    let private = folder.join(inner);
+    super::atomic::close_folder(&private)?;
+    let listener = listen(&private, name)?;
+    let _none = remove(folder, name);
+    std::os::unix::fs::symlink(Path::new(inner).join(name), folder.join(name))?;
+    Ok(listener)
+}
+
 /// Removes the socket `name` from `folder`.
 ///
 /// # Errors

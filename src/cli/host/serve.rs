@@ -71,7 +71,7 @@ impl Signals {
 
 fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.prepared_data_dir()?;
-    dir.require_private()?;
+    dir.require_ours()?;
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
     let spec = spec(args, place, &dir, message, clock::rfc3339(started))?;

@@ -11,8 +11,7 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.prepared_data_dir()?;
-    dir.require_private()?;
+    let dir = place.own_data_dir()?;
     let wanted = Wanted {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),

@@ -85,7 +85,7 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
         for (index, question) in asked.questions().iter().enumerate() {
             let several =
                 if question.multi_select { "numbers or labels, with commas" } else { "a number or a label" };
-            let own = if question.options.is_empty() { "" } else { ", or = and a text of yours" };
+            let own = if question.options.is_empty() { "" } else { ", or a text of your own" };
             let what = if question.options.is_empty() { "a text" } else { several };
             let Some(typed) = prompt(&format!("q{}: {what}{own}; empty skips: ", index + 1))? else {
                 return Ok(Said::Quit);

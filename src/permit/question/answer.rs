@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::plain::plain_line;
 use super::{Asked, Question};
+use crate::config::spelling;
 
 /// The answers, by the questions' texts: each a label, several labels with `, ` between them, or a text.
 pub type Answers = BTreeMap<String, String>;
@@ -71,8 +72,7 @@ pub enum AnswerError {
 impl Asked {
     /// The answers that `given` has: an object with a key for each question, which is `q1` and so on, its header or its
     /// text, and for each value a label, a choice's number, a list of them where several can be chosen, or a text of
-    /// one's own as `{"other": "text"}`. A text as such is an answer only where there is nothing to choose from: else a
-    /// slip in a label would pass for one.
+    /// one's own. A text that looks like a slip in a label is refused; as `{"other": "text"}` it is taken.
     ///
     /// # Errors
     /// [`AnswerError`]: whatever is not understood, and a question without an answer.
@@ -143,14 +143,19 @@ fn answer(question: &Question, number: usize, value: &Value) -> Result<String, A
         let accepted = accepted(question);
         return Err(AnswerError::TooMany { number, count: values.len(), accepted });
     }
-    let mut answers: Vec<String> = Vec::with_capacity(values.len());
-    for value in values {
-        let answer = one(question, number, value)?;
-        if !answers.contains(&answer) {
-            answers.push(answer);
+    let answers: Result<Vec<String>, _> = values.iter().map(|value| one(question, number, value)).collect();
+    answers.map(joined)
+}
+
+/// Several answers as one, each once.
+fn joined<T: AsRef<str>>(answers: Vec<T>) -> String {
+    let mut once: Vec<&str> = Vec::with_capacity(answers.len());
+    for answer in answers.iter().map(AsRef::as_ref) {
+        if !once.contains(&answer) {
+            once.push(answer);
         }
     }
-    Ok(answers.join(", "))
+    once.join(", ")
 }
 
 /// One answer: a label, a number, or a text of one's own.
@@ -173,12 +178,25 @@ fn one(question: &Question, number: usize, value: &Value) -> Result<String, Answ
                 return Ok(label.clone());
             }
             let text = text.trim();
-            let folded = text.to_lowercase();
-            let mut near = labels().filter(|label| label.trim().to_lowercase() == folded);
-            match (near.next(), near.next()) {
-                (Some(label), None) => Ok(label.clone()),
-                (None, _) => text.parse().ok().and_then(numbered).ok_or_else(wrong),
-                _ => Err(wrong()),
+            if let Some(label) = label(question, text) {
+                return Ok(label.to_owned());
+            }
+            if is_number(text) {
+                return text.parse().ok().and_then(numbered).ok_or_else(wrong);
+            }
+            let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+            let chosen: Option<Vec<&str>> = parts.iter().map(|part| label(question, part)).collect();
+            match chosen {
+                Some(chosen) if question.multi_select => Ok(joined(chosen)),
+                Some(chosen) => {
+                    Err(AnswerError::TooMany { number, count: chosen.len(), accepted: accepted(question) })
+                }
+                None if is_slip(question, text) => Err(wrong()),
+                None if question.multi_select && parts.iter().any(|part| is_slip(question, part)) => {
+                    Err(wrong())
+                }
+                // Claude Code offers a text of one's own beside any choices.
+                None => Ok(text.to_owned()),
             }
         }
         Value::Object(other) if other.len() == 1 => {
@@ -187,6 +205,27 @@ fn one(question: &Question, number: usize, value: &Value) -> Result<String, Answ
         }
         _ => Err(wrong()),
     }
+}
+
+/// Whether `text` was meant as a choice's number.
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+']);
+    digits.starts_with(|digit: char| digit.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+}
+
+/// The label that `text` is, however its letters are written.
+fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
+    let folded = text.to_lowercase();
+    let mut same = question.options.iter().filter(|choice| choice.label.trim().to_lowercase() == folded);
+    same.next().filter(|_| same.next().is_none()).map(|choice| &*choice.label)
+}
+
+/// Whether `text`, which is no label, was probably meant to be one: a few letters differ, or it is the beginning of one.
+fn is_slip(question: &Question, text: &str) -> bool {
+    let folded = text.to_lowercase();
+    question.options.iter().map(|choice| choice.label.trim().to_lowercase()).any(|label| {
+        label.starts_with(&folded) || spelling::distance(&folded, &label) <= 1 + label.chars().count() / 4
+    })
 }
 
 /// What a question takes, for errors.

@@ -68,10 +68,19 @@ fn a_value_is_a_label_a_number_a_list_or_a_text_of_ones_own() {
         (1, json!(2), "SQLite"),
         (1, json!(["SQLite"]), "SQLite"),
         (1, json!({"other": "MySQL, sorry"}), "MySQL, sorry"),
+        (1, json!({"other": "Postgre"}), "Postgre"),
+        (1, json!("x"), "x"),
+        (1, json!(" MySQL "), "MySQL"),
+        (1, json!("neither, mock it"), "neither, mock it"),
+        (1, json!("infinity"), "infinity"),
+        (1, json!(["MySQL"]), "MySQL"),
         (2, json!("Lint"), "Lint"),
         (2, json!("Test"), "Test"),
         (2, json!([2, "lint", "Lint"]), "Test, Lint"),
         (2, json!(["Lint", {"other": "Fuzz"}]), "Lint, Fuzz"),
+        (2, json!(["Lint", "Fuzz"]), "Lint, Fuzz"),
+        (2, json!("lint, Lint,Test"), "Lint, Test"),
+        (2, json!("Lint, and a spell check"), "Lint, and a spell check"),
         (3, json!("Postgres"), "Postgres"),
         (3, json!({"other": "x y"}), "x y"),
     ] {
@@ -80,11 +89,15 @@ fn a_value_is_a_label_a_number_a_list_or_a_text_of_ones_own() {
 }
 
 #[test]
-fn what_is_no_choice_is_refused_with_the_choices() {
+fn a_slip_in_a_choice_is_refused_with_the_choices() {
     let choices = r#"write one of "Postgres" (1), "SQLite" (2), "2" (3), or {"other": "a text of yours"}"#;
     let several =
         r#"write one or a list of "Lint" (1), "Test" (2), "test" (3), or {"other": "a text of yours"}"#;
     for (number, value, expected) in [
+        (1, json!("SQL"), format!("q1 cannot be answered with \"SQL\"; {choices}")),
+        (1, json!("Postgers"), format!("q1 cannot be answered with \"Postgers\"; {choices}")),
+        (1, json!("9"), format!("q1 cannot be answered with \"9\"; {choices}")),
+        (1, json!("Postgres, SQLite"), format!("q1 takes one answer and not 2; {choices}")),
         (1, json!("Postgre"), format!("q1 cannot be answered with \"Postgre\"; {choices}")),
         (1, json!(0), format!("q1 cannot be answered with 0; {choices}")),
         (1, json!(4), format!("q1 cannot be answered with 4; {choices}")),
@@ -98,7 +111,8 @@ fn what_is_no_choice_is_refused_with_the_choices() {
         (1, json!([1, 2]), format!("q1 takes one answer and not 2; {choices}")),
         (1, json!([]), format!("q1 takes one answer and not 0; {choices}")),
         (2, json!("TEST"), format!("q2 cannot be answered with \"TEST\"; {several}")),
-        (2, json!(["Lint", "Fuzz"]), format!("q2 cannot be answered with \"Fuzz\"; {several}")),
+        (2, json!(["Lint", "Tset"]), format!("q2 cannot be answered with \"Tset\"; {several}")),
+        (2, json!("Lint, Tes"), format!("q2 cannot be answered with \"Lint, Tes\"; {several}")),
         (2, json!([["Lint"]]), format!("q2 cannot be answered with [\"Lint\"]; {several}")),
         (3, json!(1), "q3 cannot be answered with 1; write a text".to_owned()),
     ] {

@@ -1,6 +1,7 @@
 //! Data folders that are deep, open, full, or no folders at all.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::Path;
 
 use insta::assert_snapshot;
 
@@ -18,34 +19,102 @@ fn a_folder_too_deep_for_a_socket_works() {
     assert_eq!(env.names(&deep), "beats\nheartbeats\nhosts\njournal.reserve\nmurmur.log");
 }
 
+/// The modes of every socket, and of the folder that it is in, by its path in the data folder.
+fn sockets(env: &Env) -> Vec<(String, u32, u32)> {
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    let mut found = Vec::new();
+    let mut folders = vec![env.data()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let (entry, path) = (entry.as_ref().unwrap().file_type().unwrap(), entry.unwrap().path());
+            if entry.is_dir() {
+                folders.push(path);
+            } else if entry.is_socket() {
+                let name = path.strip_prefix(env.data()).unwrap().display().to_string();
+                found.push((name, mode(&path), mode(&folder)));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 #[test]
-fn a_folder_that_others_can_read_gets_no_socket() {
+fn a_folder_that_others_can_read_is_used_with_a_warning_and_its_sockets_are_closed_to_them() {
     let env = Env::new();
-    env.workspace("site", "Do it.");
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(env.made_data(), mode).unwrap();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    std::fs::create_dir(env.data().join("hosts")).unwrap();
+    for folder in [env.data(), env.data().join("hosts")] {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
+    }
     assert_snapshot!(env.run(["start"]), @"
-    | error: the data folder [ENV]/data is open to other users (mode 0755)
-    | hint: run: chmod 700 [ENV]/data
-    [exit 1]
-    ");
-    assert_snapshot!(env.run(["start", "--foreground"]), @"
-    | error: the data folder [ENV]/data is open to other users (mode 0755)
-    | hint: run: chmod 700 [ENV]/data
-    [exit 1]
-    ");
-    assert_snapshot!(env.run(["status"]), @"
-    murmur is not running; start it with: murmur start
-    problem: the data folder [ENV]/data is open to other users (mode 0755); run: chmod 700 [ENV]/data
-    no heartbeats; make one with: murmur init PATH
+    murmur is running (PID [PID])
+    | warning: the data folder [ENV]/data is open to other users (mode 0755); run: chmod 700 [ENV]/data
     [exit 0]
     ");
+    env.wait_for_journal(1);
+    let args = ["host", "spawn", "--agent-id", "site-1", "--worktree", site.path()];
+    assert!(env.run(args).contains("| warning: the data folder "));
+    assert_eq!(
+        sockets(&env),
+        [("hosts/site-1.sock".to_owned(), 0o600, 0o700), ("sockets/murmur.sock".to_owned(), 0o600, 0o700)]
+    );
+    // The documented path leads there, wherever the folder is moved.
+    assert_eq!(std::fs::read_link(env.data().join("murmur.sock")).unwrap(), Path::new("sockets/murmur.sock"));
+    std::os::unix::net::UnixStream::connect(env.data().join("murmur.sock")).unwrap();
+    let status = env.run(["status"]);
+    assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");
+    assert!(status.contains("problem: the data folder "), "{status}");
+    env.run(["host", "stop", "site-1"]);
+    assert!(env.run(["restart"]).contains("murmur was restarted"));
+    env.run(["stop"]);
+    assert_eq!(sockets(&env), []);
+    assert!(env.data().join("murmur.sock").symlink_metadata().is_err());
     assert_snapshot!(env.run(["beat", "site"]), @"
     ok [S]
     | warning: the data folder [ENV]/data is open to other users (mode 0755); run: chmod 700 [ENV]/data
     [exit 0]
     ");
-    assert_eq!(env.data().metadata().unwrap().permissions().mode() & 0o777, 0o755);
+    // Closed, it has its socket where it always was.
+    std::fs::set_permissions(env.data(), PermissionsExt::from_mode(0o700)).unwrap();
+    let daemon = env.daemon();
+    assert_eq!(sockets(&env), [("murmur.sock".to_owned(), 0o600, 0o700)]);
+    daemon.stop();
+}
+
+#[test]
+fn a_folder_that_others_can_write_to_is_refused() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    for mode in [0o777, 0o770, 0o1777] {
+        std::fs::set_permissions(env.data(), PermissionsExt::from_mode(mode)).unwrap();
+        for args in [
+            &["start"][..],
+            &["start", "--foreground"],
+            &["restart"],
+            &["beat", "site"],
+            &["host", "spawn", "--worktree", "site"],
+        ] {
+            let folder = env.data();
+            let folder = folder.display();
+            let expected = format!(
+                "| error: other users can write to {folder} (mode {mode:04o})\n| hint: check what is there, then run: chmod 700 {folder}\n[exit 1]"
+            );
+            assert_eq!(env.run(args), expected);
+        }
+        assert!(env.run(["status"]).contains("problem: other users can write to "));
+    }
+    // In a folder that others can look into, nothing else keeps them from what they can write to.
+    std::fs::set_permissions(env.data(), PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(env.data().join("config.json"), PermissionsExt::from_mode(0o666)).unwrap();
+    assert_snapshot!(env.run(["start"]), @"
+    | error: other users can write to [ENV]/data/config.json (mode 0666)
+    | hint: check what is there, then run: chmod 600 [ENV]/data/config.json
+    [exit 1]
+    ");
+    assert!(env.agents().is_empty() && env.journal().is_empty());
 }
 
 #[test]

@@ -19,6 +19,8 @@ fn folders_of_the_data_folder_that_are_open_or_none_are_named() {
     assert_eq!(found["level"], "fail", "{found}");
     assert_eq!(found["found"], format!("{hosts} is open to other users (mode 0777)"));
     assert_eq!(found["hint"], format!("run: chmod 700 {hosts}"));
+    folder("hosts", 0o755);
+    assert_eq!(finding(&env, "hosts")["level"], "warn");
     folder("hosts", 0o700);
     let beats = folder("beats", 0o755);
     let found = finding(&env, "data folder");

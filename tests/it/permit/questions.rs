@@ -113,6 +113,38 @@ fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
 }
 
 #[test]
+fn a_text_of_ones_own_answers_a_question_with_choices() {
+    let env = Env::new();
+    let option = |label: &str| json!({ "label": label, "description": "" });
+    let input = json!({ "questions": [
+        { "question": "Which database?", "header": "Database", "multiSelect": false,
+            "options": [option("Postgres"), option("SQLite")] },
+        { "question": "Which checks?", "header": "Checks", "multiSelect": true,
+            "options": [option("Lint"), option("Test")] },
+    ]});
+    asks(&env, "model: x", &input);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_snapshot!(respond(&env, &row, r#"{"q1":"Postgre","q2":"Lint"}"#), @r#"
+    | error: q1 cannot be answered with "Postgre"
+    | hint: write one of "Postgres" (1), "SQLite" (2), or {"other": "a text of yours"}
+    [exit 1]
+    "#);
+    assert_snapshot!(respond(&env, &row, r#"{"q1":"x","q2":["Lint","a spell check"]}"#), @"
+    answered AskUserQuestion of [AGENT]
+    [exit 0]
+    ");
+    assert_eq!(line(beat)["outcome"], "ok");
+    let told = env.told_once();
+    assert!(
+        told.text.contains(r#""Which database?"="x", "Which checks?"="Lint, a spell check""#),
+        "{told:?}"
+    );
+    daemon.stop();
+}
+
+#[test]
 fn where_nobody_answers_questions_they_are_denied_at_once() {
     let env = Env::new();
     asks(&env, "questions: deny", &two());

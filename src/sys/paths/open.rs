@@ -1,0 +1,119 @@
+//! Who but its user can do something in the data folder.
+//!
+//! Where others can write, what murmur reads there may be theirs, so it refuses to start. Where they can only look in,
+//! it warns: sockets are in folders that nobody else can enter, and files are made private.
+
+use super::{DataDir, PathsError};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What others may write, and what they may do at all.
+const WRITE: u32 = 0o022;
+const ANYTHING: u32 = 0o077;
+/// What lets others into a folder.
+const ENTER: u32 = 0o011;
+
+/// How many folders deep is looked for something that others can write to. murmur's own are no deeper.
+const DEPTH: usize = 4;
+
+impl DataDir {
+    /// That nobody else can change anything in the data folder. Returns [`PathsError::Open`] where others can look in.
+    ///
+    /// # Errors
+    /// [`PathsError::Writable`], or [`PathsError::Unusable`] if its mode is not known.
+    pub fn require_ours(&self) -> Result<Option<PathsError>, PathsError> {
+        let path = self.root().to_path_buf();
+        let found = path.metadata().map_err(|source| PathsError::Unusable { path: path.clone(), source })?;
+        if let Some(writable) = writable(&path, &found) {
+            return Err(writable);
+        }
+        if mode(&found) & ANYTHING == 0 {
+            return Ok(None);
+        }
+        // Nothing keeps them from what is in it but its own mode.
+        match writable_within(&path, &found, DEPTH) {
+            Some(writable) => Err(writable),
+            None => Ok(Some(PathsError::Open { path, mode: mode(&found) })),
+        }
+    }
+}
+
+fn mode(found: &Metadata) -> u32 {
+    found.mode() & 0o7777
+}
+
+fn writable(path: &Path, found: &Metadata) -> Option<PathsError> {
+    let mode = mode(found);
+    let is_writable = mode & WRITE != 0 && !found.is_symlink();
+    let is_folder = found.is_dir();
+    is_writable.then(|| PathsError::Writable { path: path.to_path_buf(), mode, is_folder })
+}
+
+/// The first thing in `folder` that others can write to, as far as they can come.
+fn writable_within(folder: &Path, found: &Metadata, depth: usize) -> Option<PathsError> {
+    if !found.is_dir() || mode(found) & ENTER == 0 {
+        return None;
+    }
+    let deeper = depth.checked_sub(1)?;
+    let mut paths: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths.iter().find_map(|path| {
+        let found = path.symlink_metadata().ok()?;
+        writable(path, &found).or_else(|| writable_within(path, &found, deeper))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{Permissions, create_dir, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn others_may_look_in_and_change_nothing() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path().join("data");
+        let dir = DataDir::find(Some(&root), None, None).unwrap();
+        dir.prepare().unwrap();
+        let set = |path: &Path, mode: u32| set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        let said = || match dir.require_ours() {
+            Ok(None) => "ours".to_owned(),
+            Ok(Some(open)) => format!("warn: {open}").replace(root.to_str().unwrap(), "X"),
+            Err(error) => error.to_string().replace(root.to_str().unwrap(), "X"),
+        };
+        assert_eq!(said(), "ours");
+        for mode in [0o755, 0o750, 0o705, 0o711, 0o2750] {
+            set(&root, mode);
+            let expected =
+                format!("warn: the data folder X is open to other users (mode {mode:04o}); run: chmod 700 X");
+            assert_eq!(said(), expected);
+        }
+        for mode in [0o777, 0o1777, 0o770, 0o702, 0o720] {
+            set(&root, mode);
+            let expected = format!(
+                "other users can write to X (mode {mode:04o}); check what is there, then run: chmod 700 X"
+            );
+            assert_eq!(said(), expected);
+        }
+        write(dir.config(), "{}").unwrap();
+        create_dir(dir.beats()).unwrap();
+        write(dir.beats().join("a"), "").unwrap();
+        set(&dir.config(), 0o644);
+        set(&dir.beats(), 0o700);
+        set(&dir.beats().join("a"), 0o666);
+        std::os::unix::fs::symlink("config.json", root.join("link")).unwrap();
+        set(&root, 0o755);
+        assert!(said().starts_with("warn: "), "{}", said());
+        set(&dir.beats(), 0o755);
+        assert_eq!(
+            said(),
+            "other users can write to X/beats/a (mode 0666); check what is there, then run: chmod 600 X/beats/a"
+        );
+        set(&dir.beats(), 0o777);
+        assert!(said().ends_with("run: chmod 700 X/beats"), "{}", said());
+        // Nobody comes that far.
+        set(&root, 0o700);
+        assert_eq!(said(), "ours");
+    }
+}
