@@ -27,7 +27,9 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
     let mut wrong = problems.chain(warnings);
     let Some(mut first) = wrong.next() else {
-        return check.ok(counted(config.heartbeats.len(), "heartbeat"));
+        let unedited = config.heartbeats.iter().filter(|heartbeat| heartbeat.unedited).count();
+        let unedited = if unedited == 0 { String::new() } else { format!(", {unedited} not edited yet") };
+        return check.ok(format!("{}{unedited}", counted(config.heartbeats.len(), "heartbeat")));
     };
     let rest = wrong.count();
     if rest > 0 {

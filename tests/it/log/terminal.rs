@@ -40,8 +40,8 @@ fn outcomes_are_coloured_on_a_terminal() {
 
     ^[[1msite^[[0m  ^[[2m[ENV]/site^[[0m
       schedule  every 1h
-      last      never
-      next      due
+      last      ^[[31merror    ^[[0m [SPAN] ago HEARTBEAT.md not found
+      next      not scheduled: the daemon is not running
     ");
     assert_snapshot!(on_a_terminal(env.murmur(["beat", "site", "-V"])), @"
     Nothing to do.
