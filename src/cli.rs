@@ -133,7 +133,7 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
     } else if name == "derun" {
         Derun::try_parse_from(args).map(dispatch_derun)
     } else {
-        Args::try_parse_from(args).map(dispatch)
+        Args::parsed(args).map(dispatch)
     }
 }
 

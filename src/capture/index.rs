@@ -12,8 +12,8 @@ const BLOCK: usize = 4096;
 /// What is longer is no line: zeros that a power failure left behind, or another file's bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// Every stretch of the bytes `from..to`, cut to them, neighbours of one channel joined. Bytes behind the last line
-/// are of its channel. Empty if there is no line that could say anything.
+/// Every stretch of the bytes `from..to`, cut to them. Bytes after the last line are of its channel and time. Empty if
+/// there is no line that could say anything.
 ///
 /// # Errors
 /// What the system says of `index`.
@@ -26,15 +26,16 @@ pub(super) fn stretches(index: &File, from: u64, to: u64) -> io::Result<Vec<Stre
     while at < to {
         let Some(next) = lines.next()? else { break };
         if next.end() > at {
-            add(&mut found, at, next.end().min(to), next);
-            at = next.end().min(to);
+            let end = next.end().min(to);
+            found.push(Stretch { offset: at, length: end - at, ..next });
+            at = end;
         }
         before = Some(next);
     }
-    if at < to
-        && let Some(last) = before
-    {
-        add(&mut found, at, to, last);
+    if let Some(last) = found.last_mut() {
+        last.length = to - last.offset;
+    } else if let Some(before) = before.filter(|_| at < to) {
+        found.push(Stretch { offset: at, length: to - at, ..before });
     }
     Ok(found)
 }
@@ -67,13 +68,6 @@ pub(super) fn count(index: &File) -> io::Result<u64> {
         }
         lines += memchr::memchr_iter(b'\n', &block[..read]).count() as u64;
         at += read as u64;
-    }
-}
-
-fn add(found: &mut Vec<Stretch>, from: u64, to: u64, of: Stretch) {
-    match found.last_mut() {
-        Some(last) if last.channel == of.channel => last.length = to - last.offset,
-        _ => found.push(Stretch { offset: from, length: to - from, ..of }),
     }
 }
 

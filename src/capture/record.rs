@@ -186,7 +186,7 @@ pub struct Stretch {
     pub length: u64,
     /// Where they came from.
     pub channel: Channel,
-    /// When the last of them came, in UTC.
+    /// When the first of them came, in UTC. The others came within 50 ms.
     pub timestamp: Timestamp,
 }
 

@@ -8,6 +8,7 @@ use super::record::{Channel, Lost, Meta, State, TransportMode};
 use super::syncer::{Hurry, Syncer};
 use super::writer::{End, OnDisk, Writer};
 use crate::sys::clock;
+use jiff::Timestamp;
 use std::fs::File;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -90,10 +91,12 @@ impl Recorder {
         self.inner().map(|inner| inner.writer.beside(name)).transpose()
     }
 
-    /// Keeps `bytes`, or counts them as lost.
+    /// Keeps `bytes`, which have just come, or counts them as lost.
     pub fn keep(&self, channel: Channel, bytes: &[u8]) {
+        // Before another channel's bytes are waited for, whose disk may be slow.
+        let at = clock::now();
         if let Some(mut inner) = self.inner() {
-            inner.keep(channel, bytes);
+            inner.keep(channel, bytes, at);
         }
     }
 
@@ -157,16 +160,16 @@ fn note_end(log: &mut Log, meta: &Meta, end: &End) {
 }
 
 impl Inner {
-    fn keep(&mut self, channel: Channel, bytes: &[u8]) {
+    fn keep(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
         if let Keeping::Off(lost) = &mut self.keeping {
             lost.lost_bytes += bytes.len() as u64;
             return;
         }
         let before = self.writer.end();
-        match self.writer.append(channel, bytes, clock::now()) {
-            Ok(stretch) => {
-                if let Some(stretch) = stretch {
-                    self.log.note_stretch(&self.writer.meta().session_id, &stretch);
+        match self.writer.append(channel, bytes, at) {
+            Ok(stretches) => {
+                for stretch in &stretches {
+                    self.log.note_stretch(&self.writer.meta().session_id, stretch);
                 }
                 if let Some(syncer) = &self.syncer {
                     syncer.soon();

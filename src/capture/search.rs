@@ -1,7 +1,8 @@
 //! Finding lines in captured bytes, portion by portion, with the lines around them.
 //!
 //! The caller reads and feeds; this decides. A line ends with a newline; one that has not ended yet is left for the
-//! next search, and one of more than 64 KiB is searched in parts.
+//! next search, and one of more than 64 KiB is searched in parts, up to the first that matches: it is one line all the
+//! same, whether lines or matches are counted.
 
 use super::text;
 use regex::bytes::{Regex, RegexBuilder};
@@ -33,10 +34,10 @@ pub struct Query {
 }
 
 /// A line that was found. The first of a search may be cut; the others are whole but for what is too long to be
-/// looked at as one line.
+/// looked at at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The cursor of its first byte.
+    /// The cursor of its first byte, or of the part that matches.
     pub cursor: u64,
     /// Which line it is; 1 is the one where the search began.
     pub line: u64,
@@ -89,17 +90,26 @@ pub struct Search<'q> {
     query: &'q Query,
     room: usize,
     rest: Vec<u8>,
-    /// The cursor of the first byte that is not searched: the beginning of a line.
+    /// The cursor of the first byte that is not searched: the beginning of a line, or of a part of one.
     next: u64,
     line: u64,
-    /// The lines before that one, and of each whether it is only a part.
+    /// The lines before that one, and of each whether it is only its first part.
     before: VecDeque<(String, bool)>,
     /// Whether there are more before those than were looked at.
     misses_before: bool,
-    /// Whether the line began before the byte at `next`.
-    is_inside: bool,
+    /// The line that began before the byte at `next`, if one did.
+    begun: Option<Begun>,
     found: Vec<Found>,
     is_full: bool,
+}
+
+/// A line of which parts were searched.
+#[derive(Debug)]
+struct Begun {
+    /// Its first part, as it is shown around a match.
+    first: String,
+    /// Whether it was found.
+    is_found: bool,
 }
 
 impl<'q> Search<'q> {
@@ -114,7 +124,7 @@ impl<'q> Search<'q> {
             line: 1,
             before: VecDeque::new(),
             misses_before: false,
-            is_inside: false,
+            begun: None,
             found: Vec::new(),
             is_full: false,
         }
@@ -125,7 +135,7 @@ impl<'q> Search<'q> {
         self.misses_before = !is_all;
         let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
         for line in lines {
-            self.remember(line, false);
+            self.remember(self.context(line.strip_suffix(b"\r").unwrap_or(line)), false);
         }
     }
 
@@ -187,23 +197,44 @@ impl<'q> Search<'q> {
     /// Looks at one line, with its newline; without one it is a part of a line that is too long, or the last.
     fn line(&mut self, whole: &[u8], is_last: bool) {
         let goes_on = !is_last && !whole.ends_with(b"\n");
-        let is_part = self.is_inside || goes_on;
+        let begun = self.begun.take();
+        let is_part = begun.is_some() || goes_on;
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let rendered = self.query.render.map(|render| render(line));
-        let searched = rendered.as_deref().map_or(line, str::as_bytes);
-        self.add_after(line, is_part);
-        if !self.is_full && self.query.regex.is_match(searched) {
-            let text = String::from_utf8_lossy(searched).into_owned();
-            self.add(searched, text, is_part);
+        if begun.is_none() {
+            self.add_after(line, is_part);
         }
+        let is_found_already = begun.as_ref().is_some_and(|begun| begun.is_found);
+        // What is left of a line whose last part was full is its end, not an empty line.
+        let is_rest = begun.is_some() && line.is_empty();
+        let is_found = is_found_already || (!self.is_full && !is_rest && self.find(line, is_part));
         if self.is_full {
+            self.begun = begun;
             return;
         }
-        self.remember(line, is_part);
-        self.is_inside = goes_on;
         self.next += whole.len() as u64;
+        if goes_on {
+            let first = begun.map_or_else(|| self.context(line), |begun| begun.first);
+            self.begun = Some(Begun { first, is_found });
+            return;
+        }
+        match begun {
+            Some(begun) => self.remember(begun.first, true),
+            None => self.remember(self.context(line), false),
+        }
         self.line += 1;
+    }
+
+    /// Adds the line if it matches, and there is room. Says whether it was added.
+    fn find(&mut self, line: &[u8], is_part: bool) -> bool {
+        let rendered = self.query.render.map(|render| render(line));
+        let searched = rendered.as_deref().map_or(line, str::as_bytes);
+        if !self.query.regex.is_match(searched) {
+            return false;
+        }
+        let text = String::from_utf8_lossy(searched).into_owned();
+        self.add(searched, text, is_part);
+        !self.is_full
     }
 
     fn add(&mut self, searched: &[u8], mut text: String, is_part: bool) {
@@ -268,15 +299,19 @@ impl<'q> Search<'q> {
         }
     }
 
-    fn remember(&mut self, line: &[u8], is_part: bool) {
+    /// The line as it is shown around a match; nothing where lines around matches are not wanted.
+    fn context(&self, line: &[u8]) -> String {
+        if self.query.context == 0 { String::new() } else { self.query.shown(line).into_owned() }
+    }
+
+    fn remember(&mut self, line: String, is_part: bool) {
         if self.query.context == 0 {
             return;
         }
         if self.before.len() == self.query.context {
             self.before.pop_front();
         }
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        self.before.push_back((self.query.shown(line).into_owned(), is_part));
+        self.before.push_back((line, is_part));
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Page {
     pub cursor: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Which of them came from where: without a gap, in the order of the bytes.
+    /// Which of them came from where and when: without a gap, in the order of the bytes.
     pub stretches: Vec<Stretch>,
     /// Whether there is nothing behind them, and nothing will come.
     pub eof: bool,
@@ -61,13 +61,23 @@ impl Page {
         self.cursor + self.bytes.len() as u64
     }
 
-    /// Every stretch with its bytes.
-    pub fn chunks(&self) -> impl Iterator<Item = (&Stretch, &[u8])> {
-        self.stretches.iter().filter_map(|stretch| {
-            let start = usize::try_from(stretch.offset.checked_sub(self.cursor)?).ok()?;
-            let end = start.checked_add(usize::try_from(stretch.length).ok()?)?;
-            Some((stretch, self.bytes.get(start..end)?))
+    /// The bytes, in portions of one channel each: neighboring stretches of one channel are joined, and have the time of
+    /// the first.
+    pub fn chunks(&self) -> impl Iterator<Item = (Stretch, &[u8])> {
+        let same_channel = |one: &Stretch, next: &Stretch| one.channel == next.channel;
+        self.stretches.chunk_by(same_channel).filter_map(|joined| {
+            let (first, last) = (joined.first()?, joined.last()?);
+            let start = usize::try_from(first.offset.checked_sub(self.cursor)?).ok()?;
+            let end = usize::try_from(last.end().checked_sub(self.cursor)?).ok()?;
+            Some((Stretch { length: last.end() - first.offset, ..*first }, self.bytes.get(start..end)?))
         })
+    }
+
+    /// When the byte at `cursor` came; `None` if it is not on this page.
+    #[must_use]
+    pub fn time_of(&self, cursor: u64) -> Option<Timestamp> {
+        let after = self.stretches.partition_point(|stretch| stretch.end() <= cursor);
+        self.stretches.get(after).filter(|stretch| stretch.offset <= cursor).map(|stretch| stretch.timestamp)
     }
 }
 
@@ -192,15 +202,15 @@ impl Session {
     pub fn read(&self, cursor: u64, most: usize, now: Timestamp) -> Result<Page, StoreError> {
         // Asked first: behind the end of one that is over, nothing comes.
         let is_over = !self.status(now)?.state.is_active();
-        let opened =
-            self.folder.open_file(file::OUTPUT).and_then(|o| Ok((o, self.folder.open_file(file::INDEX)?)));
+        let open = |name| self.folder.open_file(name).map_err(|error| (name, error));
+        let opened = open(file::OUTPUT).and_then(|output| Ok((output, open(file::INDEX)?)));
         let (output, index) = match opened {
             Ok(opened) => opened,
             // Between meta.json and the first of them.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && cursor == 0 && !is_over => {
+            Err((_, error)) if error.kind() == io::ErrorKind::NotFound && cursor == 0 && !is_over => {
                 return Ok(Page { cursor, bytes: Vec::new(), stretches: Vec::new(), eof: false });
             }
-            Err(error) => return Err(self.failed(file::OUTPUT)(error)),
+            Err((name, error)) => return Err(self.failed(name)(error)),
         };
         let end = self.known_end(&output, &index)?;
         if cursor > end {

@@ -1,5 +1,7 @@
 //! A session from its making to its removal, and what a reader sees of it meanwhile.
 
+mod times;
+
 use super::record::{Channel, Lost, State, TransportMode};
 use super::retention;
 use super::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};

@@ -5,8 +5,9 @@
 //! output. So every byte of `output.bin` belongs to the stretch that covers it or, at the end, to the channel of
 //! the last stretch; a stretch that promises more than there is, is cut at the end of `output.bin`.
 //!
-//! Bytes of one channel in a row share a stretch until it has 64 KiB or is 100 ms old: one line then stands for
-//! many small reads, and an append is one `write`.
+//! A stretch has the time at which its first byte came. Bytes of one channel in a row share a stretch until it has
+//! 64 KiB or is 50 ms old: one line then stands for many small reads, and most appends are one `write`. Bytes that have
+//! no line yet came less than 50 ms after the time of the last line, so that it dates them too.
 
 use super::id::SessionId;
 use super::record::{Channel, Final, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
@@ -19,7 +20,7 @@ use std::io::{self, Write};
 /// A stretch is written down when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
 /// or is this old.
-const AGE: SignedDuration = SignedDuration::from_millis(100);
+const AGE: SignedDuration = SignedDuration::from_millis(50);
 
 /// How many bytes `final.json` has, at most, as long as no message in it is very long.
 const ROOM: usize = 512;
@@ -48,8 +49,10 @@ pub struct Writer {
     end: u64,
     /// Bytes that the index speaks of.
     covered: u64,
-    /// The last stretch in the index.
+    /// The channel and the time of the last stretch in the index.
     last: Option<(Channel, Timestamp)>,
+    /// When the first byte came that the index does not speak of, if there is one. It is of the last stretch's channel.
+    uncovered: Option<Timestamp>,
     /// What becomes `final.json`, so that a disk that is full by then has room for it.
     room: File,
     /// Held for as long as this lives; the kernel lets go of it when we die.
@@ -92,6 +95,7 @@ impl Writer {
             end: 0,
             covered: 0,
             last: None,
+            uncovered: None,
             room,
             _lock: lock,
         })
@@ -133,20 +137,25 @@ impl Writer {
         write(&self.folder, file::META, &self.meta, false)
     }
 
-    /// Keeps `bytes` that came at `at`. Returns the stretch if one was written down.
+    /// Keeps `bytes` that came at `at`. Returns the stretches that were written down.
     ///
     /// # Errors
     /// What the system says. Some of the bytes may have been kept then: [`Self::end`] counts them. After an error
     /// nothing more may be appended.
-    pub fn append(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Option<Stretch>> {
+    pub fn append(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Vec<Stretch>> {
         if bytes.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let after = self.end + bytes.len() as u64;
-        let goes_on = self.last.is_some_and(|(last, noted)| {
-            last == channel && after - self.covered < STRETCH && at.duration_since(noted) < AGE
+        let goes_on = self.last.is_some_and(|(last, since)| {
+            last == channel && after - self.covered < STRETCH && is_near(since, at)
         });
-        let stretch = if goes_on { None } else { self.cover(channel, after, at)? };
+        let stretches = if goes_on {
+            self.uncovered.get_or_insert(at);
+            Vec::new()
+        } else {
+            self.cover(channel, after, at)?
+        };
         let mut rest = bytes;
         while !rest.is_empty() {
             match self.output.write(rest) {
@@ -159,33 +168,42 @@ impl Writer {
                 Err(error) => return Err(error),
             }
         }
-        Ok(stretch)
+        Ok(stretches)
     }
 
-    /// Speaks of every byte up to `to` in the index. What it did not speak of yet is of the last stretch's channel.
-    fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> io::Result<Option<Stretch>> {
-        let mut lines = Vec::with_capacity(256);
-        let mut written = None;
-        let mut from = self.covered;
-        if let Some((last, _)) = self.last
-            && last != channel
-            && from < self.end
-        {
-            push(
-                &mut lines,
-                &Stretch { offset: from, length: self.end - from, channel: last, timestamp: at },
-            )?;
-            from = self.end;
+    /// Writes down every byte up to `to`, of which those after the end come at `at`.
+    fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> io::Result<Vec<Stretch>> {
+        let mut stretches = Vec::with_capacity(2);
+        let stretch =
+            |from, to, channel, timestamp| Stretch { offset: from, length: to - from, channel, timestamp };
+        match (self.last, self.uncovered) {
+            (Some((last, _)), Some(since)) if last == channel && is_near(since, at) => {
+                stretches.push(stretch(self.covered, to, channel, since));
+            }
+            (Some((last, _)), Some(since)) => {
+                stretches.push(stretch(self.covered, self.end, last, since));
+                stretches.push(stretch(self.end, to, channel, at));
+            }
+            _ => stretches.push(stretch(self.covered, to, channel, at)),
         }
-        if from < to {
-            let stretch = Stretch { offset: from, length: to - from, channel, timestamp: at };
-            push(&mut lines, &stretch)?;
-            written = Some(stretch);
+        self.write_down(&stretches)?;
+        Ok(stretches)
+    }
+
+    /// Appends lines to the index.
+    fn write_down(&mut self, stretches: &[Stretch]) -> io::Result<()> {
+        let mut lines = Vec::with_capacity(256);
+        for stretch in stretches {
+            serde_json::to_writer(&mut lines, stretch)?;
+            lines.push(b'\n');
         }
         self.index.write_all(&lines)?;
-        self.covered = to;
-        self.last = Some((channel, at));
-        Ok(written)
+        if let Some(last) = stretches.last() {
+            self.covered = last.end();
+            self.last = Some((last.channel, last.timestamp));
+            self.uncovered = None;
+        }
+        Ok(())
     }
 
     /// What has to be brought to the disk while this goes on writing.
@@ -232,11 +250,9 @@ impl Writer {
         at: Timestamp,
         on_disk: OnDisk,
     ) -> io::Result<()> {
-        if let Some((channel, _)) = self.last
-            && self.covered < self.end
-            && lost.is_none()
-        {
-            self.cover(channel, self.end, at)?;
+        if let (Some((channel, _)), Some(timestamp), None) = (self.last, self.uncovered, &lost) {
+            let (offset, length) = (self.covered, self.end - self.covered);
+            self.write_down(&[Stretch { offset, length, channel, timestamp }])?;
         }
         let (state, exit_code, signal, error) = match end {
             End::Exited(code) => (State::Exited, Some(*code), None, None),
@@ -326,8 +342,7 @@ fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bo
     folder.write(name, &bytes, durable)
 }
 
-fn push(lines: &mut Vec<u8>, stretch: &Stretch) -> io::Result<()> {
-    serde_json::to_writer(&mut *lines, stretch)?;
-    lines.push(b'\n');
-    Ok(())
+/// Whether one stretch may have bytes that came at both times. The clock may have been set back between them.
+fn is_near(one: Timestamp, other: Timestamp) -> bool {
+    other.duration_since(one).abs() < AGE
 }

@@ -96,7 +96,7 @@ pub(super) struct Output {
     pub(super) output_bytes: u64,
     /// How many chunks were written down.
     pub(super) chunk_count: u64,
-    /// When the last of them came, RFC 3339.
+    /// When the last of them began to come, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub(super) last_chunk_at: Option<String>,
@@ -140,7 +140,7 @@ pub(super) struct Chunk {
     pub(super) start_cursor: Cursor,
     /// The cursor of the byte behind its last.
     pub(super) end_cursor: Cursor,
-    /// When it came, RFC 3339.
+    /// When its first byte came, RFC 3339.
     #[schemars(extend("format" = "date-time"))]
     pub(super) timestamp: String,
     /// Which of text and data_base64 there is.
@@ -189,7 +189,7 @@ impl Answer for Read {
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Match {
-    /// The cursor of its first byte.
+    /// The cursor of its first byte; in a line of more than 64 KiB, of the part with the hit.
     pub(super) cursor: Cursor,
     /// Which line it is; 1 is the one where the search began.
     pub(super) line: u64,
@@ -242,6 +242,15 @@ impl Answer for Waited {
         };
         format!("{}, next_cursor {}{end}", described(&self.chunks), self.next_cursor.0)
     }
+}
+
+/// What a tool answers that cannot do what it was asked.
+#[derive(Debug, Serialize)]
+pub(super) struct Failed {
+    /// The version of this answer's shape.
+    pub(super) schema_version: &'static str,
+    /// Why not, in one line.
+    pub(super) error: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]

@@ -86,7 +86,7 @@ pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Por
     for (stretch, bytes) in page.chunks() {
         let left = usize::try_from(cursor + ready as u64 - stretch.offset.min(cursor + ready as u64));
         let bytes = &bytes[..bytes.len().min(left.unwrap_or(usize::MAX))];
-        add(&mut chunks, stretch, bytes, form);
+        add(&mut chunks, &page, &stretch, bytes, form);
     }
     Ok(Portion { state, chunks, next: cursor + ready as u64, eof: page.eof })
 }
@@ -111,16 +111,17 @@ fn ready(page: &Page, form: &Form) -> usize {
     }
 }
 
-fn add(chunks: &mut Vec<Chunk>, stretch: &Stretch, bytes: &[u8], form: &Form) {
+fn add(chunks: &mut Vec<Chunk>, page: &Page, stretch: &Stretch, bytes: &[u8], form: &Form) {
     let mut at = stretch.offset;
     let mut push = |length: usize, text: Option<String>, data_base64: Option<String>| {
         let start_cursor = Cursor(at);
+        let came = page.time_of(at).unwrap_or(stretch.timestamp);
         at += length as u64;
         chunks.push(Chunk {
             channel: stretch.channel,
             start_cursor,
             end_cursor: Cursor(at),
-            timestamp: clock::rfc3339(stretch.timestamp),
+            timestamp: clock::rfc3339(came),
             encoding: if text.is_some() { Encoding::Text } else { Encoding::Base64 },
             text,
             data_base64,

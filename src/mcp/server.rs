@@ -1,12 +1,13 @@
 //! The server: takes calls apart, has the tools do their work, and puts answers into what the client speaks.
 
-use super::answer::Answer;
+use super::answer::{Answer, Failed};
 use super::arguments::Arguments;
 use super::fail::{ToolError, shown};
 use super::input::{GetInput, ListInput, ReadInput, WaitInput};
 use super::place::Place;
 use super::transport::{self, Ending};
 use super::{grep, read, sessions, tool, wait};
+use crate::capture::record::SCHEMA_VERSION;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
     ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
@@ -14,6 +15,8 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -108,12 +111,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.tools.iter().any(|tool| tool.name == request.name) {
-            return Err(ErrorData::invalid_params(format!("unknown tool: {}", shown(&request.name)), None));
+            return Err(no_call(format!("unknown tool: {}", shown(&request.name))));
         }
-        let arguments = Arguments::new(request.arguments);
-        let called = self.call(&request.name, arguments, Shape::of(&context), &context).await;
-        let failed = |error: ToolError| CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
-        Ok(called.unwrap_or_else(failed).into())
+        let (arguments, shape) = (Arguments::new(request.arguments), Shape::of(&context));
+        let called = self.call(&request.name, arguments, shape, &context).await;
+        Ok(called.unwrap_or_else(|error| shape.error(&error.to_string())).into())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -127,9 +129,7 @@ impl ServerHandler for Server {
     ) -> Result<CustomResult, ErrorData> {
         // A call that is of no shape that calls have arrives here.
         Err(match &request.method[..] {
-            "tools/call" => {
-                ErrorData::invalid_params("tools/call takes a name and an object of arguments", None)
-            }
+            "tools/call" => no_call("tools/call takes a name and an object of arguments".to_owned()),
             "initialize" => transport::no_handshake(),
             method => {
                 let problem = format!("unknown method: {}", shown(method));
@@ -137,6 +137,11 @@ impl ServerHandler for Server {
             }
         })
     }
+}
+
+/// What a call is answered with that is no call of a tool.
+fn no_call(problem: String) -> ErrorData {
+    ErrorData::invalid_params(problem, Some(json!({ "schema_version": SCHEMA_VERSION })))
 }
 
 /// How an answer is put.
@@ -157,17 +162,34 @@ impl Shape {
     }
 
     fn answer<A: Answer>(self, answer: &A) -> CallToolResult {
-        let put = match self {
-            Self::Text => serde_json::to_string(answer).map(|json| (json, None)),
-            Self::Structured => serde_json::to_value(answer).map(|value| (answer.summary(), Some(value))),
-        };
-        match put {
-            Ok((text, structured)) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        match self.put(answer, answer.summary()) {
+            Ok((content, structured)) => {
+                let mut result = CallToolResult::success(content);
                 result.structured_content = structured;
                 result
             }
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+            Err(error) => self.error(&error.to_string()),
         }
+    }
+
+    fn error(self, error: &str) -> CallToolResult {
+        let failed = Failed { schema_version: SCHEMA_VERSION, error: error.to_owned() };
+        let put = self.put(&failed, error.to_owned());
+        let (content, structured) = put.unwrap_or_else(|_| (vec![ContentBlock::text(error)], None));
+        let mut result = CallToolResult::error(content);
+        result.structured_content = structured;
+        result
+    }
+
+    /// The content and the structured content that say `value`, of which `summary` is the short form.
+    fn put(
+        self,
+        value: &impl Serialize,
+        summary: String,
+    ) -> serde_json::Result<(Vec<ContentBlock>, Option<Value>)> {
+        Ok(match self {
+            Self::Text => (vec![ContentBlock::text(serde_json::to_string(value)?)], None),
+            Self::Structured => (vec![ContentBlock::text(summary)], Some(serde_json::to_value(value)?)),
+        })
     }
 }

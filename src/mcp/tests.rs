@@ -8,7 +8,8 @@ use crate::capture::store::{NewSession, Store};
 use crate::capture::writer::{End, Writer};
 use crate::mcp::input::Encoding;
 use crate::sys::clock;
-use rmcp::model::CallToolRequestParams;
+use jiff::{SignedDuration, Timestamp};
+use rmcp::model::{CallToolRequestParams, JsonObject};
 use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
@@ -87,6 +88,30 @@ async fn a_client_finds_a_session_and_follows_it_to_its_end() {
     server.await.unwrap().unwrap();
 }
 
+/// Whether `answer` has the fields that `names` are.
+fn has_all(answer: &Value, names: &Value) -> bool {
+    names.as_array().unwrap().iter().all(|name| answer.get(name.as_str().unwrap()).is_some())
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn an_error_is_of_the_shape_that_was_promised() {
+    let place = Place::new();
+    let (client, _server) = place.serve().await;
+    for known in tool::all() {
+        let params = CallToolRequestParams::new(known.name.clone());
+        let params = params.with_arguments(JsonObject::from_iter([("dance".to_owned(), json!(1))]));
+        let result = client.call_tool(params).await.unwrap();
+        let error = result.structured_content.unwrap();
+        assert_eq!((result.is_error, &error["schema_version"]), (Some(true), &json!("v1alpha1")));
+        assert!(error["error"].as_str().unwrap().starts_with("unknown argument: dance"), "{error}");
+        let schema = known.output_schema.unwrap();
+        let promised = schema["properties"].as_object().unwrap();
+        assert!(error.as_object().unwrap().keys().all(|name| promised.contains_key(name)), "{schema:?}");
+        assert!(has_all(&error, &schema["required"]) && has_all(&error, &schema["oneOf"][1]["required"]));
+        assert!(!has_all(&error, &schema["oneOf"][0]["required"]));
+    }
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn every_answer_is_of_the_shape_that_was_promised() {
     let place = Place::new();
@@ -108,9 +133,12 @@ async fn every_answer_is_of_the_shape_that_was_promised() {
         for name in answer.as_object().unwrap().keys() {
             assert!(known.contains_key(name), "{tool}: {name}");
         }
-        for name in schema["required"].as_array().unwrap() {
-            assert!(answer.get(name.as_str().unwrap()).is_some(), "{tool}: {name}");
-        }
+        assert!(
+            has_all(&answer, &schema["required"]) && has_all(&answer, &schema["oneOf"][0]["required"]),
+            "{tool}"
+        );
+        assert!(schema["oneOf"][0]["required"].as_array().unwrap().len() > 2, "{tool}");
+        assert!(!has_all(&answer, &schema["oneOf"][1]["required"]), "{tool}");
         let text = serde_json::to_string(schema).unwrap();
         assert!(!text.contains("$ref") && !text.contains("$defs"), "{text}");
     }
@@ -147,6 +175,28 @@ fn a_page_of_plain_text_ends_with_a_line_and_no_code_is_torn() {
     assert_eq!(texts(15), (String::new(), 15));
     writer.append(Channel::Pty, b"1m!", clock::now()).unwrap();
     assert_eq!(texts(15), ("!".to_owned(), 21));
+}
+
+#[test]
+fn every_chunk_has_the_time_at_which_it_began_to_come() {
+    let place = Place::new();
+    let mut writer = place.session("s");
+    let began: Timestamp = "2026-02-03T10:00:00Z".parse().unwrap();
+    for (second, bytes) in [(0, &b"one "[..]), (8, b"two "), (16, b"\xff"), (24, b"end")] {
+        writer.append(Channel::Pty, bytes, began + SignedDuration::from_secs(second)).unwrap();
+    }
+    let session = place.store.session("s").unwrap();
+    let times = |cursor| {
+        let portion = read::portion(&session, cursor, &Form { max_bytes: 100, ..FORM }).unwrap();
+        portion.chunks.into_iter().map(|chunk| (chunk.start_cursor.0, chunk.timestamp)).collect::<Vec<_>>()
+    };
+    let time = |second: &str| format!("2026-02-03T10:00:{second}Z");
+    // What is not UTF-8 parts the text; each part has its own time.
+    assert_eq!(times(0), [(0, time("00")), (8, time("16")), (9, time("24"))]);
+    assert_eq!(times(5), [(5, time("08")), (8, time("16")), (9, time("24"))]);
+    writer.finish(&End::Exited(0), None, began + SignedDuration::from_mins(1)).unwrap();
+    let one = sessions::get(&place.place(), &GetInput { session_id: "s".to_owned() }).unwrap();
+    assert_eq!(one.output.last_chunk_at, Some(time("24")));
 }
 
 #[test]

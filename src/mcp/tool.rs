@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(super) const LIST: &str = "derun_list_sessions";
@@ -53,14 +53,14 @@ pub(super) fn all() -> Vec<Tool> {
 
 fn tool<I: JsonSchema, O: JsonSchema>(name: &'static str, title: &str, description: &'static str) -> Tool {
     let hints = ToolAnnotations::with_title(title).read_only(true).idempotent(true).open_world(false);
-    Tool::new(name, description, schema::<I>(Contract::Deserialize))
+    Tool::new(name, description, Arc::new(schema::<I>(Contract::Deserialize)))
         .with_title(title)
-        .with_raw_output_schema(schema::<O>(Contract::Serialize))
+        .with_raw_output_schema(Arc::new(or_error(schema::<O>(Contract::Serialize))))
         .with_annotations(hints.destructive(false))
 }
 
 /// The schema of `T` in one piece, since not every client follows references.
-fn schema<T: JsonSchema>(contract: Contract) -> Arc<JsonObject> {
+fn schema<T: JsonSchema>(contract: Contract) -> JsonObject {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -73,9 +73,20 @@ fn schema<T: JsonSchema>(contract: Contract) -> Arc<JsonObject> {
     schema.remove("title");
     schema.remove("description");
     match schema.to_value() {
-        Value::Object(object) => Arc::new(object),
-        _ => Arc::default(),
+        Value::Object(object) => object,
+        _ => JsonObject::default(),
     }
+}
+
+/// The schema of an answer, or of the error in its place: clients hold errors to a tool's schema as well.
+fn or_error(mut answer: JsonObject) -> JsonObject {
+    let required = answer.insert("required".to_owned(), json!(["schema_version"]));
+    answer.insert("oneOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
+    if let Some(Value::Object(properties)) = answer.get_mut("properties") {
+        let about = "Why there is no answer. Where it is present, there is nothing else but schema_version.";
+        properties.insert("error".to_owned(), json!({ "type": "string", "description": about }));
+    }
+    answer
 }
 
 /// Takes out that a value may be null.

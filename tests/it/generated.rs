@@ -66,6 +66,52 @@ fn no_shell_offers_a_command_that_is_hidden() {
 }
 
 #[test]
+fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
+    let env = Env::new();
+    for command in ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"] {
+        let help = env.run([command, "--help"]);
+        assert!(help.ends_with("[exit 0]") && !help.contains("--data-dir"), "{help}");
+        assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
+        let after = env.run([command, "--data-dir", "elsewhere"]);
+        assert!(after.starts_with("| error: unexpected argument '--data-dir' found"), "{after}");
+        // All that the command itself asks for.
+        let asked: &[&str] = match command {
+            "show" => &["s"],
+            "record" => &["folder"],
+            "run" => &["--", "true"],
+            "completions" => &["bash"],
+            "man" => &["pages"],
+            _ => &[],
+        };
+        let before = env.run([&["--data-dir", "elsewhere", command], asked].concat());
+        let expected = format!("| error: --data-dir has no effect on 'murmur {command}'; leave it out\n");
+        assert!(before.starts_with(&expected) && before.ends_with("[exit 2]"), "{before}");
+    }
+    let folder = manual(&env);
+    let names = |page: &str| std::fs::read_to_string(folder.join(page)).unwrap().contains("data\\-dir");
+    assert_eq!(["murmur-run.1", "murmur-show.1", "murmur-status.1"].map(names), [false, false, true]);
+}
+
+#[test]
+fn the_data_folder_is_taken_before_and_after_a_command_and_the_nearer_one_counts() {
+    let env = Env::new();
+    std::fs::create_dir(env.root().join("there")).unwrap();
+    let workspaces = r#"{"workspaces":[{"path":"/there","interval":"1h"}]}"#;
+    std::fs::write(env.root().join("there/config.json"), workspaces).unwrap();
+    let listed = |args: &[&str]| env.murmur(args).json()["workspaces"][0]["path"].clone();
+    for args in [
+        &["--data-dir", "there", "workspaces", "list", "--json"][..],
+        &["workspaces", "--data-dir", "there", "list", "--json"],
+        &["workspaces", "list", "--json", "--data-dir", "there"],
+        &["--data-dir", "nowhere", "workspaces", "list", "--json", "--data-dir", "there"],
+    ] {
+        assert_eq!(listed(args), "/there", "{args:?}");
+    }
+    assert_eq!(offered(&env, &["murmur", "workspaces", "list", "--data"]), "--data-dir");
+    assert_eq!(offered(&env, &["murmur", "--data"]), "--data-dir");
+}
+
+#[test]
 fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
     let zsh = completions("zsh", "murmur");
     assert!(zsh.contains("The workspace, registered or not:_files -/"));

@@ -177,6 +177,18 @@ fn what_a_match_misses_for_want_of_room_is_said() {
 }
 
 #[test]
+fn a_line_that_is_too_long_to_be_searched_at_once_counts_once() {
+    let env = Env::new();
+    let long = format!("hit {} hit", "x".repeat(200_000));
+    over(&env, "s", format!("one\n{long}\nthree\nhit four\n").as_bytes());
+    let mut client = Client::start(&env);
+    let found =
+        client.call("derun_read_output", json!({ "session_id": "s", "grep": "hit", "max_bytes": 500_000 }));
+    let lines: Vec<_> = found["matches"].as_array().unwrap().iter().map(|found| &found["line"]).collect();
+    assert_eq!(lines, [&json!(2), &json!(4)]);
+}
+
+#[test]
 fn a_stray_byte_takes_no_text_with_it() {
     let env = Env::new();
     over(&env, "s", &[&b"a".repeat(1000)[..], b"\xff", &b"b".repeat(1000)].concat());

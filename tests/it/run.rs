@@ -13,6 +13,7 @@ mod signals;
 mod store;
 mod streams;
 pub(crate) mod terminal;
+pub(crate) mod times;
 mod transcript;
 
 use std::path::PathBuf;

@@ -103,7 +103,46 @@ fn a_line_that_is_too_long_is_cut_around_the_hit() {
 fn a_part_of_an_endless_line_is_not_whole() {
     let block = [&vec![b'x'; MAX_LINE - 3][..], b"END", b"END\nEND\n"].concat();
     let (found, ..) = fed(&query("END", 0), usize::MAX, &block);
-    assert_eq!(found.iter().map(|found| found.cut).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(texts(&found[1..]), [(MAX_LINE as u64 + 4, 2, "END")]);
+    assert_eq!(found.iter().map(|found| found.cut).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_line_that_is_searched_in_parts_counts_once() {
+    let long = [&b"hit"[..], &vec![b'x'; 3 * MAX_LINE], b"hit\n"].concat();
+    let output = [b"one\n", &long[..], b"three\n", &long[..], b"hit\nsix\n"].concat();
+    let (found, next, _) = fed(&query("hit", 1), usize::MAX, &output);
+    assert_eq!(next, output.len() as u64);
+    let lines: Vec<_> = found.iter().map(|found| (found.line, found.cut, found.cursor)).collect();
+    let second = 4 + long.len() as u64 + 6;
+    assert_eq!(lines, [(2, true, 4), (4, true, second), (5, true, second + long.len() as u64)]);
+    // Of a line that is too long, its first part stands around others.
+    assert_eq!(
+        (&found[0].before[..], &found[0].after[..]),
+        (&["one".to_owned()][..], &["three".to_owned()][..])
+    );
+    let part = String::from_utf8(long[..MAX_LINE].to_vec()).unwrap();
+    assert!(found[2].before == [part] && found[2].after == ["six"]);
+}
+
+#[test]
+fn a_line_that_matches_in_a_later_part_counts_once() {
+    let long = [&vec![b'x'; 2 * MAX_LINE][..], b"hit", &vec![b'x'; MAX_LINE], b"hit\n"].concat();
+    let output = [b"one\n", &long[..], b"hit\n"].concat();
+    let (found, ..) = fed(&query("hit", 1), usize::MAX, &output);
+    let lines: Vec<_> = found.iter().map(|found| (found.line, found.cursor)).collect();
+    assert_eq!(lines, [(2, 4 + 2 * MAX_LINE as u64), (3, 4 + long.len() as u64)]);
+    assert_eq!(
+        (&found[0].before[..], &found[0].after[..]),
+        (&["one".to_owned()][..], &["hit".to_owned()][..])
+    );
+}
+
+#[test]
+fn the_end_of_a_full_part_is_no_empty_line() {
+    let output = [&vec![b'x'; MAX_LINE][..], b"\n\nend\n"].concat();
+    let (found, ..) = fed(&query("^$", 0), usize::MAX, &output);
+    assert_eq!(texts(&found), [(MAX_LINE as u64 + 1, 2, "")]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Where the agent's output is kept, and what becomes of an agent whose output cannot be.
 
+use std::io::{BufRead, BufReader, Write};
+
 use serde_json::{Value, json};
 
 use super::{ID, Live, is_idle_after};
 use crate::env::{Env, Run};
+use crate::run::times::Arrivals;
 
 /// With a store that is none.
 fn homeless(env: &Env, run: Run) -> Run {
@@ -79,6 +82,28 @@ fn the_session_of_an_agent_is_one_like_any_other() {
     let session = &listed["sessions"][0];
     assert_eq!((&session["session_id"], &session["state"]), (&json!(capture), &json!("exited")));
     assert_eq!((&session["transport_mode"], &session["exit_code"]), (&json!("pipe"), &json!(0)));
+}
+
+#[test]
+fn output_of_an_agent_is_dated_when_it_comes() {
+    let env = Env::new();
+    let (pace, mut gate) = env.gate("gate");
+    env.site(&json!({ "pace": pace }));
+    let agent = Live::of(&env, env.spawning(ID, &["--json", "one"]));
+    let capture = agent.status()["capture"].as_str().unwrap().to_owned();
+    let mut shows = env.murmur(["show", &capture, "--follow"]).start();
+    let mut lines = BufReader::new(shows.stdout.take().unwrap());
+    let mut arrivals = Arrivals::default();
+    for _ in ["system", "assistant", "result"] {
+        arrivals.come(|| {
+            gate.write_all(b"x").unwrap();
+            lines.read_line(&mut String::new()).unwrap() as u64
+        });
+    }
+    agent.stop();
+    agent.wait_for_end();
+    assert!(shows.wait().unwrap().success());
+    arrivals.are_in(&env.home().join(".local/state/derun/sessions").join(capture));
 }
 
 #[test]

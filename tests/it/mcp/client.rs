@@ -108,8 +108,10 @@ impl Client {
         let answer = self.answer();
         assert_eq!(answer["id"], id);
         assert_eq!(answer["result"]["isError"], true, "{answer}");
-        assert_eq!(answer["result"].get("structuredContent"), None);
-        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+        let error = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let expected = json!({ "schema_version": "v1alpha1", "error": error });
+        assert_eq!(answer["result"]["structuredContent"], expected);
+        error.to_owned()
     }
 
     /// Ends the input, and gives what else was said and how it ended.

@@ -25,6 +25,26 @@ fn a_missing_session_is_the_same_to_every_tool() {
 }
 
 #[test]
+fn a_link_in_place_of_a_file_is_named() {
+    let env = Env::new();
+    let mut client = Client::start(&env);
+    for file in ["output.bin", "index.jsonl", "final.json"] {
+        over(&env, file, b"x");
+        let path = state(&env).join("sessions").join(file).join(file);
+        std::fs::rename(&path, env.root().join(file)).unwrap();
+        std::os::unix::fs::symlink(env.root().join(file), &path).unwrap();
+        for tool in ["derun_get_session", "derun_read_output", "derun_wait_output"] {
+            let mut arguments = json!({ "session_id": file });
+            if tool == "derun_wait_output" {
+                arguments["cursor"] = json!("0");
+            }
+            let expected = format!("session {file}: {file}: it is a link, and links are not followed");
+            assert_eq!(client.fail(tool, arguments), expected, "{tool}");
+        }
+    }
+}
+
+#[test]
 fn what_a_client_said_is_said_back_in_short_and_without_control_characters() {
     let env = Env::new();
     over(&env, "s", b"x");

@@ -52,6 +52,16 @@ fn every_protocol_version_is_spoken_and_others_get_the_newest() {
             assert_eq!(text, "1 session");
             assert_eq!(called["result"]["structuredContent"]["sessions"][0]["session_id"], "s");
         }
+        let failed = client.ask("tools/call", json!({ "name": "derun_get_session", "arguments": {} }));
+        let (text, structured) =
+            (&failed["result"]["content"][0]["text"], failed["result"].get("structuredContent"));
+        let error = json!({ "schema_version": "v1alpha1", "error": "session_id is required" });
+        assert_eq!(failed["result"]["isError"], true);
+        if is_old {
+            assert_eq!((serde_json::from_str(text.as_str().unwrap()).ok(), structured), (Some(error), None));
+        } else {
+            assert_eq!((text, structured), (&error["error"], Some(&error)));
+        }
         assert_eq!(client.end(), (String::new(), Some(0), String::new()));
     }
 }
@@ -104,10 +114,13 @@ fn a_wrong_line_is_answered_with_an_error() {
     }
     assert_eq!(client.ask("tools/dance", json!({}))["error"]["code"], -32601);
     let unknown = client.ask("tools/call", json!({ "name": "derun_write_output" }));
-    assert_eq!(unknown["error"], json!({ "code": -32602, "message": "unknown tool: derun_write_output" }));
+    let version = json!({ "schema_version": "v1alpha1" });
+    let error = json!({ "code": -32602, "message": "unknown tool: derun_write_output", "data": version });
+    assert_eq!(unknown["error"], error);
     for params in [json!({}), json!({ "name": 5 }), json!({ "name": "derun_list_sessions", "arguments": [] })]
     {
-        assert_eq!(client.ask("tools/call", params)["error"]["code"], -32602);
+        let error = client.ask("tools/call", params)["error"].clone();
+        assert_eq!((&error["code"], &error["data"]), (&json!(-32602), &version));
     }
     client.line(LIST);
     assert_eq!(client.answer()["id"], "list");
