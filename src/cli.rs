@@ -17,6 +17,8 @@ mod captures;
 #[cfg(unix)]
 mod completions;
 #[cfg(unix)]
+mod data_dir;
+#[cfg(unix)]
 mod demo;
 mod derun;
 #[cfg(unix)]
@@ -133,7 +135,7 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
     } else if name == "derun" {
         Derun::try_parse_from(args).map(dispatch_derun)
     } else {
-        Args::parsed(args).map(dispatch)
+        data_dir::parsed(args).map(dispatch)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
+use super::data_dir;
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
 use super::init::Templates;
@@ -11,13 +12,8 @@ pub(super) use super::permission_args::{
 pub(super) use super::setup_args::{Setup, SetupCommand};
 use crate::config::template;
 use crate::outcome::Kind;
-use clap::error::ErrorKind;
-use clap::{
-    Arg, Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint,
-    value_parser,
-};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,7 +23,7 @@ use std::time::Duration;
     name = "murmur",
     version,
     max_term_width = 100,
-    mut_subcommands(with_data_dir),
+    mut_subcommands(data_dir::offered_after),
     after_help = "\
 Examples:
   murmur demo                      see it work, with nothing installed
@@ -44,40 +40,6 @@ pub(super) struct Args {
     pub(super) data_dir: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Command,
-}
-
-/// The commands that have nothing to do with the data folder.
-const WITHOUT_DATA_DIR: [&str; 9] =
-    ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"];
-
-/// Lets `--data-dir` stand after a command and those below it as well, unless it would have no effect there.
-fn with_data_dir(command: clap::Command) -> clap::Command {
-    if WITHOUT_DATA_DIR.contains(&command.get_name()) {
-        return command;
-    }
-    let offered = Arg::new("data_dir").long("data-dir").value_name("DIR").value_hint(ValueHint::DirPath);
-    let help = "Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]";
-    command.arg(offered.value_parser(value_parser!(PathBuf)).help(help).global(true))
-}
-
-impl Args {
-    /// What was typed.
-    ///
-    /// # Errors
-    /// What is wrong with it, for example that `--data-dir` stands before a command on which it has no effect.
-    pub(super) fn parsed(typed: Vec<OsString>) -> Result<Self, clap::Error> {
-        let mut matches = Self::command().try_get_matches_from(typed)?;
-        let mut args = Self::from_arg_matches_mut(&mut matches.clone())?;
-        let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };
-        if args.data_dir.is_some() && WITHOUT_DATA_DIR.contains(&&name[..]) {
-            let problem = format!("--data-dir has no effect on 'murmur {name}'; leave it out");
-            return Err(Self::command().error(ErrorKind::ArgumentConflict, problem));
-        }
-        if let Ok(Some(nearer)) = below.try_get_one::<PathBuf>("data_dir") {
-            args.data_dir = Some(nearer.clone());
-        }
-        Ok(args)
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,7 +76,7 @@ pub(super) enum Command {
     #[command(hide = true)]
     Hook {
         /// The event
-        event: Option<OsString>,
+        event: Option<std::ffi::OsString>,
     },
     Setup(Setup),
     Host(Host),
@@ -405,5 +367,5 @@ pub(super) struct Record {
     pub(super) heartbeat: Option<String>,
     /// The command to record
     #[arg(last = true, required_unless_present = "beat", value_hint = ValueHint::CommandWithArguments)]
-    pub(super) command: Vec<OsString>,
+    pub(super) command: Vec<std::ffi::OsString>,
 }

@@ -77,7 +77,7 @@ fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
         // All that the command itself asks for.
         let asked: &[&str] = match command {
             "show" => &["s"],
-            "record" => &["folder"],
+            "record" => &["name", "--", "true"],
             "run" => &["--", "true"],
             "completions" => &["bash"],
             "man" => &["pages"],
@@ -98,7 +98,7 @@ fn the_data_folder_is_taken_before_and_after_a_command_and_the_nearer_one_counts
     std::fs::create_dir(env.root().join("there")).unwrap();
     let workspaces = r#"{"workspaces":[{"path":"/there","interval":"1h"}]}"#;
     std::fs::write(env.root().join("there/config.json"), workspaces).unwrap();
-    let listed = |args: &[&str]| env.murmur(args).json()["workspaces"][0]["path"].clone();
+    let listed = |args: &[&str]| env.murmur(args).json()["heartbeats"][0]["workspace"].clone();
     for args in [
         &["--data-dir", "there", "workspaces", "list", "--json"][..],
         &["workspaces", "--data-dir", "there", "list", "--json"],
