@@ -61,7 +61,7 @@ fuzz CASES="100000" SEED=`date +%s`:
 container:
     tests/container/run
 
-# type-check for Windows with Debian's compiler, and run the captures' tests under wine where there is one
+# type-check for Windows and run the captures' tests: there, or with Debian's compiler and, where there is one, wine
 check-windows:
     tests/windows/check.sh
 
@@ -72,6 +72,10 @@ check-macos:
 # the flake, with nixpkgs replaced by what this machine has (tests/nix): all of it, or some of its steps
 nix *STEPS:
     tests/nix/run {{STEPS}}
+
+# the flake with the nixpkgs of flake.lock, which Nix fetches: `nix flake check`
+flake *ARGS:
+    nix --extra-experimental-features 'nix-command flakes' flake check --print-build-logs {{ARGS}}
 
 # known vulnerabilities in the dependencies, with the newest advisory database; check uses the one that is there
 advisories:

@@ -115,8 +115,7 @@ fn an_image_says_the_version_that_is_in_it() {
 fn is_taken(env: &Env, arguments: &[Value]) {
     let mut arguments: Vec<&str> = arguments.iter().map(|word| word.as_str().unwrap()).collect();
     arguments.push("--help");
-    let output = env.murmur(&arguments).output();
-    assert!(output.status.success(), "murmur {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    env.murmur(&arguments).assert().success();
 }
 
 #[test]

@@ -81,9 +81,8 @@ fn many_starts_at_once_make_one_daemon() {
     let said: Vec<String> = starts
         .into_iter()
         .map(|start| {
-            let output = start.wait_with_output().unwrap();
-            assert!(output.status.success(), "{output:?}");
-            String::from_utf8(output.stdout).unwrap()
+            let run = crate::env::ended(start).success();
+            String::from_utf8(run.get_output().stdout.clone()).unwrap()
         })
         .collect();
     let started = said.iter().filter(|said| said.starts_with("murmur is running (PID"));

@@ -25,7 +25,7 @@ pub(crate) use daemon::Daemon;
 pub(crate) use files::{Workspace, fixture, result};
 pub(crate) use programs::programs;
 pub(crate) use reap::{ends_within, is_agent, kill, wait_for_end};
-pub(crate) use run::{Run, show};
+pub(crate) use run::{Run, ended, quiet, show};
 pub(crate) use socket::Socket;
 
 pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");

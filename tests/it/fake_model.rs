@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use assert_cmd::assert::OutputAssertExt;
+use predicates::str::starts_with;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -180,12 +182,10 @@ fn a_script_that_is_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script.json");
     std::fs::write(&path, "{\"turns\":[]}").unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_fake-model")).arg(&path).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with(&format!("fake-model: {}: ", path.display())), "{said}");
-    assert_eq!(output.status.code(), Some(1));
-    let output = Command::new(env!("CARGO_BIN_EXE_fake-model")).arg("--nope").output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    let fake_model = || Command::new(env!("CARGO_BIN_EXE_fake-model"));
+    let named = starts_with(format!("fake-model: {}: ", path.display()));
+    fake_model().arg(&path).assert().code(1).stdout("").stderr(named);
+    fake_model().arg("--nope").assert().code(2);
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::env::{Env, MURMUR};
+use assert_cmd::assert::OutputAssertExt;
+use predicates::boolean::PredicateBooleanExt;
+use predicates::str::{contains, starts_with};
+
+use crate::env::{Env, MURMUR, quiet};
 
 fn completions(shell: &str, name: &str) -> String {
-    let output =
-        Command::new(MURMUR).args(["completions", shell, "--as", name]).env_clear().output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
+    quiet(Command::new(MURMUR).args(["completions", shell, "--as", name]).env_clear().assert())
 }
 
 #[test]
@@ -31,9 +32,7 @@ fn offered(env: &Env, words: &[&str]) -> String {
         of=$(complete -p murmur); of=${of##*-F }; compopt() { :; }
         \"${of%% *}\" murmur \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[*]}\"";
     let start = ["--norc", "-c", line, file.to_str().unwrap()];
-    let output = env.program("bash", start.iter().chain(words)).output();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    env.program("bash", start.iter().chain(words)).quiet().trim_end().to_owned()
 }
 
 #[test]
@@ -69,11 +68,10 @@ fn no_shell_offers_a_command_that_is_hidden() {
 fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
     let env = Env::new();
     for command in ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"] {
-        let help = env.run([command, "--help"]);
-        assert!(help.ends_with("[exit 0]") && !help.contains("--data-dir"), "{help}");
+        env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
         assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
-        let after = env.run([command, "--data-dir", "elsewhere"]);
-        assert!(after.starts_with("| error: unexpected argument '--data-dir' found"), "{after}");
+        let refused = starts_with("error: unexpected argument '--data-dir' found");
+        env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
         // All that the command itself asks for.
         let asked: &[&str] = match command {
             "show" => &["s"],
@@ -83,9 +81,9 @@ fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
             "man" => &["pages"],
             _ => &[],
         };
-        let before = env.run([&["--data-dir", "elsewhere", command], asked].concat());
-        let expected = format!("| error: --data-dir has no effect on 'murmur {command}'; leave it out\n");
-        assert!(before.starts_with(&expected) && before.ends_with("[exit 2]"), "{before}");
+        let refused = format!("error: --data-dir has no effect on 'murmur {command}'; leave it out\n");
+        let before = [&["--data-dir", "elsewhere", command], asked].concat();
+        env.murmur(before).assert().code(2).stdout("").stderr(starts_with(refused));
     }
     let folder = manual(&env);
     let names = |page: &str| std::fs::read_to_string(folder.join(page)).unwrap().contains("data\\-dir");
@@ -157,8 +155,7 @@ fn the_program_of_a_host_says_what_it_is() {
 /// The manual pages, in a folder of `env`.
 fn manual(env: &Env) -> PathBuf {
     let folder = env.home().join("man/man1");
-    let output = Command::new(MURMUR).arg("man").arg(&folder).env_clear().output().unwrap();
-    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    Command::new(MURMUR).arg("man").arg(&folder).env_clear().assert().success().stdout("").stderr("");
     folder
 }
 

@@ -6,6 +6,7 @@ mod fuzz;
 mod live;
 mod protocol;
 
+use assert_cmd::assert::OutputAssertExt;
 use insta::assert_snapshot;
 use murmur::capture::id::SessionId;
 use murmur::capture::record::{Channel, TransportMode};
@@ -16,7 +17,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::env::{Env, MURMUR};
+use crate::env::{Env, MURMUR, quiet};
 use client::{Client, bytes, text};
 
 /// Where the Env's captured sessions are.
@@ -267,8 +268,8 @@ fn the_configuration_names_this_program_and_a_state_root_that_was_chosen() {
     let config = |variables: &[(&str, &str)]| {
         let mut command = std::process::Command::new(MURMUR);
         command.args(["mcp", "--print-config"]).env_clear().env("HOME", "/home/me").current_dir(env.root());
-        let output = command.envs(variables.iter().copied()).output().unwrap();
-        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+        let printed = quiet(command.envs(variables.iter().copied()).assert());
+        serde_json::from_str::<serde_json::Value>(&printed).unwrap()
     };
     let expected = |root: Option<&str>| {
         let mut entry = json!({ "command": program, "args": ["mcp"] });

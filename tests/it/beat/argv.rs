@@ -13,7 +13,7 @@ fn argv_with(mut entry: serde_json::Value, heartbeat: &str) -> String {
     entry["path"] = json!(site.0);
     entry["interval"] = json!("1h");
     env.configure(&json!({ "workspaces": [entry] }).to_string());
-    assert!(env.murmur(["beat", "site"]).output().status.success());
+    env.murmur(["beat", "site"]).assert().success();
     let argv = lines(&env.agents()[0]["argv"]);
     // What follows is the same for every beat.
     let (own, guarded) = argv.split_once("\n--permission-prompt-tool\nstdio\n--settings\n{").unwrap();

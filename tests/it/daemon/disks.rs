@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::env::{Daemon, Env, Run, Socket, result, show};
+use crate::env::{Daemon, Env, Run, Socket, result};
 
 /// Instructions for an agent that says far more than fits into the store, in turns or as a beat.
 fn talks() -> Value {
@@ -117,8 +117,7 @@ fn live(env: &Env, script: &str, folder: &Path) -> Socket {
     let site = env.workspace("site", "");
     site.plays(&talks());
     let args = ["host", "spawn", "--agent-id", "live-1", "--worktree", site.path()];
-    let output = where_mounted(env, script, folder, &args).output();
-    assert!(output.status.success(), "{}", show(&output));
+    where_mounted(env, script, folder, &args).assert().success();
     let stream = std::os::unix::net::UnixStream::connect(env.data().join("hosts/live-1.sock")).unwrap();
     let mut socket = Socket::new(stream);
     socket.ask("attach", &json!({ "from": 0 }));

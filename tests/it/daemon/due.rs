@@ -176,7 +176,7 @@ fn a_beat_by_hand_and_a_due_one_never_run_together() {
     [exit 0]
     ");
     gate.write_all(b".").unwrap();
-    assert!(by_hand.wait_with_output().unwrap().status.success());
+    crate::env::ended(by_hand).success();
     daemon.stop();
     assert_eq!((env.agents().len(), env.journal().len()), (1, 1));
 }

@@ -154,7 +154,7 @@ fn a_beat_is_refused_with_what_to_do() {
     let wrong = env.connect().refusal("beat", &json!({ "name": 1 }));
     assert!(wrong.contains("docs/daemon-protocol.md"), "{wrong}");
     gate.write_all(b"..").unwrap();
-    assert!(by_hand.wait_with_output().unwrap().status.success());
+    crate::env::ended(by_hand).success();
     env.wait_for_journal(2);
     daemon.stop();
     assert_eq!((env.journal().len(), env.agents().len()), (2, 2));

@@ -1,4 +1,7 @@
 //! One run of `murmur`: everything it prints and how it ends.
+//!
+//! Whatever runs to its end is asserted with assert_cmd and predicates, which say of a failure what was run and all that it
+//! printed; what goes on meanwhile is a [`Child`].
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -6,6 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use assert_cmd::assert::{Assert, OutputAssertExt};
+use predicates::str::is_empty;
 use serde_json::Value;
 
 use super::{Env, MURMUR, programs};
@@ -75,21 +80,46 @@ impl Run {
         show(&self.output())
     }
 
-    pub(crate) fn output(mut self) -> Output {
-        self.0.output().unwrap()
+    /// Runs to the end, to be asserted.
+    #[track_caller]
+    pub(crate) fn assert(mut self) -> Assert {
+        self.0.assert()
+    }
+
+    #[track_caller]
+    pub(crate) fn output(self) -> Output {
+        self.assert().get_output().clone()
+    }
+
+    /// Runs to the end and succeeds, with nothing on stderr. Returns what is on stdout.
+    #[track_caller]
+    pub(crate) fn quiet(self) -> String {
+        quiet(self.assert())
     }
 
     /// Runs to the end; stdout is one JSON value and there is nothing else.
+    #[track_caller]
     pub(crate) fn json(self) -> Value {
-        let output = self.output();
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        serde_json::from_slice(&output.stdout).unwrap()
+        let run = self.assert().stderr(is_empty());
+        serde_json::from_slice(&run.get_output().stdout).unwrap()
     }
 
     /// Lets it run.
     pub(crate) fn start(mut self) -> Child {
         self.0.spawn().unwrap()
     }
+}
+
+/// Waits until `child` has ended, to be asserted.
+pub(crate) fn ended(child: Child) -> Assert {
+    child.wait_with_output().unwrap().assert()
+}
+
+/// That a run succeeded, with nothing on stderr. Returns what is on stdout.
+#[track_caller]
+pub(crate) fn quiet(run: Assert) -> String {
+    let run = run.success().stderr(is_empty());
+    String::from_utf8(run.get_output().stdout.clone()).unwrap()
 }
 
 /// All that a run printed and how it ended: stdout, then stderr with a bar before each line, then the exit code.

@@ -90,7 +90,7 @@ fn one_that_stalls_does_not_hold_up_the_end() {
     reading.until(|event| is_idle_after(event, 1));
     let reading = std::thread::spawn(move || reading.rest());
     // It comes back when the host is over as well: its id is free.
-    assert!(env.murmur(["host", "stop", ID]).output().status.success());
+    env.murmur(["host", "stop", ID]).assert().success();
     assert_eq!(env.record(ID)["result"]["exit"], json!({ "code": 0 }));
     assert_eq!(reading.join().unwrap().last().unwrap()["payload"]["state"], "exited");
     Live::of(&env, env.spawning(ID, &["--json"])).assert_answers();

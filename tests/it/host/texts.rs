@@ -196,9 +196,9 @@ fn stop_all_ends_every_live_agent() {
     let second = env.spawning("site-2", &["--json"]).output();
     let second: Value = serde_json::from_slice(&second.stdout).unwrap();
     assert_eq!(second["agent_id"], "site-2");
-    let output = env.murmur(["host", "stop", "--all", "--json"]).output();
-    assert!(output.status.success());
-    let mut lines: Vec<Value> = output
+    let stopped = env.murmur(["host", "stop", "--all", "--json"]).assert().success();
+    let mut lines: Vec<Value> = stopped
+        .get_output()
         .stdout
         .split_inclusive(|byte| *byte == b'\n')
         .map(|line| serde_json::from_slice(line).unwrap())

@@ -72,9 +72,8 @@ fn the_session_of_an_agent_is_one_like_any_other() {
     assert_eq!(env.record(ID)["capture"], capture);
     agent.stop();
     agent.wait_for_end();
-    let shown = env.murmur(["show", &capture]).output();
-    assert!(shown.status.success());
-    let lines = shown.stdout.split_inclusive(|byte| *byte == b'\n');
+    let shown = env.murmur(["show", &capture]).assert().success();
+    let lines = shown.get_output().stdout.split_inclusive(|byte| *byte == b'\n');
     let types: Vec<Value> =
         lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()["type"].clone()).collect();
     assert_eq!(types, ["system", "assistant", "result"]);

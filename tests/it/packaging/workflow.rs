@@ -1,5 +1,6 @@
-//! The workflow on GitHub calls `just check`; whatever else it does is installing what that needs.
+//! The workflow on GitHub calls recipes; whatever else it does is installing what they need.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -10,29 +11,72 @@ fn workflow() -> Value {
     serde_saphyr::from_str(&fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap()).unwrap()
 }
 
+/// The steps of a job.
+fn steps(job: &Value) -> &[Value] {
+    job["steps"].as_array().unwrap()
+}
+
+/// The systems that a job runs on.
+fn systems(job: &Value) -> Vec<&str> {
+    match job["runs-on"].as_str().unwrap() {
+        "${{ matrix.os }}" => job["strategy"]["matrix"]["os"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|os| os.as_str().unwrap())
+            .collect(),
+        os => vec![os],
+    }
+}
+
 #[test]
-fn what_is_checked_elsewhere_is_just_check_on_linux_and_macos() {
+fn every_job_runs_one_recipe_where_it_belongs() {
     let workflow = workflow();
     let jobs = workflow["jobs"].as_object().unwrap();
-    assert_eq!(jobs.keys().collect::<Vec<_>>(), ["check"]);
-    let job = &jobs["check"];
-    let systems: Vec<&str> =
-        job["strategy"]["matrix"]["os"].as_array().unwrap().iter().map(|os| os.as_str().unwrap()).collect();
-    assert!(systems.iter().any(|os| os.starts_with("ubuntu-")), "{systems:?}");
-    assert!(systems.iter().any(|os| os.starts_with("macos-")), "{systems:?}");
+    let mut runs: Vec<(&str, &str)> = Vec::new();
+    for job in jobs.values() {
+        let (last, before) = steps(job).split_last().unwrap();
+        let recipe = last["run"].as_str().unwrap();
+        runs.extend(systems(job).into_iter().map(|os| (recipe, os.split_once('-').unwrap().0)));
+        for step in before {
+            let name = step["name"].as_str().unwrap_or_default();
+            let is_install = name.starts_with("Install ") || name.starts_with("Allow ");
+            let is_checkout = step["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/checkout@"));
+            assert!(is_install && step["uses"].is_null() || is_checkout && step["run"].is_null(), "{step}");
+        }
+        for step in steps(job) {
+            assert!(step["continue-on-error"].is_null(), "{step}");
+        }
+    }
+    runs.sort_unstable();
+    let expected = [
+        ("just check", "macos"),
+        ("just check", "ubuntu"),
+        ("just check-windows", "windows"),
+        ("just flake", "ubuntu"),
+    ];
+    assert_eq!(runs, expected);
+    let justfile = fs::read_to_string(root().join("justfile")).unwrap();
+    for recipe in ["check:", "check-windows:", "flake *ARGS:"] {
+        assert!(justfile.lines().any(|line| line.starts_with(recipe)), "{recipe}");
+    }
+    assert!(justfile.contains("\n    nix --extra-experimental-features 'nix-command flakes' flake check "));
+}
 
-    let steps = job["steps"].as_array().unwrap();
-    let (last, before) = steps.split_last().unwrap();
-    assert_eq!(last["run"], "just check");
-    for step in before {
-        let name = step["name"].as_str().unwrap_or_default();
-        let is_install = name.starts_with("Install ") || name.starts_with("Allow ");
-        let is_checkout = step["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/checkout@"));
-        assert!(is_install && step["uses"].is_null() || is_checkout && step["run"].is_null(), "{step}");
-    }
-    for step in steps {
-        assert!(step["continue-on-error"].is_null(), "{step}");
-    }
+#[test]
+fn windows_type_checks_and_runs_the_tests_of_captures() {
+    let workflow = workflow();
+    // Its own shell would not read .ci/versions.sh.
+    assert_eq!(workflow["jobs"]["windows"]["defaults"]["run"]["shell"], "bash");
+    let script = fs::read_to_string(root().join("tests/windows/check.sh")).unwrap();
+    let (_, there) = script.split_once("MINGW* | MSYS* | CYGWIN*)\n").unwrap();
+    let (there, _) = there.split_once(";;").unwrap();
+    let lines: Vec<&str> = there.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let expected =
+        ["cargo check --locked --lib --bin murmur", "cargo test --locked --lib -- capture:: sys::", "exit"];
+    assert_eq!(lines, expected);
+    // With other line ends, the shell there would not read the script.
+    assert!(fs::read_to_string(root().join(".gitattributes")).unwrap().lines().any(|line| line == "* -text"));
 }
 
 #[test]
@@ -40,19 +84,20 @@ fn it_may_only_read_ends_and_names_versions() {
     let workflow = workflow();
     assert_eq!(workflow["permissions"], serde_json::json!({ "contents": "read" }));
     assert_eq!(workflow["concurrency"]["cancel-in-progress"], true);
-    let job = &workflow["jobs"]["check"];
-    assert!(job["timeout-minutes"].as_u64().is_some_and(|minutes| minutes <= 60));
-    assert!(job["permissions"].is_null());
-    for step in job["steps"].as_array().unwrap() {
-        if let Some(uses) = step["uses"].as_str() {
-            let version = uses.split_once("@v").map(|(_, version)| version.split('.').count());
-            assert_eq!(version, Some(3), "{uses}");
+    for job in workflow["jobs"].as_object().unwrap().values() {
+        assert!(job["timeout-minutes"].as_u64().is_some_and(|minutes| minutes <= 60));
+        assert!(job["permissions"].is_null());
+        for step in steps(job) {
+            if let Some(uses) = step["uses"].as_str() {
+                let version = uses.split_once("@v").map(|(_, version)| version.split('.').count());
+                assert_eq!(version, Some(3), "{uses}");
+            }
+            let run = step["run"].as_str().unwrap_or_default();
+            assert!(!run.contains("cargo install") || run.contains("--locked --version "), "{run}");
         }
-        let run = step["run"].as_str().unwrap_or_default();
-        assert!(!run.contains("cargo install") || run.contains("--locked --version "), "{run}");
-    }
-    for os in job["strategy"]["matrix"]["os"].as_array().unwrap() {
-        assert!(!os.as_str().unwrap().ends_with("-latest"), "{os}");
+        for os in systems(job) {
+            assert!(!os.ends_with("-latest"), "{os}");
+        }
     }
 }
 
@@ -60,7 +105,7 @@ fn it_may_only_read_ends_and_names_versions() {
 fn what_github_installs_is_what_ci_installs_here() {
     let here = fs::read_to_string(root().join(".ci/run")).unwrap();
     let workflow = workflow();
-    let steps = workflow["jobs"]["check"]["steps"].as_array().unwrap();
+    let steps = steps(&workflow["jobs"]["check"]);
     let run = |name: &str| steps.iter().find(|step| step["name"] == name).unwrap()["run"].as_str().unwrap();
     let (sourced, just) = run("Install just").split_once(" && ").unwrap();
     let (also_sourced, deny) = run("Install cargo-deny").split_once(" && ").unwrap();
@@ -84,20 +129,27 @@ fn what_github_installs_is_what_ci_installs_here() {
 #[test]
 fn what_is_checked_elsewhere_has_one_rust_and_a_network_of_its_own() {
     let workflow = workflow();
-    let steps = workflow["jobs"]["check"]["steps"].as_array().unwrap();
-    let step = |name: &str| steps.iter().find(|step| step["name"] == name).unwrap();
-    let rust = step("Install Rust")["run"].as_str().unwrap();
-    let named: Vec<&str> = rust.split_whitespace().filter(|word| word.contains('.')).collect();
-    let [version, default] = named[..] else { panic!("{rust}") };
-    assert_eq!(version, default);
-    assert!(rust.starts_with(&format!("rustup toolchain install {version} ")), "{rust}");
-    assert!(rust.ends_with(&format!("rustup default {version}")), "{rust}");
+    let jobs = workflow["jobs"].as_object().unwrap();
+    let step = |job, name: &str| steps(job).iter().find(|step| step["name"] == name);
+    let version = |job| {
+        let rust = step(job, "Install Rust").unwrap()["run"].as_str().unwrap();
+        let named: Vec<&str> = rust.split_whitespace().filter(|word| word.contains('.')).collect();
+        let [version, default] = named[..] else { panic!("{rust}") };
+        assert_eq!(version, default);
+        assert!(rust.starts_with(&format!("rustup toolchain install {version} ")), "{rust}");
+        assert!(rust.ends_with(&format!("rustup default {version}")), "{rust}");
+        version
+    };
+    let versions: BTreeSet<&str> = jobs.values().map(version).collect();
+    let [version] = versions.into_iter().collect::<Vec<_>>()[..] else { panic!("not one Rust") };
     let numbers: Vec<u32> = version.split('.').map(|number| number.parse().unwrap()).collect();
     let oldest = env!("CARGO_PKG_RUST_VERSION").split('.').map(|number| number.parse().unwrap()).collect();
     assert!(numbers.len() == 3 && numbers >= oldest, "{version}");
 
-    // tests/hermetic.sh makes one, which Ubuntu's AppArmor keeps everybody but root from.
-    let allow = step("Allow user namespaces");
-    assert_eq!(allow["run"], "sudo sysctl --write kernel.apparmor_restrict_unprivileged_userns=0");
-    assert_eq!(allow["if"], "runner.os == 'Linux'");
+    // tests/hermetic.sh makes one, and Nix its builds' own, which Ubuntu's AppArmor keeps everybody but root from.
+    for job in ["check", "flake"] {
+        let allow = step(&jobs[job], "Allow user namespaces").unwrap();
+        assert_eq!(allow["run"], "sudo sysctl --write kernel.apparmor_restrict_unprivileged_userns=0");
+        assert!(allow["if"] == "runner.os == 'Linux'" || systems(&jobs[job]) == ["ubuntu-24.04"]);
+    }
 }

@@ -205,7 +205,7 @@ fn an_answer_is_kept_while_the_beat_cannot_be_resumed() {
     put_off.site.plays(&super::acts(&[bash("t1", "git push")]));
     let daemon = env.daemon();
     std::io::Write::write_all(&mut { gate }, b".").unwrap();
-    assert!(by_hand.wait_with_output().unwrap().status.success());
+    crate::env::ended(by_hand).success();
     let lines = env.wait_for_journal(3);
     assert_eq!((&lines[1]["resumes"], &lines[2]["resumes"]), (&Value::Null, &json!(put_off.id)));
     assert!(env.told_once().ran());

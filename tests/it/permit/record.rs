@@ -71,7 +71,7 @@ fn many_hooks_at_once_write_whole_lines() {
         })
         .collect();
     for hook in hooks {
-        assert!(hook.wait_with_output().unwrap().status.success());
+        crate::env::ended(hook).success();
     }
     let decisions = env.decisions();
     assert_eq!(decisions.len(), 24);

@@ -53,8 +53,7 @@ fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have_however_odd_it_is() 
         ("CLAUDE_CODE_SESSION_ID", OsStr::from_bytes(b"s\xff")),
         ("CLAUDE_CODE_SESSION_ID", OsStr::new(&long)),
     ] {
-        let said = env.murmur(["agent", "task", "Mend it"]).set(name, value).output();
-        assert!(said.status.success(), "{said:?}");
+        env.murmur(["agent", "task", "Mend it"]).set(name, value).assert().success();
         is_quiet(env.pulse_hook("Stop", "{}").set(name, value));
         let file = env.names(&env.data().join("heartbeats"));
         assert_eq!(env.pulse(file.strip_suffix(".json").unwrap())["current_task"], "Mend it", "{value:?}");

@@ -10,9 +10,8 @@ use crate::run::needed;
 fn tmux(env: &Env, words: &[&str]) -> String {
     let socket = env.root().join("tmux");
     let words = [&["-S", socket.to_str().unwrap(), "-f", "/dev/null"], words].concat();
-    let said = env.program("tmux", words).set("TERM", "xterm").set("LC_ALL", "C.UTF-8").output();
-    assert!(said.status.success(), "{said:?}");
-    String::from_utf8(said.stdout).unwrap().trim_end().to_owned()
+    let run = env.program("tmux", words).set("TERM", "xterm").set("LC_ALL", "C.UTF-8").assert().success();
+    String::from_utf8_lossy(&run.get_output().stdout).trim_end().to_owned()
 }
 
 #[test]

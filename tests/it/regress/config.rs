@@ -78,7 +78,7 @@ fn a_beat_by_hand_is_journalled_while_config_lock_is_held_and_says_when_it_ran_a
     assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
     assert!(!env.config().contains("lastRun"));
     drop(held);
-    assert!(beat.wait_with_output().unwrap().status.success());
+    crate::env::ended(beat).success();
     assert!(env.config().contains("\"lastRun\":\""));
 }
 

@@ -35,7 +35,7 @@ fn stop_ends_the_beats_of_a_killed_daemon_and_none_that_was_begun_by_hand() {
     assert_eq!(env.agents_alive(), [agents[1]["pid"].as_i64().unwrap()]);
     let stopped = env.journal().remove(1);
     gate.write_all(b".").unwrap();
-    assert!(by_hand.wait_with_output().unwrap().status.success());
+    crate::env::ended(by_hand).success();
     assert_eq!((&stopped["workspace"], &stopped["exit"]), (&json!(site.path()), &json!({ "code": 143 })));
     assert_eq!((env.journal().len(), &env.journal()[2]["outcome"]), (3, &json!("ok")));
     env.wait_for_no_beats();

@@ -64,16 +64,14 @@ impl<'a> Scene<'a> {
         let listed = self.env.ask("host.list", &Value::Null);
         let live = listed["agents"].as_array().unwrap().iter().filter(|agent| agent["kind"] == "live");
         assert_eq!(live.count(), crowd());
-        let stopped = self.env.murmur(["host", "stop", "--all"]).output();
-        assert!(stopped.status.success(), "{}", crate::env::show(&stopped));
+        self.env.murmur(["host", "stop", "--all"]).assert().success();
         let mut told: BTreeMap<String, Told> =
             self.followers.into_iter().map(|(id, follower)| (id, follower.told())).collect();
         for (id, told) in &told {
             assert_eq!(told.results, answered[id], "{id}");
         }
         assert_eq!(self.faithful.told(), told.remove("live-0").unwrap(), "both followers see the same");
-        let left = self.env.murmur(["stop", "--leave-agents"]).output();
-        assert!(left.status.success(), "{}", crate::env::show(&left));
+        self.env.murmur(["stop", "--leave-agents"]).assert().success();
         beats::wait_for_none(self.env);
         let beats = beats::check_all_well(self.env);
         let names = self.env.names(&hosts(self.env));

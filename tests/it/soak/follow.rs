@@ -79,8 +79,7 @@ impl Follower {
     pub(super) fn told(self) -> Told {
         let told = self.thread.join().unwrap();
         if let Some(process) = self.process {
-            let output = process.wait_with_output().unwrap();
-            assert!(output.status.success(), "{}", crate::env::show(&output));
+            crate::env::ended(process).success();
         }
         assert!(told.is_over, "{told:?}");
         told

@@ -117,7 +117,7 @@ fn without_a_daemon_discover_ends_and_tells_of_what_is_left() {
         // Two at once are in nobody's way.
         let discover: Vec<Child> = (0..2).map(|_| env.murmur(["host", "discover"]).start()).collect();
         for child in discover {
-            assert!(child.wait_with_output().unwrap().status.success());
+            crate::env::ended(child).success();
         }
         env.wait_until_dead(&victim);
         assert!(is_told(&list(&env), &agent.id), "{:#?}", list(&env));

@@ -101,8 +101,7 @@ impl<'a> Load<'a> {
         let ids: Vec<String> = (0..count).map(|n| format!("live-{n}")).collect();
         let spawned: Vec<_> = ids.iter().map(|id| spawning(env, id, &instructions).start()).collect();
         for child in spawned {
-            let output = child.wait_with_output().unwrap();
-            assert!(output.status.success(), "{}", crate::env::show(&output));
+            crate::env::ended(child).success();
         }
         let agents: Vec<Agent> = ids.iter().map(|id| agent(env, id)).collect();
         let (ticks, is_over) = (Arc::<Ticks>::default(), Arc::<AtomicBool>::default());
@@ -116,8 +115,7 @@ impl<'a> Load<'a> {
 
     /// Starts one more, and has it worked.
     pub(super) fn add(&mut self, id: &str, faults: &[&str]) {
-        let output = spawning(self.env, id, &json!({ "live": "echo", "faults": faults })).output();
-        assert!(output.status.success(), "{}", crate::env::show(&output));
+        spawning(self.env, id, &json!({ "live": "echo", "faults": faults })).assert().success();
         self.agents.push(agent(self.env, id));
         self.come.send(id.to_owned()).unwrap();
     }
