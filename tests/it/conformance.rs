@@ -67,3 +67,13 @@ fn a_path_or_an_exact_version_chooses_the_real_one() {
         assert!(refused.contains(said), "{refused}");
     }
 }
+
+#[test]
+fn a_name_is_a_recorded_scenario_or_an_acted_one_and_not_both() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    for entry in std::fs::read_dir(root.join("acted")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap();
+        assert!(!root.join("claude").join(name).exists(), "{} has both", name.display());
+    }
+}
