@@ -106,8 +106,7 @@ pub async fn run(
         .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.to_string()));
     let prepared = invocation(job, dir, started).and_then(|invocation| {
         let card = job.card(started).map_err(|error| error.to_string())?;
-        let limit = Some(Duration::from_secs(job.timeout.into()));
-        Ok(Spec { card, invocation, limit, captures, hook: None })
+        Ok(Spec { card, invocation, limits: Some(job.limits()), captures, hook: None })
     });
     let mut farewell = None;
     match prepared {
@@ -201,6 +200,9 @@ fn fill_in(entry: &mut Entry, run: Run, waiting: Option<&(RequestId, PutOff)>) {
     entry.set_outcome(outcome);
     entry.exit = Some(run.exit);
     entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
+    if let Ending::Settled { background } = run.ending {
+        entry.background_ended = Some(background);
+    }
     entry.session_id = run.session_id;
     entry.capture = run.capture;
     entry.capture_lost = run.lost;

@@ -11,7 +11,7 @@
 
 mod answer;
 mod ask;
-mod audit;
+pub mod audit;
 mod decide;
 mod event;
 pub mod judge;

@@ -233,10 +233,11 @@ mod tests {
     const POLICY: Policy = Policy {
         guard: true,
         manager: false,
+        plan_mode: true,
         checker: Checker::Manual,
         approval: Approval::Wait,
-        approval_wait: 120,
-        approval_expiry: 86_400,
+        approval_wait: Some(120),
+        approval_expiry: Some(86_400),
         questions: Questions::Broker,
     };
 

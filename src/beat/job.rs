@@ -6,9 +6,11 @@ use crate::agent::invocation::{Invocation, Limits, beat_args};
 use crate::agent::prompt;
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::config::asking::Asking;
+use crate::config::file::DEFAULT_BACKGROUND_WAIT;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
+use crate::host;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
@@ -21,6 +23,7 @@ use crate::sys::paths::{DataDir, User, readable};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What is to be run: a heartbeat with everything resolved, so that nobody has to read the configuration again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,6 +42,9 @@ pub struct Job {
     pub max_turns: u32,
     /// How long it may run, in seconds.
     pub timeout: u32,
+    /// How long it is let be when its turn is over, in seconds.
+    #[serde(default = "background_wait")]
+    pub background_wait: u32,
     /// The model, where it is not the user's default.
     pub model: Option<String>,
     /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
@@ -92,6 +98,7 @@ impl Job {
             file: heartbeat.file.clone(),
             max_turns: heartbeat.max_turns.get(),
             timeout: heartbeat.timeout.as_secs(),
+            background_wait: heartbeat.background_wait.as_secs(),
             model: heartbeat.model.as_deref().map(str::to_owned),
             deny: match &heartbeat.permissions {
                 Permissions::Skip => None,
@@ -135,6 +142,15 @@ impl Job {
     pub(super) fn task(&self) -> String {
         let folder = || self.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.name.clone().unwrap_or_else(folder)
+    }
+
+    /// How long and how far it may go.
+    pub(super) fn limits(&self) -> host::limits::Limits {
+        host::limits::Limits {
+            time: Duration::from_secs(self.timeout.into()),
+            turns: self.max_turns.into(),
+            background_wait: Duration::from_secs(self.background_wait.into()),
+        }
     }
 
     pub(super) fn card(&self, started: Timestamp) -> Result<Card, IdError> {
@@ -191,6 +207,11 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     let mut env = guarded.environment().map_err(|error| error.to_string())?;
     env.push(("PATH", job.path.clone().into()));
     Ok(Invocation { program, args, env, cwd: job.workspace.clone(), stdin })
+}
+
+/// For a daemon that was started before there was this.
+fn background_wait() -> u32 {
+    DEFAULT_BACKGROUND_WAIT.as_secs()
 }
 
 /// A new beat's id, which sorts by `at`.

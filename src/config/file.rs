@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 #[cfg(test)]
 pub(super) use workspace::KEYS;
-pub use workspace::Workspace;
+pub use workspace::{DEFAULT_BACKGROUND_WAIT, Workspace};
 pub(super) use workspace::{DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, is_word};
 
 /// How many beats run at once where config.json does not say.

@@ -32,6 +32,8 @@ pub struct Frontmatter {
     pub max_turns: Option<NonZeroU32>,
     /// How long a beat may take.
     pub timeout: Option<Interval>,
+    /// How long a beat is let be when its turn is over.
+    pub background_wait: Option<Interval>,
     /// The model.
     pub model: Option<Box<str>>,
     /// What the agent may not do: added to what config.json says, or `skip`.

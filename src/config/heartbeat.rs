@@ -86,6 +86,8 @@ pub struct Heartbeat {
     pub max_turns: NonZeroU32,
     /// How long a beat may take.
     pub timeout: Interval,
+    /// How long a beat is let be when its turn is over, in case that it begins another one.
+    pub background_wait: Interval,
     /// The model, where it is not the agent's own choice.
     pub model: Option<Arc<str>>,
     /// What its agent may not do.

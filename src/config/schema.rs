@@ -50,9 +50,12 @@ pub(super) struct WorkspaceEntry {
     /// How many turns a beat may take.
     #[schemars(default = "default_max_turns")]
     pub(super) max_turns: Option<NonZeroU32>,
-    /// How long a beat may take until it is stopped.
+    /// How long a beat may take until it is stopped. Time spent waiting for a person doesn't count.
     #[schemars(default = "default_timeout")]
     pub(super) timeout: Option<Interval>,
+    /// How long a beat that has answered is given to take another turn, until what it runs in the background is ended.
+    #[schemars(default = "default_background_wait")]
+    pub(super) background_wait: Option<Interval>,
     /// The model; without it, the agent's own choice.
     pub(super) model: Option<String>,
     /// What its agents may not do. Anything but `"skip"` or a deny list is an error, and nothing runs there.
@@ -117,6 +120,10 @@ fn default_max_turns() -> u32 {
 
 fn default_timeout() -> &'static str {
     "5m"
+}
+
+fn default_background_wait() -> String {
+    super::file::DEFAULT_BACKGROUND_WAIT.to_string()
 }
 
 /// The JSON Schema (draft 2020-12) of config.json.

@@ -11,6 +11,7 @@ pub mod requests;
 mod words;
 
 use super::state::PutOff as Waiting;
+use crate::hook::audit;
 use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::question::Asked;
@@ -83,15 +84,20 @@ impl Broker {
     pub fn take(&mut self, order: Order, now: Timestamp) {
         match order {
             Order::Ask(request, door, to) => self.ask(*request, door, to, now),
-            Order::Late { id, hook, may_defer, to } => {
-                let late = self.late(&id, &hook, may_defer, now);
+            Order::Late { id, hook, may_defer, waits, to } => {
+                let late = self.late(&id, &hook, may_defer, waits, now);
                 // A hook that is gone by now is dealt with when its connection is seen to be.
                 let _heard = to.send(late);
             }
             Order::Gone { id, hook } => {
                 let row = self.row(&id);
+                let request = self.requests.get(&id).map(|open| (open.request.clone(), open.asked));
                 if self.requests.gone(&id, &hook) {
                     self.close(row, "gone");
+                    if let Some((request, asked)) = request {
+                        let reason = "the agent ended before anybody answered";
+                        self.record(&id, &request, reason, asked, now);
+                    }
                 }
             }
             Order::List(to) => {
@@ -145,8 +151,8 @@ impl Broker {
         }
     }
 
-    fn late(&mut self, id: &RequestId, hook: &str, may_defer: bool, now: Timestamp) -> Late {
-        let mut late = self.requests.late(id, may_defer, now);
+    fn late(&mut self, id: &RequestId, hook: &str, may_defer: bool, waits: bool, now: Timestamp) -> Late {
+        let mut late = self.requests.late(id, may_defer, waits, now);
         let row = self.row(id);
         if let Late::Deferred(until) = late
             && let Some(open) = self.requests.get(id)
@@ -156,7 +162,7 @@ impl Broker {
             let call = PutOff { request: open.request.clone(), asked: open.asked, standing };
             if let Err(error) = self.folder.put(id, &call) {
                 self.told.push(Told::Trouble(error.to_string()));
-                late = Late::Expired;
+                late = if waits { Late::Waits } else { Late::Expired };
             }
         }
         self.requests.is_late(id, hook, &late);
@@ -220,13 +226,24 @@ impl Broker {
                 by: By::Nobody,
                 id: id.clone(),
             };
+            let request = self.requests.get(&id).map(|open| (open.request.clone(), open.asked));
             if let Err(error) = self.give(&id, answer, now) {
                 self.told.push(Told::Trouble(error));
                 self.again = now.checked_add(PAUSE).ok();
                 return;
             }
+            if let Some((request, asked)) = request {
+                self.record(&id, &request, "nobody answered in time", asked, now);
+            }
         }
         self.again = None;
+    }
+
+    /// Writes down that nobody decided on a call whose hook is not there to do so.
+    fn record(&mut self, id: &RequestId, request: &Request, reason: &str, asked: Timestamp, now: Timestamp) {
+        let time = now.duration_since(asked).unsigned_abs();
+        let unwritten = audit::nobody_decided(&self.dir, id, request, reason, time).err();
+        self.told.extend(unwritten.map(|error| Told::Trouble(error.to_string())));
     }
 
     /// When [`Self::expire`] has something to do.

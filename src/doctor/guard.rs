@@ -45,7 +45,7 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
 /// be asked who is not there. That the guard's is *denied* says that the hook does not merely fail, by which all would be blocked.
 async fn closed(home: &Path, command: &str) -> Finding {
     let nobody = Policy::of_beat();
-    let somebody = Policy { checker: Checker::Manual, approval_wait: 0, ..nobody };
+    let somebody = Policy { checker: Checker::Manual, approval_wait: Some(0), ..nobody };
     let tries = [
         ("what is no call", "this is no call".to_owned(), nobody, [Fate::Blocked, Fate::Denied]),
         ("`sudo true`", bash("sudo true"), nobody, [Fate::Denied, Fate::Denied]),

@@ -3,7 +3,10 @@
 //! It also ends when the agent is gone: killed, it leaves this process behind, whose stdout then has no reader.
 
 use super::surroundings::Surroundings;
-use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId};
+use crate::host::id::AgentId;
+use crate::host::protocol::{WAIT, Wait};
+use crate::permit::policy::HOLD;
+use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom};
 use crate::rpc::envelope::{Request as Question, Response};
 use crate::rpc::frame::LONGEST;
 use crate::sys::socket;
@@ -51,7 +54,19 @@ pub(super) enum AskError {
     Long(usize),
     /// The agent is gone.
     #[error("the agent that asked is gone")]
-    Gone,
+    Gone {
+        /// Whether the daemon knows of the request, and writes down what became of it.
+        is_known: bool,
+    },
+}
+
+/// Until when a person is waited for.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// Until then: whatever can be put off is, afterwards.
+    hold: Instant,
+    /// Until then in any case.
+    last: Instant,
 }
 
 /// How a connection ended without an answer.
@@ -89,8 +104,17 @@ pub(super) fn ask(
     if line.len() > LONGEST {
         return Err(AskError::Long(line.len()));
     }
-    let until = Instant::now() + Duration::from_secs(request.wait.into()).min(surroundings.left());
-    let may_defer = || request.expiry.is_some() && can_defer();
+    let until = |seconds: Option<u32>| {
+        let left = surroundings.left();
+        Instant::now() + seconds.map_or(left, |seconds| Duration::from_secs(seconds.into()).min(left))
+    };
+    let last = until(request.wait);
+    let is_held = request.wait.is_none() && request.may_defer();
+    let patience = Patience { hold: if is_held { until(Some(HOLD)) } else { last }, last };
+    let until = last;
+    let may_defer = || request.may_defer() && can_defer();
+    // Held until the answer is there: a beat's time stands still meanwhile.
+    let _host = (request.whom == Whom::Person).then(|| tell_host(request, surroundings)).flatten();
     let (mut give_up, mut pause) = (Instant::now() + LOOKING, Duration::from_millis(20));
     loop {
         let (folder, name) = &surroundings.socket;
@@ -98,7 +122,7 @@ pub(super) fn ask(
             Ok(stream) => {
                 // It was there, so it comes again.
                 (give_up, pause) = (until, Duration::from_millis(20));
-                match converse(stream, &line, until, &may_defer) {
+                match converse(stream, &line, patience, &may_defer) {
                     Ok(asked) => return Ok(asked),
                     Err(broken) => broken,
                 }
@@ -124,7 +148,7 @@ fn rest(pause: Duration) -> Result<(), AskError> {
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
     let timeout = Timespec::try_from(pause).ok();
     match poll(&mut polled, timeout.as_ref()) {
-        Ok(1..) => Err(AskError::Gone),
+        Ok(1..) => Err(AskError::Gone { is_known: false }),
         _ => Ok(()),
     }
 }
@@ -136,19 +160,43 @@ fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
     line
 }
 
-/// Asks on `stream` until `until`, and then what becomes of the request.
+/// Tells the agent's host that a person is waited for until what is returned is dropped. A host that is away has no time
+/// to stand still.
+fn tell_host(request: &Request, surroundings: &Surroundings) -> Option<UnixStream> {
+    let agent = AgentId::parse(&request.agent).ok()?;
+    let mut host = socket::connect_blocking(&surroundings.dir.hosts(), &agent.socket()).ok()?;
+    let wait = Wait { request: request.id(0).to_string() };
+    host.set_write_timeout(Some(Duration::from_secs(1))).ok()?;
+    host.write_all(&line("1", WAIT, serde_json::to_value(&wait).unwrap_or_default())).ok()?;
+    Some(host)
+}
+
+/// Asks on `stream` as long as there is patience, and then what becomes of the request.
 fn converse(
     mut stream: UnixStream,
     question: &[u8],
-    until: Instant,
+    patience: Patience,
     may_defer: &impl Fn() -> bool,
 ) -> Result<Asked, Broken> {
     stream.write_all(question)?;
     let mut heard = Vec::new();
-    if let Some(said) = listen(&mut stream, &mut heard, until)? {
+    if patience.hold < patience.last {
+        if let Some(said) = listen(&mut stream, &mut heard, patience.hold)? {
+            return take(said);
+        }
+        if may_defer() {
+            stream.write_all(&line("2", LATE, json!({ "may_defer": true, "waits": true })))?;
+            match listen(&mut stream, &mut heard, Instant::now() + LAST)? {
+                Some(Said::Outcome { outcome, .. }) if outcome == WAITING => {}
+                Some(said) => return take(said),
+                None => return Err(Broken::Over(AskError::Silent)),
+            }
+        }
+    }
+    if let Some(said) = listen(&mut stream, &mut heard, patience.last)? {
         return take(said);
     }
-    stream.write_all(&line("2", LATE, json!({ "may_defer": may_defer() })))?;
+    stream.write_all(&line("3", LATE, json!({ "may_defer": may_defer() })))?;
     match listen(&mut stream, &mut heard, Instant::now() + LAST)? {
         Some(said) => take(said),
         None => Err(Broken::Over(AskError::Silent)),
@@ -194,7 +242,7 @@ fn listen(stream: &mut UnixStream, heard: &mut Vec<u8>, until: Instant) -> Resul
             Err(error) => return Err(Broken::Lost(error.into())),
         }
         if !polled[1].revents().is_empty() {
-            return Err(Broken::Over(AskError::Gone));
+            return Err(Broken::Over(AskError::Gone { is_known: true }));
         }
         if !polled[0].revents().is_empty() {
             let mut chunk = [0; 4096];

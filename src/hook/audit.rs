@@ -4,7 +4,9 @@
 use super::surroundings::Surroundings;
 use crate::permit::call::Call;
 use crate::permit::decision::{By, Decision, Verdict};
+use crate::permit::request::{Request, RequestId};
 use crate::secrets::mask;
+use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock};
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +14,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The most characters of a call's input in a line.
 const INPUT: usize = 4000;
@@ -59,7 +62,7 @@ pub(super) struct Names<'a> {
 /// Why a decision could not be written down.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the decision to {}: {source}", .path.display())]
-pub(super) struct AuditError {
+pub struct AuditError {
     path: PathBuf,
     source: io::Error,
 }
@@ -95,8 +98,45 @@ pub(super) fn write(
         request: names.request,
         duration_ms: u64::try_from(surroundings.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    let path = surroundings.dir.decisions();
-    let written = serde_json::to_vec(&line).map_err(io::Error::from).and_then(|mut line| {
+    put(&surroundings.dir, &line)
+}
+
+/// Writes down that nobody decided on the call that is asked about as `id`, which is so denied. `time` is how long that
+/// took.
+///
+/// # Errors
+/// What the system says, as that the disk is full.
+pub fn nobody_decided(
+    dir: &DataDir,
+    id: &RequestId,
+    request: &Request,
+    reason: &str,
+    time: Duration,
+) -> Result<(), AuditError> {
+    let input = request.input.to_string();
+    let line = Line {
+        ts: clock::rfc3339(clock::now()),
+        agent: &request.agent,
+        project: Some(&*request.project).filter(|project| !project.is_empty()),
+        beat: request.beat.as_ref().map(|beat| beat.beat.as_str()),
+        tool: &request.tool,
+        input: shortened(&mask(first(&input, 2 * INPUT))),
+        answers: None,
+        cwd: &request.cwd,
+        session: &request.session,
+        tool_use_id: &request.tool_use_id,
+        verdict: Verdict::Deny,
+        by: &By::Nobody,
+        reason: reason.to_owned(),
+        request: Some(id.as_str()),
+        duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+    };
+    put(dir, &line)
+}
+
+fn put(dir: &DataDir, line: &Line<'_>) -> Result<(), AuditError> {
+    let path = dir.decisions();
+    let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut line| {
         line.push(b'\n');
         append(&path, line)
     });

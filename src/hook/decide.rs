@@ -49,7 +49,11 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
             let can_defer = || {
                 transcript_path.as_deref().is_some_and(|path| transcript::can_be_put_off(path, &tool_use_id))
             };
-            came_of(ask::ask(&request, surroundings, can_defer), &call)
+            match ask::ask(&request, surroundings, can_defer) {
+                // The daemon writes it down, and nobody hears the answer.
+                Err(error @ AskError::Gone { is_known: true }) => return Err(error.to_string()),
+                asked => came_of(asked, &call),
+            }
         }
     };
     let request = request.as_ref().map(RequestId::as_str);
@@ -92,8 +96,10 @@ impl Asking<'_> {
             project: surroundings.project.clone().unwrap_or_default(),
             whom: self.whom,
             doubt: self.doubt,
-            wait: policy.approval_wait,
-            expiry: may_defer.then_some(policy.approval_expiry),
+            // A model takes no longer than the daemon lets it.
+            wait: if self.whom == Whom::Person { policy.approval_wait } else { Some(policy.model_wait()) },
+            defer: may_defer,
+            expiry: policy.approval_expiry.filter(|_| may_defer),
             beat: surroundings.beat.clone(),
             hook: format!("{:016x}", u64::from_le_bytes(hook)),
         })

@@ -3,6 +3,7 @@
 use crate::agent::event::Event;
 use crate::pulse::action;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The most calls that are known at once; the oldest is forgotten first.
 const MOST: usize = 64;
@@ -16,15 +17,15 @@ pub struct Call {
     pub last_action: String,
 }
 
-/// The calls, the newest last.
+/// The calls, the newest last, and when each began.
 #[derive(Debug, Default)]
 pub struct Calls {
-    open: Vec<(String, Call)>,
+    open: Vec<(String, Call, Duration)>,
 }
 
 impl Calls {
-    /// Takes what the agent did.
-    pub fn see(&mut self, event: &Event<'_>) {
+    /// Takes what the agent did at `at`.
+    pub fn see(&mut self, event: &Event<'_>, at: Duration) {
         match event {
             Event::ToolUse { id, name, input, .. } => {
                 if self.open.len() == MOST {
@@ -34,9 +35,9 @@ impl Calls {
                     tool_name: name.clone().into_owned(),
                     last_action: action::of(name, input.0.get()),
                 };
-                self.open.push((id.clone().into_owned(), call));
+                self.open.push((id.clone().into_owned(), call, at));
             }
-            Event::ToolResult { id, .. } => self.open.retain(|(open, _)| open != id),
+            Event::ToolResult { id, .. } => self.open.retain(|(open, ..)| open != id),
             // A turn that is over has ended its calls, however it ended.
             Event::Result(_) => self.open.clear(),
             _ => {}
@@ -46,7 +47,12 @@ impl Calls {
     /// The newest that has not ended.
     #[must_use]
     pub fn newest(&self) -> Option<&Call> {
-        self.open.last().map(|(_, call)| call)
+        self.newest_since().map(|(call, _)| call)
+    }
+
+    /// The same, and when it began.
+    pub(super) fn newest_since(&self) -> Option<(&Call, Duration)> {
+        self.open.last().map(|(_, call, begun)| (call, *begun))
     }
 }
 
@@ -59,12 +65,15 @@ mod tests {
     fn begin(calls: &mut Calls, id: &str, name: &str, input: &Value) {
         let raw = serde_json::value::to_raw_value(input).unwrap();
         let (message, parent) = ("m".into(), "".into());
-        calls.see(&Event::ToolUse { message, parent, id: id.into(), name: name.into(), input: Json(&raw) });
+        calls.see(
+            &Event::ToolUse { message, parent, id: id.into(), name: name.into(), input: Json(&raw) },
+            Duration::ZERO,
+        );
     }
 
     fn end(calls: &mut Calls, id: &str) {
         let (parent, output) = ("".into(), "".into());
-        calls.see(&Event::ToolResult { parent, id: id.into(), output, is_error: false });
+        calls.see(&Event::ToolResult { parent, id: id.into(), output, is_error: false }, Duration::ZERO);
     }
 
     fn newest(calls: &Calls) -> String {
@@ -80,7 +89,7 @@ mod tests {
         assert_eq!(newest(&calls), "Bash: cargo test [1m");
         end(&mut calls, "2");
         assert_eq!(newest(&calls), "Task: Look around");
-        calls.see(&Event::Result(RunResult::default()));
+        calls.see(&Event::Result(RunResult::default()), Duration::ZERO);
         assert_eq!(newest(&calls), "");
         for number in 0..MOST + 10 {
             begin(&mut calls, &number.to_string(), "Read", &json!({ "file_path": number.to_string() }));

@@ -19,12 +19,68 @@ pub enum Ending {
     TimedOut {
         /// How long that is.
         limit: Duration,
+        /// How long it had waited for people besides.
+        waited: Duration,
+        /// What that interrupted.
+        doing: Doing,
     },
     /// Somebody stopped it, or murmur itself.
     Stopped {
         /// How long it had run.
         after: Duration,
+        /// What that interrupted.
+        doing: Doing,
     },
+    /// It began by itself to take more turns than it may, and was stopped.
+    OutOfTurns {
+        /// How many that is.
+        limit: u64,
+    },
+    /// Its turn was over, nothing more came, and murmur ended it.
+    Settled {
+        /// How many of its tasks in the background were ended with it, as far as it told of them.
+        background: usize,
+    },
+}
+
+/// What an agent was in the middle of when it was stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doing {
+    /// A person was asked.
+    Waits {
+        /// The request's id.
+        request: String,
+        /// For how long.
+        time: Duration,
+    },
+    /// The API failed and was tried again.
+    Retries {
+        /// How often.
+        retries: u64,
+        /// The HTTP status of its last answer, if there was one.
+        status: Option<u64>,
+    },
+    /// A tool ran.
+    Tool {
+        /// Which.
+        tool: String,
+        /// What it was called to do, without what looks like a secret.
+        action: String,
+        /// For how long.
+        time: Duration,
+    },
+    /// The model was to say something.
+    Model {
+        /// For how long nothing had come.
+        time: Duration,
+    },
+    /// Its turn was over, and tasks went on in the background.
+    Background {
+        /// Which, in words.
+        tasks: Vec<String>,
+    },
+    /// Its turn was over, and its process had not ended.
+    Nothing,
 }
 
 /// How much of the end of stderr is kept, in bytes.

@@ -11,7 +11,10 @@ use std::time::Duration;
 pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
 
 /// The questions there are.
-pub const QUESTIONS: [&str; 7] = ["ping", "status", "list", "attach", "detach", "send", "stop"];
+pub const QUESTIONS: [&str; 8] = ["ping", "status", "list", "attach", "detach", "send", WAIT, "stop"];
+
+/// The question by which a hook says that it waits for a person. The time of a beat stands still until it hangs up.
+pub const WAIT: &str = "wait";
 
 /// How long an agent has to end by itself when nobody says otherwise.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -122,6 +125,13 @@ pub struct Stop {
     /// How long it may take, as `5s`; [`GRACE`] where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<String>,
+}
+
+/// What goes with [`WAIT`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The id of the request that the person is asked.
+    pub request: String,
 }
 
 impl Stop {

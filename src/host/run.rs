@@ -3,17 +3,20 @@
 //! The process that calls [`run`] must have no other children: what is left when the agent is gone is the
 //! agent's, and is killed.
 
-use super::calls::Calls;
+mod stopping;
+
 use super::event::{Own, Role};
 use super::farewell::Farewell;
 use super::keep::Keep;
+use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
 use super::protocol::{Card, GRACE, Status};
 use super::second_door::SecondDoor;
 use super::serve::{Command, Desk};
 use super::state::{Effect, Input, Kind, Machine, State};
-use crate::agent::event::{Event, RunResult};
+use super::watched::Watched;
+use crate::agent::event::Event;
 use crate::agent::invocation::Invocation;
 use crate::agent::settings::HookProgram;
 use crate::capture::record::Channel;
@@ -29,7 +32,7 @@ use tokio::net::UnixListener;
 use tokio::process::Child;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// How long what is left of a killed tree may take to vanish.
@@ -48,8 +51,8 @@ pub struct Spec {
     pub card: Card,
     /// How it is started. What it reads on stdin is a beat's prompt, or the first message to a live agent.
     pub invocation: Invocation,
-    /// How long it may run.
-    pub limit: Option<Duration>,
+    /// How long and how far a beat may go.
+    pub limits: Option<Limits>,
     /// The store of captures that keeps what it writes.
     pub captures: Option<PathBuf>,
     /// Who answers what it asks on its own output.
@@ -105,11 +108,12 @@ pub async fn run(
         stdin,
         second_door,
         stopped: None,
+        allowance: spec.limits.map(|limits| Allowance::new(limits.time, begun)),
+        waiting: JoinSet::new(),
+        hooks: 0,
         wait_until: None,
         rest_at: None,
-        said: Vec::new(),
-        session_id: None,
-        calls: Calls::default(),
+        watched: Watched::new(spec.card.kind),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -138,13 +142,17 @@ struct Host<'a, S> {
     second_door: SecondDoor,
     /// Who ended it, if it was not itself.
     stopped: Option<Ending>,
+    /// How long it may run yet.
+    allowance: Option<Allowance>,
+    /// The hooks that wait for people, each by a number; one that is over waits no more.
+    waiting: JoinSet<u64>,
+    /// How many of them there have been.
+    hooks: u64,
     /// When the grace is over.
     wait_until: Option<Instant>,
     /// When an idle agent's host lets go of the memory that it does not need to wait.
     rest_at: Option<Instant>,
-    said: Vec<RunResult>,
-    session_id: Option<String>,
-    calls: Calls,
+    watched: Watched,
     stderr: Vec<u8>,
     /// Who waits for its end.
     stops: Vec<oneshot::Sender<State>>,
@@ -163,12 +171,12 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
-        let mut until = self.spec.limit.map(|limit| self.begun + limit);
         let mut deaths = signal(SignalKind::child()).ok();
         // Who died before that is told of by nobody.
         reap_but(self.pid);
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
+            let (until, settled) = (self.times_out_at(), self.settles_at());
             tokio::select! {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
@@ -178,11 +186,13 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                     is_told = true;
                     self.stop(false, GRACE);
                 }
-                () = at(until) => {
-                    until = None;
-                    let limit = self.spec.limit.unwrap_or_default();
-                    self.stopped.get_or_insert(Ending::TimedOut { limit });
-                    self.take(Input::Stop { force: false, grace: GRACE });
+                Some(Ok(hook)) = self.waiting.join_next() => {
+                    self.watched.waits_no_more(hook);
+                    self.count_time();
+                }
+                () = at(until) => self.time_out(),
+                () = at(settled) => {
+                    self.end_as(|host| Ending::Settled { background: host.watched.background() });
                 }
                 () = at(grace) => {
                     self.wait_until = None;
@@ -212,21 +222,21 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         }
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let Self { keep, said, session_id, calls, sink, spec, second_door, .. } = self;
+        let most = self.spec.limits.map(|limits| limits.turns);
+        let mut overruns = false;
+        let Self { keep, watched, sink, second_door, .. } = self;
         keep.bytes(channel, bytes, |event| {
-            calls.see(event);
-            second_door.see(event, session_id.as_deref());
-            inputs.extend(observe(event, said, session_id, spec.card.kind));
+            second_door.see(event, watched.session_id.as_deref());
+            inputs.extend(watched.see(event, at));
+            overruns |= most.is_some_and(|most| watched.overruns(most));
             sink(event, at);
         });
         for input in inputs {
             self.take(input);
         }
-    }
-
-    fn stop(&mut self, force: bool, grace: Duration) {
-        self.stopped.get_or_insert(Ending::Stopped { after: self.begun.elapsed() });
-        self.take(Input::Stop { force, grace });
+        if overruns {
+            self.end_as(|_| Ending::OutOfTurns { limit: most.unwrap_or_default() });
+        }
     }
 
     fn take(&mut self, input: Input) {
@@ -285,6 +295,16 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                 self.stops.push(tell);
                 self.stop(force, grace);
             }
+            Command::Wait(wait, until) => {
+                self.hooks += 1;
+                let hook = self.hooks;
+                self.watched.waits(hook, wait.request, self.begun.elapsed());
+                self.waiting.spawn(async move {
+                    let _hung_up = until.await;
+                    hook
+                });
+                self.count_time();
+            }
         }
     }
 
@@ -295,13 +315,13 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             state: self.machine.state().clone(),
             pid: std::process::id(),
             agent_pid: self.pid,
-            session_id: self.session_id.clone(),
+            session_id: self.watched.session_id.clone(),
             capture: self.keep.session().map(ToString::to_string),
             lost: self.keep.lost().map(str::to_owned),
             stream_offset: feed.next(),
             attached_clients: feed.readers(),
             last_event_at: Some(clock::rfc3339(self.keep.last_at())),
-            call: self.calls.newest().cloned(),
+            call: self.watched.calls.newest().cloned(),
         }
     }
 
@@ -317,9 +337,9 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let at = self.begun.elapsed();
         self.machine.take(Input::Ended(exit));
         let state = self.machine.state().clone();
-        let Self { keep, said, session_id, sink, spec, .. } = &mut self;
+        let Self { keep, watched, sink, .. } = &mut self;
         keep.last(Own::State(state.clone()), |event| {
-            let _nothing_to_do = observe(event, said, session_id, spec.card.kind);
+            let _nothing_to_do = watched.see(event, at);
             sink(event, at);
         });
         let capture = self.keep.session().map(ToString::to_string);
@@ -335,35 +355,9 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         });
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
-        let (said, session_id) = (self.said, self.session_id);
+        let Watched { said, session_id, .. } = self.watched;
         let run = Run { ending, exit, said, session_id, stderr, survivors, capture, lost };
         (run, Farewell::new(state, self.stops, serving, over))
-    }
-}
-
-/// Keeps what a [`Run`] reports, and says what `event` means for the agent's state.
-fn observe(
-    event: &Event<'_>,
-    said: &mut Vec<RunResult>,
-    session_id: &mut Option<String>,
-    kind: Kind,
-) -> Option<Input> {
-    match event {
-        Event::Result(result) => {
-            if kind == Kind::Live {
-                said.clear();
-            }
-            said.push(result.clone());
-            Some(Input::TurnEnded)
-        }
-        Event::Session { id, .. } if !id.is_empty() => {
-            if session_id.as_deref() != Some(&**id) {
-                *session_id = Some(id.clone().into_owned());
-            }
-            None
-        }
-        Event::Text { .. } | Event::ToolUse { .. } => Some(Input::Acted),
-        _ => None,
     }
 }
 

@@ -1,8 +1,10 @@
 //! The host's side of its socket: questions become commands to the loop that owns the agent.
 
-use super::protocol::{Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop};
+use super::protocol::{
+    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait,
+};
 use super::state::State;
-use crate::rpc::envelope::{Request, unknown};
+use crate::rpc::envelope::{Request, Response, unknown};
 use crate::rpc::feed::Feed;
 use crate::rpc::serve::{Answer, Service};
 use serde::Serialize;
@@ -10,6 +12,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
 /// What the loop is asked to do.
@@ -28,6 +32,8 @@ pub(super) enum Command {
         /// Who waits for the end.
         tell: oneshot::Sender<State>,
     },
+    /// A hook waits for a person; it does until what comes here is dropped.
+    Wait(Wait, oneshot::Receiver<()>),
 }
 
 /// Answers the questions.
@@ -50,6 +56,20 @@ impl Desk {
         let (tell, told) = oneshot::channel();
         self.commands.send(command(tell)).await.map_err(|_| OVER)?;
         told.await.map_err(|_| OVER.to_owned())
+    }
+
+    /// What a hook that waits is connected with from now on: it waits until it hangs up.
+    async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, String> {
+        let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+        let (waiting, until) = oneshot::channel();
+        self.commands.send(Command::Wait(wait, until)).await.map_err(|_| OVER)?;
+        let taken = Response::new(request.msg_type.clone(), request.id.clone(), Ok(json!({})));
+        tokio::spawn(async move {
+            let _waiting: oneshot::Sender<()> = waiting;
+            let _told = theirs.write_all(&taken.line()).await;
+            while theirs.read(&mut [0; 256]).await.is_ok_and(|count| count > 0) {}
+        });
+        Ok(ours)
     }
 
     async fn result(&self, request: &Request) -> Result<Answer, String> {
@@ -86,6 +106,7 @@ impl Desk {
                 let (force, grace) = (stop.force, stop.patience()?);
                 Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
             }
+            "wait" => Answer::HandOver(self.wait(read(payload)?, request).await?),
             other => return Err(unknown(other, &QUESTIONS)),
         })
     }

@@ -97,6 +97,9 @@ pub struct Entry {
     /// Whether it was stopped because its time was up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// That murmur ended it when its turn was over, and how many of its tasks in the background with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background_ended: Option<usize>,
     /// The tools whose calls were refused, one entry a call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
@@ -135,6 +138,7 @@ impl Entry {
             num_turns: None,
             exit: None,
             timed_out: false,
+            background_ended: None,
             denials: Vec::new(),
             capture: None,
             capture_lost: None,

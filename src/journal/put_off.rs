@@ -27,8 +27,8 @@ pub struct PutOff {
 pub enum Standing {
     /// Nobody has answered.
     Deferred {
-        /// Until then it may be answered.
-        until: Timestamp,
+        /// Until then it may be answered; `None` is for ever.
+        until: Option<Timestamp>,
     },
     /// The answer is there, and is given when the agent has been resumed.
     Answered(Answer),
@@ -56,9 +56,17 @@ struct Form {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "lowercase", rename_all_fields = "camelCase")]
 enum StandingForm {
-    Deferred { expires_at: String },
-    Answered { answer: Answer },
-    Given { answer: Answer, hook: String },
+    Deferred {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<String>,
+    },
+    Answered {
+        answer: Answer,
+    },
+    Given {
+        answer: Answer,
+        hook: String,
+    },
 }
 
 /// What is wrong with the folder or with a file in it.
@@ -91,7 +99,9 @@ impl Folder {
             request: call.request.clone(),
             asked_at: clock::rfc3339(call.asked),
             standing: match call.standing.clone() {
-                Standing::Deferred { until } => StandingForm::Deferred { expires_at: clock::rfc3339(until) },
+                Standing::Deferred { until } => {
+                    StandingForm::Deferred { expires_at: until.map(clock::rfc3339) }
+                }
                 Standing::Answered(answer) => StandingForm::Answered { answer },
                 Standing::Given { answer, hook } => StandingForm::Given { answer, hook },
             },
@@ -156,7 +166,9 @@ fn read(path: &Path) -> io::Result<PutOff> {
     }
     let time = |text: &str| text.parse::<Timestamp>().map_err(|error| invalid(error.to_string()));
     let standing = match form.standing {
-        StandingForm::Deferred { expires_at } => Standing::Deferred { until: time(&expires_at)? },
+        StandingForm::Deferred { expires_at } => {
+            Standing::Deferred { until: expires_at.as_deref().map(time).transpose()? }
+        }
         StandingForm::Answered { answer } => Standing::Answered(answer),
         StandingForm::Given { answer, hook } => Standing::Given { answer, hook },
     };
@@ -186,7 +198,8 @@ mod tests {
             project: "site".to_owned(),
             whom: Whom::Person,
             doubt: Some("why".to_owned()),
-            wait: 120,
+            wait: Some(120),
+            defer: true,
             expiry: Some(60),
             beat: None,
             hook: "h1".to_owned(),
@@ -195,7 +208,8 @@ mod tests {
         let answer =
             Answer { verdict: Verdict::Allow, reason: None, answers: None, by: By::Person, id: id.clone() };
         for standing in [
-            Standing::Deferred { until: NOW },
+            Standing::Deferred { until: Some(NOW) },
+            Standing::Deferred { until: None },
             Standing::Answered(answer.clone()),
             Standing::Given { answer: answer.clone(), hook: "h1".to_owned() },
         ] {

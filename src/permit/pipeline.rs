@@ -10,6 +10,10 @@ use super::rules::{self, Action, Matched, Reading, Rules};
 /// The tool with which an agent asks a person.
 pub const ASK: &str = "AskUserQuestion";
 
+/// The tools with which an agent enters and leaves plan mode. In a beat, Claude Code from 2.1.300 on can leave it in no
+/// way, and fails every command until then.
+pub const PLAN: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
+
 /// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -45,6 +49,7 @@ pub fn decide(
     match matched {
         Some(matched) if matched.action == Action::Deny => by_rule(matched, Verdict::Deny),
         _ if call.tool == ASK => asks(policy),
+        _ if PLAN.contains(&call.tool.as_str()) => plans(policy),
         _ if policy.manager => manages(call, files, reading, doubt),
         Some(matched) if matched.action == Action::Allow => by_rule(matched, Verdict::Allow),
         _ => checks(policy.checker, doubt),
@@ -60,6 +65,17 @@ fn asks(policy: &Policy) -> Step {
             decided(Verdict::Deny, why.to_owned(), By::Default("questions".to_owned()))
         }
     }
+}
+
+/// Plan mode gives an agent nothing: each of its calls is decided as always. So nobody is asked.
+fn plans(policy: &Policy) -> Step {
+    let by = By::Default("plan-mode".to_owned());
+    if policy.plan_mode {
+        return decided(Verdict::Allow, "a live agent may enter and leave plan mode".to_owned(), by);
+    }
+    let why = "a beat has no plan mode: nobody is there to approve a plan, and commands would fail in it; do the work \
+               now, without EnterPlanMode or ExitPlanMode";
+    decided(Verdict::Deny, why.to_owned(), by)
 }
 
 fn manages(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {

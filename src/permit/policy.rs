@@ -5,13 +5,14 @@ pub use crate::config::asking::{Approval, Checker, Questions};
 use crate::config::interval::Interval;
 use serde::{Deserialize, Serialize};
 
-/// How long a person has where nothing says otherwise.
-pub const DEFAULT_WAIT: Interval = Interval::from_secs(120).unwrap();
-/// The longest that a hook waits for a person, in seconds: with a `timeout` of more than 24 days Claude Code takes the hook
-/// to have failed at once (measured on 2.1.197).
+/// How long a call that is put off until it is answered is waited for before, in seconds: whoever is there answers it
+/// without a second process.
+pub const HOLD: u32 = 120;
+/// The longest that a hook waits for a person where that is said, in seconds.
 const LONGEST_WAIT: u32 = 7 * 86_400;
-/// How long a call that was put off waits for its answer where nothing says otherwise.
-pub const DEFAULT_EXPIRY: Interval = Interval::from_secs(86_400).unwrap();
+/// How long it waits where nothing is said, in seconds. With a `timeout` of more than 24.8 days Claude Code takes the hook
+/// to have failed at once (measured on 2.1.197).
+const ENDLESS: u32 = 24 * 86_400;
 
 /// What an agent is to murmur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +34,19 @@ pub struct Policy {
     /// Whether it is the manager: only what its patterns allow is allowed.
     #[serde(default)]
     pub manager: bool,
+    /// Whether it may enter and leave plan mode; a beat may not ([`super::pipeline::PLAN`]).
+    #[serde(default = "yes")]
+    pub plan_mode: bool,
     /// Who decides.
     pub checker: Checker,
     /// What happens when a person does not answer in time.
     pub approval: Approval,
-    /// How long a person has to answer, in seconds: until the call is denied or put off.
-    pub approval_wait: u32,
-    /// How long a call that was put off waits for its answer, in seconds.
-    pub approval_expiry: u32,
+    /// How long a person has to answer, in seconds: until the call is denied or put off. `None` is until they answer.
+    #[serde(default)]
+    pub approval_wait: Option<u32>,
+    /// How long a call that was put off waits for its answer, in seconds. `None` is until there is one.
+    #[serde(default)]
+    pub approval_expiry: Option<u32>,
     /// Who answers its questions.
     pub questions: Questions,
 }
@@ -69,10 +75,15 @@ impl Policy {
         Self {
             guard,
             manager: role == Role::Manager,
+            plan_mode: role != Role::Beat,
             checker: said.checker.unwrap_or(checker),
-            approval: said.approval.unwrap_or(Approval::Wait),
-            approval_wait: said.approval_wait.unwrap_or(DEFAULT_WAIT).as_secs().min(LONGEST_WAIT),
-            approval_expiry: said.approval_expiry.unwrap_or(DEFAULT_EXPIRY).as_secs(),
+            approval: said.approval.unwrap_or(match (role, said.approval_wait) {
+                // What waits as long as it takes is to hold no process meanwhile.
+                (Role::Beat, None) => Approval::Defer,
+                _ => Approval::Wait,
+            }),
+            approval_wait: said.approval_wait.map(|wait| wait.as_secs().min(LONGEST_WAIT)),
+            approval_expiry: said.approval_expiry.map(Interval::as_secs),
             questions: said.questions.unwrap_or(Questions::Broker),
         }
     }
@@ -84,12 +95,18 @@ impl Policy {
         Self::resolve(Role::Beat, &nothing, &nothing, &nothing, true)
     }
 
+    /// How long a model has to decide, in seconds.
+    #[must_use]
+    pub fn model_wait(&self) -> u32 {
+        self.approval_wait.unwrap_or(HOLD)
+    }
+
     /// How long a hook may take before it denies, in seconds.
     #[must_use]
     pub fn deadline(&self) -> u32 {
         let may_wait =
             matches!(self.checker, Checker::Manual | Checker::Llm) || self.questions == Questions::Broker;
-        if may_wait { self.approval_wait.saturating_add(WORK) } else { WORK }
+        if may_wait { self.approval_wait.unwrap_or(ENDLESS).saturating_add(WORK) } else { WORK }
     }
 
     /// How long Claude Code is to wait for a hook, in seconds: longer than the hook itself, which says why.
@@ -97,6 +114,11 @@ impl Policy {
     pub fn timeout(&self) -> u32 {
         self.deadline().saturating_add(MARGIN)
     }
+}
+
+/// Agents that an older murmur started have no beat's word against it.
+fn yes() -> bool {
+    true
 }
 
 #[cfg(test)]
@@ -118,16 +140,17 @@ mod tests {
             Policy {
                 guard: true,
                 manager: false,
+                plan_mode: false,
                 checker: Checker::Off,
-                approval: Approval::Wait,
-                approval_wait: 120,
-                approval_expiry: 86_400,
+                approval: Approval::Defer,
+                approval_wait: None,
+                approval_expiry: None,
                 questions: Questions::Broker,
             }
         );
         assert_eq!(
             resolve(Role::Hosted, NOTHING, NOTHING, NOTHING),
-            Policy { checker: Checker::Manual, ..beat }
+            Policy { checker: Checker::Manual, plan_mode: true, approval: Approval::Wait, ..beat }
         );
         assert!(resolve(Role::Manager, NOTHING, NOTHING, NOTHING).manager);
     }
@@ -145,6 +168,20 @@ mod tests {
         ] {
             assert_eq!(resolve(Role::Beat, settings, workspace, frontmatter).checker, expected);
         }
+    }
+
+    #[test]
+    fn a_person_has_as_long_as_it_takes_where_nothing_is_said() {
+        let with = |seconds| Asking { approval_wait: Interval::from_secs(seconds), ..NOTHING };
+        let said = resolve(Role::Beat, with(60), NOTHING, NOTHING);
+        assert_eq!((said.approval, said.approval_wait), (Approval::Wait, Some(60)));
+        assert_eq!((said.deadline(), said.timeout()), (80, 90));
+        let most = resolve(Role::Beat, with(30 * 86_400), NOTHING, NOTHING);
+        assert_eq!(most.approval_wait, Some(7 * 86_400));
+        let unsaid = resolve(Role::Hosted, NOTHING, NOTHING, NOTHING);
+        // Claude Code counts milliseconds in 31 bits.
+        assert!(u64::from(unsaid.timeout()) * 1000 < 1 << 31);
+        assert_eq!(unsaid.deadline(), 24 * 86_400 + 20);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub const EXPIRED: &str = "expired";
 /// What it is told when the call is put off.
 pub const DEFERRED: &str = "deferred";
 
+/// What it is told when the call cannot be put off, and waits on.
+pub const WAITING: &str = "waiting";
+
 /// What a request is called: eight letters and digits that can be read aloud.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
@@ -109,9 +112,13 @@ pub struct Request {
     /// Why the guard could not tell what the call does, where it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-    /// How long the hook waits for the answer, in seconds.
-    pub wait: u32,
-    /// How long the answer may take after that where the call can be put off, in seconds.
+    /// How long the hook waits for the answer, in seconds. `None` is until there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<u32>,
+    /// Whether the call may be put off then. Hooks of an earlier murmur say it by `expiry` alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub defer: bool,
+    /// How long the answer may take then, in seconds. `None` is until there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiry: Option<u32>,
     /// The beat that it is a call of, where it is one: only a beat can end and be resumed.
@@ -136,6 +143,12 @@ impl Request {
     #[must_use]
     pub fn is_question(&self) -> bool {
         self.tool == ASK
+    }
+
+    /// Whether the call may be put off.
+    #[must_use]
+    pub fn may_defer(&self) -> bool {
+        self.defer || self.expiry.is_some()
     }
 
     /// Whether `other` is about the same call, so that an answer to one is an answer to the other.
@@ -209,7 +222,8 @@ mod tests {
             project: "site".to_owned(),
             whom: Whom::Person,
             doubt: None,
-            wait: 120,
+            wait: Some(120),
+            defer: false,
             expiry: None,
             beat: None,
             hook: "h1".to_owned(),
@@ -219,7 +233,8 @@ mod tests {
     #[test]
     fn an_id_is_that_of_the_call_and_of_nothing_else() {
         let one = request("t1", "git push");
-        let again = Request { hook: "h2".to_owned(), wait: 1, session: "other".to_owned(), ..one.clone() };
+        let again =
+            Request { hook: "h2".to_owned(), wait: Some(1), session: "other".to_owned(), ..one.clone() };
         assert_eq!(one.id(0), again.id(0));
         assert!(one.is_same_call(&again));
         for other in [

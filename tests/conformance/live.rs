@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-const AGENT: &str = "conformed";
+pub(crate) const AGENT: &str = "conformed";
 
 fn status(place: &Place) -> Result<Value> {
     let said = place.run(&["host", "status", AGENT, "--json"])?;

@@ -15,6 +15,7 @@ mod live;
 mod payloads;
 mod permits;
 mod place;
+mod plan;
 mod pulses;
 mod real;
 mod run;
@@ -33,7 +34,7 @@ use scenario::Scenario;
 
 /// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
 /// hook, and with its pulses.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 10] = [
     "mcp-inspector",
     "mcp-claude",
     "host-live",
@@ -42,6 +43,8 @@ const OTHERS: [&str; 8] = [
     "fails-closed",
     "pulses",
     "pulses-started",
+    "plan-beat",
+    "plan-live",
 ];
 
 /// The exit code where the chosen version cannot be installed: `EX_UNAVAILABLE` of sysexits.h.
@@ -102,7 +105,7 @@ fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
         Err(Missing::Wrong(why)) => bail!(why),
     };
     say(&format!("conformance: with {}", ask_version(&claude)));
-    let with_claude: [fn(&Path) -> Result<()>; 7] = [
+    let with_claude: [fn(&Path) -> Result<()>; 9] = [
         clients::claude,
         live::across_a_killed_daemon,
         permits::a_person_decides,
@@ -110,6 +113,8 @@ fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
         permits::the_hook_fails_closed,
         pulses::of_a_session,
         pulses::of_what_murmur_starts,
+        plan::a_beat_is_refused_it,
+        plan::a_live_agent_leaves_it,
     ];
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));

@@ -42,7 +42,7 @@ impl Drop for Watch {
     }
 }
 
-fn call(id: &str, command: &str) -> Value {
+pub(crate) fn call(id: &str, command: &str) -> Value {
     json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}])
 }
 

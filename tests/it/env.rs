@@ -35,7 +35,7 @@ pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What differs from run to run, and what stands for it in snapshots.
-const FILTERS: [(&str, &str); 22] = [
+const FILTERS: [(&str, &str); 23] = [
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
     (r"'[^']*/murmur-hook'", "'[HOOK]'"),
     (r"\bPID: \d+ \(host \d+\)", "PID: [PID] (host [PID])"),
@@ -53,6 +53,7 @@ const FILTERS: [(&str, &str); 22] = [
     (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),
     (r"\bup \d+s", "up [SPAN]"),
     (r"\bstopped after \d+s", "stopped after [SPAN]"),
+    (r"\b(the model|had run|an answer) for \d+s", "$1 for [SPAN]"),
     (r"\b\d+[smhd]( \d+[smhd])? ago\b", "[SPAN] ago"),
     (r"\bin \d+[smhd]( \d+[smhd])? \(", "in [SPAN] ("),
     (r"(last-beat-[-\w]*)-[0-9a-f]{8}\.json", "$1-[HASH].json"),

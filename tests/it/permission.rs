@@ -149,14 +149,14 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     "#);
     assert_snapshot!(at("Edit(out/hosts)", "hosted"), @r#"
     ask: a person decides
-      within 2m, or it is denied
+      until they answer
       by permissions-checker = "manual"
       for a hosted agent in [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("mcp__db__drop({\"table\":\"x\"})", "hosted"), @r#"
     ask: a person decides
-      within 2m, or it is denied
+      until they answer
       by permissions-checker = "manual"
       for a hosted agent in [ENV]/site, project site
     [exit 0]
@@ -169,7 +169,7 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     ");
     assert_snapshot!(at("AskUserQuestion", "beat"), @r#"
     question: a person answers
-      within 2m, or it is denied
+      until they answer; after 2m it is put off
       by questions = "broker"
       for a beat of [ENV]/site, project site
     [exit 0]
@@ -197,7 +197,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     );
     assert_snapshot!(at("Task"), @r#"
     ask: a person decides
-      within 5m, or it is put off, and denied after 1d
+      within 5m, or it is put off
       by permissions-checker = "manual"
       for a beat of [ENV]/site, project site
     [exit 0]
@@ -209,7 +209,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["permission", "check", "Task", "--json", "--cwd", "site/sub"]), @r#"
-    {"by":null,"cwd":"[ENV]/site/sub","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":86400,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
+    {"by":null,"cwd":"[ENV]/site/sub","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":null,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"planMode":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
     [exit 0]
     "#);
 }

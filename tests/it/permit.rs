@@ -7,6 +7,8 @@ mod closed;
 mod defer;
 mod guard;
 mod manager;
+mod patience;
+mod plan;
 mod questions;
 mod record;
 mod restart;

@@ -179,7 +179,7 @@ fn spec(
         cwd: worktree.clone(),
         stdin: message.into_bytes(),
     };
-    Ok(Spec { card, invocation, limit: None, captures: captures(), hook: Some(hook) })
+    Ok(Spec { card, invocation, limits: None, captures: captures(), hook: Some(hook) })
 }
 
 /// What an agent is that is called this.

@@ -12,7 +12,7 @@ use crate::hook::judge;
 use crate::permit::call::{Call, Place as CallPlace};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
-use crate::permit::policy::{Approval, Checker, Policy, Role};
+use crate::permit::policy::{Approval, Checker, HOLD, Policy, Role};
 use anyhow::Context;
 use serde_json::json;
 use std::io::{self, Read, Write};
@@ -115,13 +115,13 @@ fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
                 doubt.as_ref().map(|doubt| format!(", since {}", plain_line(doubt))).unwrap_or_default();
             writeln!(out, "ask: {whom} decides{doubt}")?;
             if policy.checker != Checker::Llm {
-                writeln!(out, "  within {}", patience(policy))?;
+                writeln!(out, "  {}", patience(policy))?;
             }
             writeln!(out, "  by permissions-checker = {:?}", word(&policy.checker))
         }
         Step::Question => {
             writeln!(out, "question: a person answers")?;
-            writeln!(out, "  within {}", patience(policy))?;
+            writeln!(out, "  {}", patience(policy))?;
             writeln!(out, "  by questions = {:?}", word(&policy.questions))
         }
     }
@@ -130,12 +130,13 @@ fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
 /// How long a person has, and what happens then.
 fn patience(policy: &Policy) -> String {
     let span = |seconds| Interval::from_secs(seconds).map(|span| span.to_string()).unwrap_or_default();
-    let wait = span(policy.approval_wait);
-    match policy.approval {
-        Approval::Wait => format!("{wait}, or it is denied"),
-        Approval::Defer => {
-            format!("{wait}, or it is put off, and denied after {}", span(policy.approval_expiry))
-        }
+    let denied = policy.approval_expiry.map(|expiry| format!(", and denied after {}", span(expiry)));
+    let denied = denied.unwrap_or_default();
+    match (policy.approval, policy.approval_wait) {
+        (Approval::Wait, Some(wait)) => format!("within {}, or it is denied", span(wait)),
+        (Approval::Wait, None) => "until they answer".to_owned(),
+        (Approval::Defer, Some(wait)) => format!("within {}, or it is put off{denied}", span(wait)),
+        (Approval::Defer, None) => format!("until they answer; after {} it is put off{denied}", span(HOLD)),
     }
 }
 
@@ -149,6 +150,7 @@ fn by(by: &By, policy: &Policy) -> String {
         By::Default(setting) if setting == "questions" => {
             format!("questions = {:?}", word(&policy.questions))
         }
+        By::Default(setting) if setting == "plan-mode" => "plan mode, which only live agents have".to_owned(),
         By::Default(setting) if setting == denied::SETTING => {
             "permissions: Claude Code's own deny list".to_owned()
         }

@@ -48,7 +48,7 @@ fn the_config_of_the_first_spec_is_read() {
 #[test]
 fn every_key_is_read() {
     let workspace = entry(
-        r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "model": "opus",
+        r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "backgroundWait": "1s", "model": "opus",
            "permissions": "skip", "permissionsChecker": "manual", "approval": "defer", "approvalWait": "30s",
            "approvalExpiry": null, "questions": "deny", "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
     )
@@ -56,6 +56,7 @@ fn every_key_is_read() {
     assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
     assert_eq!((workspace.name.as_deref(), workspace.model.as_deref()), (Some("A"), Some("opus")));
     assert_eq!((workspace.timeout.as_secs(), &workspace.permissions), (60, &Permissions::Skip));
+    assert_eq!(workspace.background_wait.as_secs(), 1);
     let asking = Asking {
         checker: Some(Checker::Manual),
         approval: Some(Approval::Defer),

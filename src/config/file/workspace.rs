@@ -23,9 +23,11 @@ use crate::config::timing::Schedule;
 pub(in crate::config) const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
 /// How long a beat may take where nothing says otherwise.
 pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300).unwrap();
+/// How long a beat is let be when its turn is over, where nothing says otherwise.
+pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 16] = [
+pub(in crate::config) const KEYS: [&str; 17] = [
     "path",
     "name",
     "interval",
@@ -33,6 +35,7 @@ pub(in crate::config) const KEYS: [&str; 16] = [
     "tz",
     "maxTurns",
     "timeout",
+    "backgroundWait",
     "model",
     "permissions",
     "permissionsChecker",
@@ -57,6 +60,8 @@ pub struct Workspace {
     pub max_turns: NonZeroU32,
     /// How long a beat may take.
     pub timeout: Interval,
+    /// How long a beat is let be when its turn is over, in case that it begins another one.
+    pub background_wait: Interval,
     /// The model, where it is not the agent's own choice.
     pub model: Option<Arc<str>>,
     /// What its agents may not do.
@@ -81,6 +86,7 @@ impl Workspace {
             schedule: None,
             max_turns: DEFAULT_MAX_TURNS,
             timeout: DEFAULT_TIMEOUT,
+            background_wait: DEFAULT_BACKGROUND_WAIT,
             model: None,
             permissions: Permissions::default(),
             asking: Asking::default(),
@@ -161,6 +167,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 schedule,
                 max_turns: keys.max_turns.unwrap_or(DEFAULT_MAX_TURNS),
                 timeout: keys.timeout.unwrap_or(DEFAULT_TIMEOUT),
+                background_wait: keys.background_wait.unwrap_or(DEFAULT_BACKGROUND_WAIT),
                 model: keys.model.map(Into::into),
                 permissions: keys.permissions.unwrap_or_default(),
                 asking,
@@ -202,6 +209,9 @@ impl<'a, 'b> Reader<'a, 'b> {
                 keys.max_turns = read(text, name, value, "write a whole number of at least 1, such as 3")?
             }
             "timeout" => keys.timeout = read(text, name, value, "write a text such as \"5m\" or \"1h30m\"")?,
+            "backgroundWait" => {
+                keys.background_wait = read(text, name, value, "write a text such as \"10s\"")?
+            }
             "model" => keys.model = word(text, name, value)?,
             "permissions" => keys.permissions = Some(permissions(text, value)?),
             "permissionsChecker" => keys.permissions_checker = read(text, name, value, Checker::ACCEPTED)?,

@@ -15,13 +15,14 @@ use crate::config::problem::Place;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "name",
     "description",
     "interval",
     "cron",
     "tz",
     "timeout",
+    "backgroundWait",
     "maxTurns",
     "model",
     "agent",
@@ -48,6 +49,8 @@ struct Keys {
     tz: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
     timeout: Option<Spanned<Interval>>,
+    #[serde(deserialize_with = "given")]
+    background_wait: Option<Interval>,
     #[serde(deserialize_with = "given")]
     max_turns: Option<Spanned<NonZeroU32>>,
     #[serde(deserialize_with = "given")]
@@ -126,6 +129,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         schedule,
         max_turns: keys.max_turns.map(|turns| turns.value),
         timeout: keys.timeout.map(|timeout| timeout.value),
+        background_wait: keys.background_wait,
         model: keys.model.map(|model| model.value.into()),
         permissions: keys.permissions,
         asking: Asking {
@@ -182,7 +186,7 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
 
 fn accepted(key: &str) -> &'static str {
     match key {
-        "interval" | "timeout" | "approvalWait" | "approvalExpiry" => {
+        "interval" | "timeout" | "backgroundWait" | "approvalWait" | "approvalExpiry" => {
             "write an interval such as 30m or 1h30m"
         }
         "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",

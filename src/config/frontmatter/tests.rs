@@ -19,7 +19,7 @@ fn wrong(yaml: &str) -> String {
 #[test]
 fn every_key_is_read_and_the_body_is_what_follows() {
     let (front, body) = read(
-        "---\nname: Nightly\ndescription: looks after the build\ncron: \"0 3 * * *\"\ntz: Europe/Berlin\ntimeout: 10m\nmaxTurns: 8\nmodel: opus\nagent: claude-code\npermissions:\n  deny:\n    - Bash(curl *)\n    - Edit\n---\n\n# Do\n---\nmore\n",
+        "---\nname: Nightly\ndescription: looks after the build\ncron: \"0 3 * * *\"\ntz: Europe/Berlin\ntimeout: 10m\nbackgroundWait: 30s\nmaxTurns: 8\nmodel: opus\nagent: claude-code\npermissions:\n  deny:\n    - Bash(curl *)\n    - Edit\n---\n\n# Do\n---\nmore\n",
     )
     .unwrap();
     assert_eq!(body, "\n# Do\n---\nmore\n");
@@ -28,6 +28,7 @@ fn every_key_is_read_and_the_body_is_what_follows() {
     assert_eq!(front.description.as_deref(), Some("looks after the build"));
     assert_eq!(front.schedule.unwrap().to_string(), "cron 0 3 * * * Europe/Berlin");
     assert_eq!((front.max_turns.unwrap().get(), front.timeout.unwrap().as_secs()), (8, 600));
+    assert_eq!(front.background_wait.unwrap().as_secs(), 30);
     assert_eq!(front.model.as_deref(), Some("opus"));
     assert_eq!(front.permissions.unwrap().denied(), ["Bash(curl *)".into(), "Edit".into()]);
 }
@@ -100,7 +101,7 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
         ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions",
+            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions",
         ),
         ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
         ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),

@@ -6,7 +6,7 @@
 use super::Order;
 use super::requests::Late;
 use crate::daemon::service::Wish;
-use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId};
+use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
 use crate::rpc::envelope::{Request as Line, Response};
 use crate::rpc::frame::{LONGEST, Lines};
 use serde_json::{Value, json};
@@ -61,21 +61,26 @@ impl Talk {
                 }
                 line = self.lines.next() => {
                     let line: Line = serde_json::from_slice(line.ok()??).ok()?;
-                    let may_defer = line.payload.get("may_defer").and_then(Value::as_bool).unwrap_or(false);
+                    let says = |key| line.payload.get(key).and_then(Value::as_bool).unwrap_or(false);
+                    let (may_defer, waits) = (says("may_defer"), says("waits"));
                     if line.msg_type != LATE {
                         return None;
                     }
                     let (to, late) = oneshot::channel();
                     let (id, hook) = (self.id.clone(), self.hook.clone());
-                    let order = Order::Late { id, hook, may_defer, to };
+                    let order = Order::Late { id, hook, may_defer, waits, to };
                     self.wishes.send(Wish::Broker(order)).await.ok()?;
                     let outcome = match late.await.ok()? {
                         Late::Answered => continue,
                         Late::Expired => EXPIRED,
                         Late::Deferred(_) => DEFERRED,
+                        Late::Waits => WAITING,
                     };
                     let payload = json!({ "outcome": outcome, "id": self.id.as_str() });
-                    return self.say(&line, payload).await;
+                    self.say(&line, payload).await?;
+                    if outcome != WAITING {
+                        return Some(());
+                    }
                 }
             }
         }

@@ -149,7 +149,7 @@ impl Models {
         if request.is_question() || request.doubt.is_some() {
             return Err(ModelError::NotForModels);
         }
-        let limit = Duration::from_secs(request.wait.into()).min(LONGEST);
+        let limit = request.wait.map_or(LONGEST, |wait| Duration::from_secs(wait.into()).min(LONGEST));
         let until = Instant::now() + limit;
         let late = |_| ModelError::Late(limit);
         let place = timeout_at(until, Arc::clone(&self.places).acquire_owned()).await.map_err(late)?;

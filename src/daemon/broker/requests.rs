@@ -35,8 +35,8 @@ pub struct Open<D> {
 pub enum Standing<D> {
     /// Hooks wait for the answer.
     Waiting {
-        /// Until then.
-        until: Timestamp,
+        /// Until then, if not until they hear it.
+        until: Option<Timestamp>,
         /// Which hooks, and where the answer goes.
         doors: Vec<(String, D)>,
     },
@@ -73,8 +73,10 @@ pub enum Asked<D> {
 pub enum Late {
     /// It is denied.
     Expired,
-    /// It is put off until then.
-    Deferred(Timestamp),
+    /// It is put off until then, or until it is answered.
+    Deferred(Option<Timestamp>),
+    /// It waits on.
+    Waits,
     /// It was answered, which the hook has yet to hear.
     Answered,
 }
@@ -113,7 +115,7 @@ impl<D> Default for Requests<D> {
 impl<D> Requests<D> {
     /// Somebody asks. The answer to a call that was put off is given here, once.
     pub fn ask(&mut self, request: Request, door: D, now: Timestamp) -> Asked<D> {
-        let until = after(now, request.wait);
+        let until = request.wait.map(|wait| after(now, wait));
         let hook = request.hook.clone();
         let (id, same) = self.find(&request);
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
@@ -173,14 +175,16 @@ impl<D> Requests<D> {
         is_last
     }
 
-    /// What would become of a request that a hook does not wait for any longer, and that may be put off.
+    /// What would become of a request that a hook does not wait for any longer, and that may be put off; or else
+    /// `waits` on.
     #[must_use]
-    pub fn late(&self, id: &RequestId, may_defer: bool, now: Timestamp) -> Late {
+    pub fn late(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Late {
         match self.open.get(id) {
             Some(Open { standing: Standing::Waiting { doors, .. }, request, .. }) => {
-                match request.expiry.filter(|_| may_defer && doors.len() == 1) {
-                    Some(expiry) => Late::Deferred(after(now, expiry)),
-                    None => Late::Expired,
+                match (may_defer && request.may_defer() && doors.len() == 1, waits) {
+                    (true, _) => Late::Deferred(request.expiry.map(|expiry| after(now, expiry))),
+                    (false, true) => Late::Waits,
+                    (false, false) => Late::Expired,
                 }
             }
             Some(_) => Late::Answered,
@@ -193,6 +197,9 @@ impl<D> Requests<D> {
 
     /// Has happen what [`Self::late`] said.
     pub fn is_late(&mut self, id: &RequestId, hook: &str, late: &Late) {
+        if *late == Late::Waits {
+            return;
+        }
         let Some(open) = self.open.get_mut(id) else { return };
         let Standing::Waiting { doors, .. } = &mut open.standing else { return };
         doors.retain(|(other, _)| other != hook);
@@ -201,7 +208,7 @@ impl<D> Requests<D> {
                 open.standing = Standing::PutOff(put_off::Standing::Deferred { until: *until });
             }
             Late::Expired if doors.is_empty() => self.end(id, Ended::Expired),
-            Late::Expired | Late::Answered => {}
+            Late::Expired | Late::Answered | Late::Waits => {}
         }
     }
 
@@ -299,7 +306,7 @@ impl<D> Open<D> {
 
     fn expires(&self) -> Option<Timestamp> {
         match self.standing {
-            Standing::PutOff(put_off::Standing::Deferred { until }) => Some(until),
+            Standing::PutOff(put_off::Standing::Deferred { until }) => until,
             _ => None,
         }
     }

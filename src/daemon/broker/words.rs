@@ -26,6 +26,8 @@ pub enum Order {
         hook: String,
         /// Whether the call can be put off.
         may_defer: bool,
+        /// Whether it waits on where it cannot.
+        waits: bool,
         /// Where what becomes of it goes.
         to: oneshot::Sender<Late>,
     },
@@ -117,8 +119,8 @@ impl Row {
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
         let Open { request, asked, standing } = open;
         let (standing, until) = match standing {
-            Standing::Waiting { until, .. } => ("waiting", Some(*until)),
-            Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", Some(*until)),
+            Standing::Waiting { until, .. } => ("waiting", *until),
+            Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", *until),
             Standing::PutOff(_) => ("answered", None),
         };
         Self {

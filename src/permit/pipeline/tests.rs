@@ -10,10 +10,11 @@ use std::path::Path;
 const POLICY: Policy = Policy {
     guard: true,
     manager: false,
+    plan_mode: true,
     checker: Checker::Off,
     approval: Approval::Wait,
-    approval_wait: 120,
-    approval_expiry: 86_400,
+    approval_wait: Some(120),
+    approval_expiry: Some(86_400),
     questions: Questions::Broker,
 };
 
@@ -163,5 +164,25 @@ fn a_question_goes_to_a_person_unless_a_rule_or_the_policy_denies_it() {
         assert_eq!(step(&with(checker), &rule("deny"), &ask), "deny rule 1");
         let quiet = Policy { questions: Questions::Deny, ..with(checker) };
         assert_eq!(step(&quiet, &rule("allow"), &ask), "deny questions");
+    }
+}
+
+#[test]
+fn a_beat_never_enters_plan_mode_and_a_live_agent_may_enter_and_leave_it() {
+    let rule = "[[rules]]\ntool = \"*PlanMode\"\naction = \"ACTION\"\n";
+    for tool in PLAN {
+        let call = call(tool, json!({}));
+        for checker in [Checker::Off, Checker::Llm, Checker::Manual, Checker::Deny] {
+            for guard in [true, false] {
+                let beat = Policy { guard, plan_mode: false, ..with(checker) };
+                assert_eq!(step(&beat, "", &call), "deny plan-mode");
+                assert_eq!(step(&beat, &rule.replace("ACTION", "allow"), &call), "deny plan-mode");
+            }
+            for manager in [true, false] {
+                let live = Policy { manager, ..with(checker) };
+                assert_eq!(step(&live, "", &call), "allow plan-mode");
+                assert_eq!(step(&live, &rule.replace("ACTION", "deny"), &call), "deny rule 1");
+            }
+        }
     }
 }

@@ -123,9 +123,11 @@ fn not_being_logged_in_is_an_error() {
 #[test]
 fn tools_and_subagents_end_as_they_say() {
     let env = Env::new();
-    for name in ["tools", "subagent", "huge-output"] {
+    // That one ends its own turn while its subagent is at work, and what it says later makes that no better.
+    for (name, outcome) in [("tools", "ok"), ("subagent", "attention"), ("huge-output", "ok")] {
         let shown = recorded(&env, name);
-        assert!(shown.contains("\n[exit 0]\n") && shown.contains("\"outcome\":\"ok\""), "{name}: {shown}");
+        let expected = format!("\"outcome\":\"{outcome}\"");
+        assert!(shown.contains("\n[exit 0]\n") && shown.contains(&expected), "{name}: {shown}");
     }
 }
 

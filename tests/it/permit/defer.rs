@@ -76,7 +76,7 @@ fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);
     assert_eq!((env.alive(), env.agents().len()), (vec![daemon.pid()], 1));
     let listed = env.run(["permission", "list"]);
-    assert!(listed.contains("left, its beat has ended and goes on when it is answered\n"), "{listed}");
+    assert!(listed.contains(" ago, its beat has ended and goes on when it is answered\n"), "{listed}");
     let heartbeat = put_off.heartbeat();
     assert_eq!((&heartbeat["running"], &heartbeat["waiting"]), (&Value::Null, &json!(false)));
     let decision = &env.decisions()[0];

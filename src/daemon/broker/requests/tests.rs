@@ -17,7 +17,8 @@ fn request(tool_use_id: &str) -> Request {
         project: "site".to_owned(),
         whom: Whom::Person,
         doubt: None,
-        wait: 120,
+        wait: Some(120),
+        defer: true,
         expiry: Some(86_400),
         beat: None,
         hook: "h1".to_owned(),
@@ -69,7 +70,7 @@ fn two_hooks_of_one_call_hear_one_answer() {
     waiting(&mut requests, Request { hook: "h2".to_owned(), ..request("t1") }, 2);
     assert!(!requests.gone(&id, "h3"));
     assert_eq!(
-        requests.late(&id, true, NOW),
+        requests.late(&id, true, false, NOW),
         Late::Expired,
         "a call that another hook waits for is not put off"
     );
@@ -88,10 +89,16 @@ fn a_request_goes_with_its_agent() {
 
 #[test]
 fn a_request_that_nobody_answered_expires_where_it_cannot_be_put_off() {
-    for (expiry, may_defer) in [(None, true), (Some(9), false)] {
+    for (defer, may_defer) in [(false, true), (true, false)] {
         let mut requests = Requests::default();
-        let id = waiting(&mut requests, Request { expiry, ..request("t1") }, 1);
-        let late = requests.late(&id, may_defer, NOW);
+        let expiry = defer.then_some(9);
+        let id = waiting(&mut requests, Request { defer, expiry, ..request("t1") }, 1);
+        // Where its hook has as long as it takes, it stays.
+        let late = requests.late(&id, may_defer, true, NOW);
+        assert_eq!(late, Late::Waits);
+        requests.is_late(&id, "h1", &late);
+        assert!(requests.unanswered(&id).is_ok());
+        let late = requests.late(&id, may_defer, false, NOW);
         assert_eq!(late, Late::Expired);
         requests.is_late(&id, "h1", &late);
         let over = requests.answer(&id, allowed(&id)).unwrap_err();
@@ -103,9 +110,9 @@ fn a_request_that_nobody_answered_expires_where_it_cannot_be_put_off() {
 fn the_answer_to_a_call_that_was_put_off_is_given_once() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
-    let late = requests.late(&id, true, NOW);
+    let late = requests.late(&id, true, true, NOW);
     let until = NOW + SignedDuration::from_hours(24);
-    assert_eq!(late, Late::Deferred(until));
+    assert_eq!(late, Late::Deferred(Some(until)));
     requests.is_late(&id, "h1", &late);
     assert_eq!(requests.next_expiry(), Some(until));
     assert!(matches!(requests.answer(&id, allowed(&id)), Ok(Answered::Resume)));
@@ -125,7 +132,7 @@ fn the_answer_to_a_call_that_was_put_off_is_given_once() {
 fn an_answer_is_not_given_to_another_call() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
-    requests.is_late(&id, "h1", &Late::Deferred(NOW));
+    requests.is_late(&id, "h1", &Late::Deferred(Some(NOW)));
     assert!(matches!(requests.answer(&id, allowed(&id)), Ok(Answered::Resume)));
     let other = |change: fn(&mut Request)| {
         let mut request = request("t1");
@@ -148,7 +155,7 @@ fn what_was_put_off_expires() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     let until = NOW + SignedDuration::from_secs(60);
-    requests.is_late(&id, "h1", &Late::Deferred(until));
+    requests.is_late(&id, "h1", &Late::Deferred(Some(until)));
     assert!(requests.expired(NOW).is_empty());
     assert_eq!(requests.expired(until), [id]);
 }

@@ -1,0 +1,170 @@
+//! What an agent has done and is in the middle of, from its events and its hooks: what a [`Run`] reports of it, and what
+//! a stop interrupts. Pure: times are those since the agent was started.
+
+use super::calls::Calls;
+use super::process::Doing;
+use super::state::{Input, Kind};
+use crate::agent::event::{Event, RunResult};
+use crate::pulse::{ACTION, brief};
+use crate::secrets::mask;
+use std::time::Duration;
+
+/// An agent as its events show it.
+#[derive(Debug)]
+pub(super) struct Watched {
+    kind: Kind,
+    /// Its summaries: of a beat all, of a live agent the newest.
+    pub(super) said: Vec<RunResult>,
+    pub(super) session_id: Option<String>,
+    pub(super) calls: Calls,
+    /// How often in a row the API has failed, and its last status.
+    retries: Option<(u64, Option<u64>)>,
+    /// Who is asked, since when, each by the number of a hook's connection.
+    waits: Vec<(u64, String, Duration)>,
+    /// What runs in the background, in words.
+    background: Vec<String>,
+    /// The newest event.
+    newest: Duration,
+    turn: Turn,
+    /// Messages of the agent itself, which are what `maxTurns` counts.
+    messages: u64,
+    message: String,
+}
+
+/// Whether a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// One does, in which the agent has spoken or not.
+    Runs { spoke: bool },
+    /// The last one ended then.
+    Ended(Duration),
+}
+
+impl Watched {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            said: Vec::new(),
+            session_id: None,
+            calls: Calls::default(),
+            retries: None,
+            waits: Vec::new(),
+            background: Vec::new(),
+            newest: Duration::ZERO,
+            turn: Turn::Runs { spoke: false },
+            messages: 0,
+            message: String::new(),
+        }
+    }
+
+    /// Takes `event`, which came at `at`, and says what it means for the agent's state.
+    pub(super) fn see(&mut self, event: &Event<'_>, at: Duration) -> Option<Input> {
+        self.newest = at;
+        self.calls.see(event, at);
+        match event {
+            Event::Result(result) => {
+                if self.kind == Kind::Live {
+                    self.said.clear();
+                }
+                self.said.push(result.clone());
+                self.retries = None;
+                self.turn = Turn::Ended(at);
+                Some(Input::TurnEnded)
+            }
+            Event::Session { id, .. } => {
+                if !id.is_empty() && self.session_id.as_deref() != Some(&**id) {
+                    self.session_id = Some(id.clone().into_owned());
+                }
+                self.turn = Turn::Runs { spoke: false };
+                None
+            }
+            Event::Retry { attempt, status, .. } => {
+                self.retries = Some((*attempt, *status));
+                None
+            }
+            Event::Text { message, parent, .. } | Event::ToolUse { message, parent, .. } => {
+                self.retries = None;
+                if parent.is_empty() {
+                    self.turn = Turn::Runs { spoke: true };
+                    if self.message != **message {
+                        self.messages += 1;
+                        self.message = message.clone().into_owned();
+                    }
+                }
+                Some(Input::Acted)
+            }
+            Event::Background { tasks } => {
+                self.background = tasks.iter().map(|task| words(&task.description, &task.id)).collect();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A hook waits for a person's answer to `request`.
+    pub(super) fn waits(&mut self, hook: u64, request: String, at: Duration) {
+        self.waits.push((hook, request, at));
+    }
+
+    /// It does not any more.
+    pub(super) fn waits_no_more(&mut self, hook: u64) {
+        self.waits.retain(|(other, ..)| *other != hook);
+    }
+
+    /// Whether a person is waited for.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    /// When the last turn ended, if none runs.
+    pub(super) fn ended_turn(&self) -> Option<Duration> {
+        match self.turn {
+            Turn::Ended(at) => Some(at),
+            Turn::Runs { .. } => None,
+        }
+    }
+
+    /// How much runs in the background.
+    pub(super) fn background(&self) -> usize {
+        self.background.len()
+    }
+
+    /// Whether a turn that the agent began by itself takes it beyond `most` messages. Claude Code counts them too, but
+    /// begins again with each turn.
+    pub(super) fn overruns(&self, most: u64) -> bool {
+        let spoke = match self.turn {
+            Turn::Runs { spoke } if !self.said.is_empty() => spoke,
+            _ => return false,
+        };
+        if spoke { self.messages > most } else { self.messages >= most }
+    }
+
+    /// What it is in the middle of at `at`.
+    pub(super) fn doing(&self, at: Duration) -> Doing {
+        let since = |then: Duration| at.saturating_sub(then);
+        if let Some((_, request, asked)) = self.waits.first() {
+            return Doing::Waits { request: request.clone(), time: since(*asked) };
+        }
+        if let Some((retries, status)) = self.retries {
+            return Doing::Retries { retries, status };
+        }
+        if let Some((call, begun)) = self.calls.newest_since() {
+            let (tool, action) = (call.tool_name.clone(), call.last_action.clone());
+            return Doing::Tool { tool, action, time: since(begun) };
+        }
+        match self.turn {
+            Turn::Runs { .. } => Doing::Model { time: since(self.newest) },
+            Turn::Ended(_) if self.background.is_empty() => Doing::Nothing,
+            Turn::Ended(_) => Doing::Background { tasks: self.background.clone() },
+        }
+    }
+}
+
+/// What a task is called: by what it is for, without what looks like a secret.
+fn words(description: &str, id: &str) -> String {
+    let description = brief::line(&mask(description), ACTION);
+    if description.is_empty() { id.to_owned() } else { description }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! What an agent was in the middle of, and how many turns it took.
+
+use super::*;
+use crate::agent::claude::Parser;
+use serde_json::{Value, json};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// An agent that printed these lines, one a second.
+fn seen(lines: &[Value]) -> (Watched, Duration) {
+    let (mut watched, mut parser, mut at) = (Watched::new(Kind::Beat), Parser::default(), Duration::ZERO);
+    for line in lines {
+        at += SECOND;
+        parser.feed(format!("{line}\n").as_bytes(), &mut |event| {
+            watched.see(&event, at);
+        });
+    }
+    (watched, at)
+}
+
+fn doing(lines: &[Value]) -> Doing {
+    let (watched, at) = seen(lines);
+    watched.doing(at + SECOND * 9)
+}
+
+fn init() -> Value {
+    json!({ "type": "system", "subtype": "init", "session_id": "s" })
+}
+
+fn says(message: &str) -> Value {
+    json!({ "type": "assistant", "message": { "id": message, "content": [{ "type": "text", "text": "hello" }] } })
+}
+
+fn calls(message: &str, id: &str, command: &str) -> Value {
+    let block = json!({ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } });
+    json!({ "type": "assistant", "message": { "id": message, "content": [block] } })
+}
+
+fn answers(id: &str) -> Value {
+    json!({ "type": "user", "message": { "content": [{ "type": "tool_result", "tool_use_id": id, "content": "" }] } })
+}
+
+fn result() -> Value {
+    json!({ "type": "result", "subtype": "success", "result": "HEARTBEAT_OK" })
+}
+
+fn retry(attempt: u64, status: Option<u64>) -> Value {
+    json!({ "type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10, "error_status": status })
+}
+
+#[test]
+fn what_it_is_in_the_middle_of_is_known() {
+    let time = SECOND * 9;
+    assert_eq!(doing(&[]), Doing::Model { time });
+    assert_eq!(doing(&[init(), says("m1")]), Doing::Model { time });
+    let retries = |retries, status| Doing::Retries { retries, status };
+    assert_eq!(doing(&[init(), retry(1, None), retry(2, Some(529))]), retries(2, Some(529)));
+    assert_eq!(doing(&[init(), retry(1, None)]), retries(1, None));
+    assert_eq!(doing(&[init(), retry(1, Some(529)), says("m1")]), Doing::Model { time });
+    let tool = Doing::Tool { tool: "Bash".to_owned(), action: "sleep 100".to_owned(), time };
+    assert_eq!(doing(&[init(), calls("m1", "t1", "sleep 100")]), tool);
+    assert_eq!(doing(&[init(), calls("m1", "t1", "sleep 100"), answers("t1")]), Doing::Model { time });
+    assert_eq!(doing(&[init(), says("m1"), result()]), Doing::Nothing);
+    assert_eq!(doing(&[init(), says("m1"), result(), init()]), Doing::Model { time });
+    let background =
+        |tasks: &Value| json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks });
+    let task = json!([{ "task_id": "b1", "task_type": "local_bash", "description": "sleep 100" }]);
+    let begun = [init(), calls("m1", "t1", "sleep 100"), background(&task), answers("t1"), says("m2")];
+    assert_eq!(doing(&begun), Doing::Model { time });
+    let ended = [&begun[..], &[result()]].concat();
+    assert_eq!(doing(&ended), Doing::Background { tasks: vec!["sleep 100".to_owned()] });
+    assert_eq!(doing(&[&ended[..], &[background(&json!([]))]].concat()), Doing::Nothing);
+}
+
+#[test]
+fn a_person_who_is_asked_is_what_it_waits_for() {
+    let (mut watched, at) = seen(&[init(), calls("m1", "t1", "git push")]);
+    watched.waits(1, "7ggs733k".to_owned(), at);
+    watched.waits(2, "39kvtd0y".to_owned(), at);
+    watched.waits_no_more(1);
+    let request = "39kvtd0y".to_owned();
+    assert_eq!(watched.doing(at + SECOND), Doing::Waits { request, time: SECOND });
+    assert!(watched.is_waiting());
+    watched.waits_no_more(2);
+    assert!(!watched.is_waiting());
+}
+
+#[test]
+fn turns_that_it_began_itself_count_with_those_before() {
+    let overruns = |lines: &[Value], most| seen(lines).0.overruns(most);
+    let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), says("m2"), result()];
+    // Claude Code itself looks after the first.
+    assert!(!overruns(&first, 1));
+    let again = [&first[..], &[init()]].concat();
+    assert!(overruns(&again, 2) && !overruns(&again, 3));
+    let spoken = [&again[..], &[says("m3")]].concat();
+    assert!(!overruns(&spoken, 3));
+    assert!(overruns(&[&spoken[..], &[says("m4")]].concat(), 3));
+    // One that ended within them is none too many.
+    assert!(!overruns(&[&spoken[..], &[result()]].concat(), 3));
+    let of_subagent = json!({ "type": "assistant", "parent_tool_use_id": "t1",
+        "message": { "id": "s1", "content": [{ "type": "text", "text": "inner" }] } });
+    assert!(!overruns(&[&first[..], &[of_subagent]].concat(), 2));
+}

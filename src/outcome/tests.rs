@@ -1,0 +1,141 @@
+//! Which outcome a run has.
+
+use super::*;
+use crate::host::process::Doing;
+use insta::assert_snapshot;
+use std::time::Duration;
+
+/// Decides on a run that waits for nobody.
+fn decide(ending: &Ending, results: &[RunResult], stderr: &str) -> Outcome {
+    super::decide(ending, results, stderr, None)
+}
+
+fn said(text: &str) -> RunResult {
+    RunResult { subtype: "success".to_owned(), text: Some(text.to_owned()), ..RunResult::default() }
+}
+
+fn done(text: &str) -> Outcome {
+    decide(&Ending::Exited(0), &[said(text)], "")
+}
+
+#[test]
+fn what_murmur_stopped_is_an_error_whatever_it_printed() {
+    let of = |ending: Ending| match decide(&ending, &[said("HEARTBEAT_OK")], "") {
+        Outcome::Error(error) => error,
+        other => panic!("{other:?}"),
+    };
+    let (limit, waited, time) = (Duration::from_secs(300), Duration::ZERO, Duration::from_millis(61_900));
+    let timed_out = |doing| of(Ending::TimedOut { limit, waited, doing });
+    let request = "7ggs733k".to_owned();
+    assert_snapshot!(timed_out(Doing::Nothing), @"timed out after 5m and was stopped, after it had answered");
+    assert_snapshot!(timed_out(Doing::Model { time }), @"timed out after 5m and was stopped, while it waited for the model for 1m 1s");
+    assert_snapshot!(timed_out(Doing::Retries { retries: 1, status: None }), @"timed out after 5m and was stopped, while the API was tried again: 1 retry, no answer the last time");
+    assert_snapshot!(timed_out(Doing::Retries { retries: 9, status: Some(529) }), @"timed out after 5m and was stopped, while the API was tried again: 9 retries, status 529 the last time");
+    let tool = |action: &str| Doing::Tool { tool: "Bash".to_owned(), action: action.to_owned(), time };
+    assert_snapshot!(timed_out(tool("sleep 100")), @"timed out after 5m and was stopped, while Bash had run for 1m 1s: sleep 100");
+    assert_snapshot!(timed_out(tool("")), @"timed out after 5m and was stopped, while Bash had run for 1m 1s");
+    let tasks = |tasks: &[&str]| Doing::Background { tasks: tasks.iter().map(ToString::to_string).collect() };
+    assert_snapshot!(timed_out(tasks(&["sleep 100"])), @"timed out after 5m and was stopped, after it had answered, while 1 task ran in the background: sleep 100");
+    assert_snapshot!(timed_out(tasks(&["sleep 100", "tail -f x"])), @"timed out after 5m and was stopped, after it had answered, while 2 tasks ran in the background: sleep 100, tail -f x");
+    let stopped = |doing| of(Ending::Stopped { after: time, doing });
+    assert_snapshot!(stopped(Doing::Waits { request, time: Duration::from_secs(9) }), @"stopped after 1m 1s, before it was done, while request 7ggs733k had waited for an answer for 9s");
+    let waited = Duration::from_secs(7200);
+    assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: tool("ls") }), @"timed out after 5m, besides 2h for answers, and was stopped, while Bash had run for 1m 1s: ls");
+    assert_snapshot!(of(Ending::OutOfTurns { limit: 2 }), @"went on by itself beyond its 2 turns and was stopped");
+}
+
+#[test]
+fn a_death_is_an_error_whatever_it_printed() {
+    let outcome = decide(&Ending::Signaled(9), &[said("HEARTBEAT_OK")], "oops");
+    assert_eq!(outcome, Outcome::Error("killed by signal 9: HEARTBEAT_OK".to_owned()));
+    let outcome = decide(&Ending::Exited(143), &[], "\nTerminated\n");
+    assert_eq!(outcome, Outcome::Error("exited with code 143: Terminated".to_owned()));
+    assert_eq!(decide(&Ending::Exited(1), &[], ""), Outcome::Error("exited with code 1".to_owned()));
+    assert_eq!(decide(&Ending::Exited(0), &[], ""), Outcome::Error("ended without a result".to_owned()));
+}
+
+#[test]
+fn of_a_long_stderr_the_end_is_told() {
+    let stderr = format!("{}Error: no disk\n", "ü".repeat(5000));
+    let Outcome::Error(error) = decide(&Ending::Exited(1), &[], &stderr) else { panic!("no error") };
+    assert!(error.starts_with("exited with code 1: üü") && error.ends_with("üError: no disk"), "{error}");
+}
+
+#[test]
+fn an_error_that_calls_itself_success_is_an_error() {
+    let refused = RunResult { is_error: true, ..said("API Error: 429 · HEARTBEAT_OK") };
+    let outcome = decide(&Ending::Exited(0), &[refused], "");
+    assert_eq!(outcome, Outcome::Error("reported an error: API Error: 429 · HEARTBEAT_OK".to_owned()));
+    let turns = RunResult {
+        is_error: true,
+        errors: vec!["Reached maximum number of turns (3)".to_owned()],
+        ..RunResult::default()
+    };
+    let outcome = decide(&Ending::Exited(1), &[turns], "");
+    assert_eq!(outcome, Outcome::Error("exited with code 1: Reached maximum number of turns (3)".to_owned()));
+}
+
+#[test]
+fn an_alert_is_never_swallowed() {
+    assert_eq!(done("ATTENTION: not HEARTBEAT_OK").kind(), Kind::Attention);
+    assert_eq!(done("\n ATTENTION: x").kind(), Kind::Attention);
+    assert_eq!(done("All is well. HEARTBEAT_OK"), Outcome::Ok);
+    assert_eq!(done("2 tests fail"), Outcome::Attention("2 tests fail".to_owned()));
+    assert_eq!(done(""), Outcome::Attention(String::new()));
+}
+
+#[test]
+fn the_turn_of_the_prompt_decides_and_later_ones_only_make_it_worse() {
+    let of = |results: &[RunResult]| decide(&Ending::Exited(0), results, "");
+    let attention = |text: &str| Outcome::Attention(text.to_owned());
+    let ok = || said("HEARTBEAT_OK");
+    assert_eq!(of(&[said("Waiting for a task."), ok()]), attention("Waiting for a task."));
+    assert_eq!(of(&[ok(), said("2 tests fail")]), attention("2 tests fail"));
+    assert_eq!(of(&[ok(), said(" \n"), ok()]), Outcome::Ok);
+    let alert = said("ATTENTION: the disk is full");
+    assert_eq!(of(&[alert.clone(), ok()]), attention("ATTENTION: the disk is full"));
+    assert_eq!(of(&[ok(), alert.clone(), ok()]), attention("ATTENTION: the disk is full"));
+    assert_eq!(of(&[said("Look at this."), alert]), attention("Look at this."));
+    let failed = || RunResult { is_error: true, ..said("API Error: 529") };
+    let error = Outcome::Error("reported an error: API Error: 529".to_owned());
+    assert_eq!(of(&[failed(), ok()]), error);
+    assert_eq!(of(&[ok(), failed(), ok()]), error);
+    // The exit code is that of the last turn.
+    let exited = decide(&Ending::Exited(1), &[failed(), RunResult { is_error: true, ..said("other") }], "");
+    assert_eq!(exited, Outcome::Error("exited with code 1: API Error: 529".to_owned()));
+}
+
+#[test]
+fn what_is_ended_after_its_turn_is_decided_by_its_answer() {
+    let of = |results: &[RunResult]| decide(&Ending::Settled { background: 2 }, results, "Terminated");
+    assert_eq!(of(&[said("HEARTBEAT_OK")]), Outcome::Ok);
+    assert_eq!(of(&[said("2 tests fail")]), Outcome::Attention("2 tests fail".to_owned()));
+    assert_eq!(of(&[said("HEARTBEAT_OK"), said("ATTENTION: no")]).kind(), Kind::Attention);
+}
+
+#[test]
+fn a_later_turn_that_waits_for_an_answer_waits() {
+    let deferred = RunResult { stop_reason: Some("tool_deferred".to_owned()), ..said("") };
+    let waits = |first: &str| {
+        super::decide(&Ending::Exited(0), &[said(first), deferred.clone()], "", Some("waits for an answer"))
+    };
+    assert_eq!(waits("HEARTBEAT_OK"), Outcome::Attention("waits for an answer".to_owned()));
+    assert_eq!(waits("2 tests fail"), Outcome::Attention("waits for an answer".to_owned()));
+}
+
+#[test]
+fn a_summary_is_200_characters_not_bytes() {
+    let Outcome::Attention(summary) = done(&"ü".repeat(300)) else { panic!("not attention") };
+    assert_eq!(summary, "ü".repeat(200));
+}
+
+#[test]
+fn a_deferred_tool_is_no_success() {
+    let deferred = RunResult {
+        stop_reason: Some("tool_deferred".to_owned()),
+        deferred_tool: Some("Bash".to_owned()),
+        ..said("")
+    };
+    let outcome = decide(&Ending::Exited(0), &[deferred], "");
+    assert_eq!(outcome, Outcome::Error("a hook put off Bash, and nobody is there to decide".to_owned()));
+}

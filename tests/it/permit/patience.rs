@@ -1,0 +1,73 @@
+//! How long a person has, and whose time that is.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{bash, line, text};
+use crate::env::{Env, kill};
+
+const MANUAL: &str = "permissionsChecker: manual";
+
+/// Lets more than a second pass: the time of a beat that hangs.
+fn a_second_passes(env: &Env) {
+    env.workspace("slow", "---\ntimeout: 1s\n---\nDo it.")
+        .plays(&json!({ "stdout": "", "faults": ["hang"] }));
+    assert_eq!(env.murmur(["beat", "slow"]).output().status.code(), Some(1));
+}
+
+#[test]
+fn the_time_of_a_beat_stands_still_while_a_person_is_waited_for() {
+    let env = Env::new();
+    env.acting(&format!("{MANUAL}\ntimeout: 1s"), &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_eq!(row["expires_at"], Value::Null, "it waits until it is answered");
+    a_second_passes(&env);
+    env.run(["permission", "respond", text(&row, "id"), "allow"]);
+    let line = line(beat);
+    assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("ok"), &Value::Null), "{line}");
+    assert!(line["durationMs"].as_u64().unwrap() > 1000, "{line}");
+    assert!(env.told_once().ran());
+    daemon.stop();
+}
+
+#[test]
+fn a_stop_names_the_request_that_waited_and_nobody_s_decision_is_written_down() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    let id = text(&events.until("request_opened"), "id").to_owned();
+    kill(beat.id().into(), Signal::TERM);
+    let line = line(beat);
+    let error = text(&line, "error");
+    let named = format!("before it was done, while request {id} had waited for an answer for ");
+    assert!(error.contains(&named), "{error}");
+    assert_eq!(text(&events.until("request_closed"), "how"), "gone");
+    daemon.stop();
+    let decisions = env.decisions();
+    assert_eq!(decisions.len(), 1, "{decisions:#?}");
+    let decision = &decisions[0];
+    assert_eq!((text(decision, "verdict"), &decision["by"]), ("deny", &json!({ "kind": "nobody" })));
+    assert_eq!((text(decision, "request"), text(decision, "tool")), (id.as_str(), "Bash"));
+}
+
+#[test]
+fn a_request_that_expires_after_its_beat_ended_is_written_down() {
+    let env = Env::new();
+    let frontmatter = format!("{MANUAL}\napproval: defer\napprovalWait: 1s\napprovalExpiry: 1s");
+    let site = env.acting(&frontmatter, &[bash("t1", "git push")]);
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let id = text(&events.until("request_opened"), "id").to_owned();
+    assert_eq!(text(&events.until("request_closed"), "how"), "denied");
+    env.wait_for_journal(2);
+    let decisions = env.decisions();
+    let told: Vec<_> = decisions.iter().map(|line| (text(line, "verdict"), text(line, "request"))).collect();
+    assert_eq!(told, [("defer", id.as_str()), ("deny", &id), ("deny", &id)], "{decisions:#?}");
+    assert!(decisions.iter().all(|line| line["by"] == json!({ "kind": "nobody" })));
+    daemon.stop();
+}

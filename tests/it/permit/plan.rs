@@ -1,0 +1,60 @@
+//! Plan mode: no beat enters it, whatever decides on its calls; a live agent enters and leaves it.
+
+use serde_json::json;
+
+use super::{Told, acts, bash, call};
+use crate::env::Env;
+
+/// What only that may run which a rule allows.
+const TOUCH: &str = "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"touch:*\"\n";
+
+#[test]
+fn a_beat_is_refused_plan_mode_whatever_decides_on_its_calls() {
+    for (frontmatter, entry) in [
+        ("model: x", json!({})),
+        ("permissions: skip", json!({})),
+        ("model: x", json!({ "permissions": "skip" })),
+        ("permissionsChecker: manual", json!({})),
+        ("permissionsChecker: llm", json!({})),
+        ("permissionsChecker: deny", json!({})),
+    ] {
+        let env = Env::new();
+        env.setting("permissions.toml", TOUCH);
+        let site = env.acting(frontmatter, &[call("t1", "EnterPlanMode", &json!({})), bash("t2", "touch x")]);
+        let mut entry = entry;
+        entry["path"] = site.path().into();
+        entry["interval"] = "1h".into();
+        env.configure(&json!({ "workspaces": [entry] }).to_string());
+        let line = env.beaten();
+        let told = env.told();
+        let ran: Vec<bool> = told.iter().map(Told::ran).collect();
+        assert_eq!(ran, [false, true], "{frontmatter} {entry}: {told:#?}");
+        assert!(told[0].text.contains("a beat has no plan mode"), "{told:#?}");
+        assert!(told[0].text.contains("do the work now"), "{told:#?}");
+        assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["EnterPlanMode"])));
+        assert_eq!(env.decisions()[0]["by"], json!({ "kind": "default", "which": "plan-mode" }));
+    }
+}
+
+#[test]
+fn a_live_agent_enters_and_leaves_plan_mode_without_asking_anybody() {
+    let env = Env::new();
+    env.setting("permissions.toml", TOUCH);
+    let site = env.workspace("site", "");
+    let calls = [
+        call("t1", "EnterPlanMode", &json!({})),
+        bash("t2", "ls"),
+        call("t3", "ExitPlanMode", &json!({})),
+        bash("t4", "touch x"),
+    ];
+    env.setting("config.toml", "permissions-checker = \"off\"\n");
+    site.plays(&acts(&calls));
+    env.run(["host", "spawn", "--agent-id", "planner", "--worktree", site.path(), "Go."]);
+    let told = env.wait_for_told(calls.len());
+    env.run(["host", "stop", "planner"]);
+    assert!(told.iter().all(Told::ran), "{told:#?}");
+    let decided = env.decisions();
+    let planning = decided.iter().filter(|line| line["by"]["which"] == "plan-mode");
+    assert!(planning.clone().all(|line| line["verdict"] == "allow"), "{decided:#?}");
+    assert!(planning.count() >= 2, "{decided:#?}");
+}

@@ -1,0 +1,158 @@
+//! What a timeout or a stop interrupted is named.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::env::{Env, kill, result};
+
+fn lines(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn says(message: &str, block: &Value) -> Value {
+    json!({ "type": "assistant", "parent_tool_use_id": null,
+        "message": { "id": message, "role": "assistant", "content": [block] } })
+}
+
+fn sleeps(id: &str) -> Value {
+    says("m1", &json!({ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": "sleep 100" } }))
+}
+
+fn retry(attempt: u64, status: Option<u64>) -> Value {
+    json!({ "type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10,
+        "retry_delay_ms": 39_000.5, "error_status": status })
+}
+
+/// The error of a beat that hangs for a second after these lines.
+fn timed_out(stdout: &str) -> String {
+    let env = Env::new();
+    env.workspace("site", "---\ntimeout: 1s\n---\nDo it.")
+        .plays(&json!({ "stdout": stdout, "faults": ["hang"] }));
+    assert_eq!(env.murmur(["beat", "site"]).output().status.code(), Some(1));
+    let line = env.journal().remove(0);
+    assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("error"), &json!(true)));
+    line["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_timeout_names_the_tool_that_ran() {
+    let error = timed_out(&lines(&[sleeps("t1")]));
+    let rest = error.strip_prefix("timed out after 1s and was stopped, while Bash had run for ");
+    assert!(rest.is_some_and(|rest| rest.ends_with("s: sleep 100")), "{error}");
+}
+
+#[test]
+fn a_timeout_names_the_status_of_the_api_and_how_often_it_was_tried_again() {
+    let error = timed_out(&lines(&[retry(1, None), retry(2, Some(529))]));
+    assert_eq!(
+        error,
+        "timed out after 1s and was stopped, while the API was tried again: 2 retries, status 529 the last time"
+    );
+    let error = timed_out(&lines(&[retry(1, None)]));
+    assert!(error.ends_with(": 1 retry, no answer the last time"), "{error}");
+}
+
+#[test]
+fn a_stop_names_the_tool_that_ran() {
+    let env = Env::new();
+    let (pace, mut gate) = env.gate("gate");
+    let stdout = lines(&[sleeps("t1")]);
+    env.workspace("site", "Do it.").plays(&json!({ "stdout": stdout, "faults": ["hang"], "pace": pace }));
+    let mut beat = env.murmur(["beat", "site", "--verbose"]).start();
+    let shown = beat.stdout.take().unwrap();
+    std::io::Write::write_all(&mut gate, b".").unwrap();
+    // It has been seen when it is shown.
+    let mut shown = std::io::BufReader::new(shown);
+    std::io::BufRead::read_line(&mut shown, &mut String::new()).unwrap();
+    kill(beat.id().into(), Signal::TERM);
+    beat.wait().unwrap();
+    let error = env.journal()[0]["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("before it was done, while Bash had run for "), "{error}");
+    assert!(error.ends_with(": sleep 100"), "{error}");
+}
+
+#[test]
+fn a_beat_that_stays_after_its_answer_is_ended_and_the_answer_decides() {
+    for (answer, outcome) in [("HEARTBEAT_OK", "ok"), ("2 tests fail", "attention")] {
+        let env = Env::new();
+        env.workspace("site", "---\nbackgroundWait: 1s\n---\nDo it.")
+            .plays(&json!({ "stdout": result(answer), "faults": ["hang"] }));
+        env.murmur(["beat", "site"]).output();
+        let line = env.journal().remove(0);
+        assert_eq!((&line["outcome"], &line["timedOut"]), (&json!(outcome), &Value::Null), "{line}");
+        assert_eq!((&line["backgroundEnded"], &line["exit"]), (&json!(0), &json!({ "code": 143 })), "{line}");
+        assert_eq!(env.agents_alive(), [0; 0]);
+    }
+}
+
+fn background(tasks: &Value) -> Value {
+    json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks })
+}
+
+/// An answer, behind which two tasks go on.
+fn answers_and_goes_on() -> String {
+    let task =
+        |id: &str| json!({ "task_id": id, "task_type": "local_bash", "description": format!("sleep {id}") });
+    lines(&[background(&json!([task("1"), task("2")]))]) + &result("HEARTBEAT_OK")
+}
+
+#[test]
+fn what_goes_on_in_the_background_is_ended_and_counted() {
+    let env = Env::new();
+    env.workspace("site", "---\nbackgroundWait: 1s\n---\nDo it.")
+        .plays(&json!({ "stdout": answers_and_goes_on(), "faults": ["hang", "setsid-child"] }));
+    env.murmur(["beat", "site"]).output();
+    let line = env.journal().remove(0);
+    assert_eq!((&line["outcome"], &line["backgroundEnded"]), (&json!("ok"), &json!(2)), "{line}");
+    assert_eq!(env.agents_alive(), [0; 0]);
+}
+
+#[test]
+fn a_timeout_names_what_goes_on_in_the_background() {
+    let error = timed_out(&answers_and_goes_on());
+    assert_eq!(
+        error,
+        "timed out after 1s and was stopped, after it had answered, while 2 tasks ran in the background: sleep 1, sleep 2"
+    );
+}
+
+#[test]
+fn a_background_task_that_ends_in_time_has_its_turn() {
+    let env = Env::new();
+    env.workspace("site", "Do it.").plays(&json!({ "fixture": crate::env::fixture("background-bash") }));
+    env.murmur(["beat", "site"]).output();
+    let line = env.journal().remove(0);
+    assert_eq!((&line["backgroundEnded"], &line["exit"]), (&Value::Null, &json!({ "code": 0 })), "{line}");
+}
+
+#[test]
+fn a_turn_that_the_agent_begins_itself_makes_nothing_better() {
+    let env = Env::new();
+    let failed =
+        json!({ "type": "result", "subtype": "success", "is_error": true, "result": "API Error: 529" });
+    env.workspace("site", "Do it.")
+        .plays(&json!({ "stdout": format!("{failed}\n{}", result("HEARTBEAT_OK")) }));
+    env.murmur(["beat", "site"]).output();
+    let line = env.journal().remove(0);
+    assert_eq!(
+        (&line["outcome"], &line["error"]),
+        (&json!("error"), &json!("reported an error: API Error: 529"))
+    );
+}
+
+#[test]
+fn turns_that_the_agent_begins_itself_count_with_the_others() {
+    let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
+    let text = |message: &str| says(message, &json!({ "type": "text", "text": "Nothing new." }));
+    let turn = |message: &str| lines(&[init.clone(), text(message)]) + &result("HEARTBEAT_OK");
+    let beat = |most: u64| {
+        let env = Env::new();
+        env.workspace("site", &format!("---\nmaxTurns: {most}\nbackgroundWait: 1s\n---\nDo it."))
+            .plays(&json!({ "stdout": turn("m1") + &turn("m2") + &turn("m3"), "faults": ["hang"] }));
+        env.murmur(["beat", "site"]).output();
+        assert_eq!(env.agents_alive(), [0; 0]);
+        env.journal().remove(0)
+    };
+    assert_eq!(beat(2)["error"], "went on by itself beyond its 2 turns and was stopped");
+    assert_eq!(beat(3)["outcome"], "ok");
+}
