@@ -215,6 +215,9 @@ fn is_number(text: &str) -> bool {
 
 /// The label that `text` is, however its letters are written.
 fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
+    if let Some(choice) = question.options.iter().find(|choice| choice.label == text) {
+        return Some(&choice.label);
+    }
     let folded = text.to_lowercase();
     let mut same = question.options.iter().filter(|choice| choice.label.trim().to_lowercase() == folded);
     same.next().filter(|_| same.next().is_none()).map(|choice| &*choice.label)
