@@ -4,6 +4,7 @@
 //! other. Who starts beats, and when, is not known here.
 
 mod job;
+mod session;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::event::Event;
@@ -26,6 +27,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
+
+use session::Session;
 
 pub use job::{Job, Resumes, invocation, new_id};
 
@@ -94,7 +97,9 @@ pub async fn run(
 
     let clock = Instant::now();
     let mut conversation = job.verbose.then(Conversation::default);
+    let mut session = Session::default();
     let mut observe = |event: &Event<'_>, at: Duration| {
+        session.see(event);
         if let Some(conversation) = &mut conversation {
             conversation.add(event, at);
         }
@@ -138,6 +143,7 @@ pub async fn run(
         }
         Err(problem) => entry.set_outcome(Outcome::Error(problem)),
     }
+    session.fill_in(&mut entry, &job.requires);
     // One that was ended had no hook left to say so.
     let _untold = put_over(dir, &job.agent);
     // Its room may be what the line in the journal needs.
@@ -203,6 +209,7 @@ fn fill_in(entry: &mut Entry, run: Run, waiting: Option<&(RequestId, PutOff)>) {
     if let Ending::Settled { background } = run.ending {
         entry.background_ended = Some(background);
     }
+    entry.stopped = matches!(run.ending, Ending::Stopped { .. });
     entry.session_id = run.session_id;
     entry.capture = run.capture;
     entry.capture_lost = run.lost;

@@ -43,6 +43,8 @@ mod place;
 #[cfg(unix)]
 mod record;
 #[cfg(unix)]
+mod reported;
+#[cfg(unix)]
 mod requests;
 #[cfg(unix)]
 mod restart;

@@ -25,6 +25,7 @@ pub(crate) mod json;
 pub mod permissions;
 pub mod problem;
 pub mod quiet;
+pub mod requires;
 pub mod schema;
 pub mod settings;
 pub(crate) mod spelling;

@@ -1,6 +1,8 @@
 //! Whether a beat is `ok`, `attention` or `error`: decided here alone, from how the run ended and what it said.
 
+mod answer;
 mod interrupted;
+pub mod servers;
 
 use crate::agent::event::RunResult;
 use crate::host::process::Ending;
@@ -41,6 +43,9 @@ pub enum Outcome {
 
 /// The most characters of a summary (spec 0, Log Format).
 pub const SUMMARY: usize = 200;
+
+/// What is said of an agent that gave no answer.
+const NOTHING: &str = "the agent said nothing";
 
 /// The most characters of an error that quotes what the agent printed.
 const QUOTE: usize = 2000;
@@ -101,8 +106,10 @@ fn of_turn(said: &RunResult, stderr: &str, waits: Option<&str>) -> (Rank, Outcom
         return (Rank::Error, Outcome::Error(error));
     }
     let text = said.text.as_deref().unwrap_or_default().trim();
-    if text.contains("HEARTBEAT_OK") && !text.starts_with("ATTENTION:") {
+    if text.contains("HEARTBEAT_OK") && !answer::is_alert(text) {
         (Rank::Ok, Outcome::Ok)
+    } else if text.is_empty() {
+        (Rank::Attention, Outcome::Attention(NOTHING.to_owned()))
     } else {
         (Rank::Attention, Outcome::Attention(first_characters(text, SUMMARY)))
     }

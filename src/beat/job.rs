@@ -47,6 +47,9 @@ pub struct Job {
     pub background_wait: u32,
     /// The model, where it is not the user's default.
     pub model: Option<String>,
+    /// The MCP servers that it can't do without.
+    #[serde(default)]
+    pub requires: Vec<String>,
     /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
     pub deny: Option<Vec<String>>,
     /// What holds where neither guard nor rules decide on its calls.
@@ -100,6 +103,7 @@ impl Job {
             timeout: heartbeat.timeout.as_secs(),
             background_wait: heartbeat.background_wait.as_secs(),
             model: heartbeat.model.as_deref().map(str::to_owned),
+            requires: heartbeat.requires.0.iter().map(ToString::to_string).collect(),
             deny: match &heartbeat.permissions {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),

@@ -248,8 +248,9 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
 /// The outcome in a line, and what was said.
 fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
-    let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
-    let (outcome, took) = (style.outcome(entry.outcome), style.dim(format_args!("{seconds:.1}s")));
+    let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
+    let (outcome, took) =
+        (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
     let line = format!("{outcome} {took} {}{text}", denied(entry));
     writeln!(out, "{}", line.trim_end())
 }

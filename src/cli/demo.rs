@@ -172,12 +172,13 @@ impl Told {
 
 fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let name = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
+    let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
     let seconds = entry.duration_ms as f64 / 1000.0;
     writeln!(
         out,
         "{}",
-        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome(entry.outcome)).trim_end()
+        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome_of(entry.outcome, entry.stopped))
+            .trim_end()
     )?;
     out.flush()
 }

@@ -116,14 +116,14 @@ impl Printer {
             true => format!("{:.1}s", took.as_secs_f64()),
             false => span(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default())),
         };
-        let text = entry.summary.as_deref().or(entry.error.as_deref()).map(plain_line).unwrap_or_default();
+        let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
         let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();
         let (style, workspace) = (self.style, plain_line(&entry.workspace));
         let denied = denied(entry);
         let line = format!(
             "{}  {} {:>7}  {workspace}{name}  {kind}{denied}{text}",
             style.dim(when),
-            style.outcome(entry.outcome),
+            style.outcome_of(entry.outcome, entry.stopped),
             seconds
         );
         writeln!(out, "{}", line.trim_end())

@@ -146,8 +146,12 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
             let ended_at = entry.ended().map(clock::rfc3339).unwrap_or_default();
             let heartbeat = heartbeats.swap_remove(found);
             heartbeat.learn_run(entry.started());
-            heartbeat.last =
-                Some(Last { outcome: entry.outcome, ended_at, text: entry.summary.or(entry.error) });
+            heartbeat.last = Some(Last {
+                outcome: entry.outcome,
+                stopped: entry.stopped,
+                ended_at,
+                text: entry.text().map(Into::into),
+            });
         }
         if heartbeats.is_empty() {
             wanted.remove(workspace);
@@ -215,8 +219,11 @@ fn print_heartbeat(
         }
         (Some(last), None) => {
             let text = last.text.as_deref().map(plain_line).unwrap_or_default();
-            let line =
-                format!("  last      {} {} {text}", style.outcome(last.outcome), ago(&last.ended_at, now));
+            let line = format!(
+                "  last      {} {} {text}",
+                style.outcome_of(last.outcome, last.stopped),
+                ago(&last.ended_at, now)
+            );
             writeln!(out, "{}", line.trim_end())?;
         }
         (None, None) => writeln!(out, "  last      never")?,

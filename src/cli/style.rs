@@ -36,6 +36,12 @@ impl Style {
         self.paint(code, format_args!("{kind:<9}"))
     }
 
+    /// The same; a beat that somebody stopped didn't fail.
+    #[cfg(unix)]
+    pub(super) fn outcome_of(self, kind: Kind, stopped: bool) -> String {
+        if stopped { self.paint("33", format_args!("{:<9}", "stopped")) } else { self.outcome(kind) }
+    }
+
     /// How bad a finding is, in its colour, padded to the longest.
     #[cfg(unix)]
     pub(super) fn level(self, level: Level) -> String {

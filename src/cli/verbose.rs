@@ -1,9 +1,12 @@
 //! What a verbose beat shows: tool calls and text as they come, then the conversation in short (spec 0).
 
+use super::reported;
 use super::style::{Style, plain_line, plain_text};
 use crate::agent::conversation::Turn;
 use crate::agent::event::Event;
+use crate::host::event::Derived;
 use crate::journal::entry::Entry;
+use crate::rpc::envelope::Event as Told;
 use std::io::{self, Write};
 
 /// The most characters of a tool's input that are shown.
@@ -28,7 +31,15 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
         Event::Oversized { bytes } => {
             writeln!(out, "{} a line of {bytes} bytes was passed over", style.dim("[note]"))?
         }
-        _ => {}
+        Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } => {}
+        other => {
+            let line = Derived::Agent(other).line("", 0);
+            if let Ok(told) = serde_json::from_slice::<Told>(&line)
+                && let Some((tag, text)) = reported::words(&told)
+            {
+                writeln!(out, "{} {text}", style.dim(format_args!("[{tag}]")))?;
+            }
+        }
     }
     out.flush()
 }

@@ -14,6 +14,7 @@ use super::cron::Crons;
 use super::interval::Interval;
 use super::permissions::Permissions;
 use super::problem::Place;
+use super::requires::Requires;
 use super::timing::Schedule;
 
 /// How long the YAML may be, in bytes.
@@ -40,6 +41,8 @@ pub struct Frontmatter {
     pub permissions: Option<Permissions>,
     /// Who is asked before the agent acts.
     pub asking: Asking,
+    /// The MCP servers that it can't do without.
+    pub requires: Option<Requires>,
 }
 
 /// Why a HEARTBEAT.md has no readable frontmatter.

@@ -21,6 +21,7 @@ use super::file::{BadWorkspace, File, Workspace};
 use super::interval::Interval;
 use super::permissions::Permissions;
 use super::problem::Problem;
+use super::requires::Requires;
 use super::timing::Schedule;
 
 pub use cache::Cache;
@@ -99,6 +100,8 @@ pub struct Heartbeat {
     pub asking: Asking,
     /// The same as its frontmatter has it, which can only make that stricter ([`Asking::tightened`]).
     pub tighter: Asking,
+    /// The MCP servers that it can't do without.
+    pub requires: Requires,
     /// Why it cannot run. A beat that comes due then ends at once with this as its error.
     pub problem: Option<Problem>,
     /// Whether its file is a template that nobody has edited: the daemon does not start it until somebody has.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer};
 use super::asking::{Approval, Asking, Checker, Questions, Word};
 use super::interval::Interval;
 use super::permissions::Permissions;
+use super::requires::Requires;
 
 /// murmur's configuration: which workspaces have heartbeats, and when.
 #[derive(Debug, JsonSchema)]
@@ -71,6 +72,8 @@ pub(super) struct WorkspaceEntry {
     pub(super) approval_expiry: Option<Interval>,
     /// Who answers the questions of its agents; without it, as config.toml says.
     pub(super) questions: Option<Word<Questions>>,
+    /// The MCP servers that its heartbeats can't do without, by name: a beat without one of them is an error.
+    pub(super) requires: Option<Requires>,
     /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
     pub(super) last_run: Option<Moment>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.

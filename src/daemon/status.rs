@@ -84,6 +84,9 @@ pub struct HeartbeatStatus {
 pub struct Last {
     /// What came of it.
     pub outcome: Kind,
+    /// Whether somebody stopped it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
     /// When it ended, RFC 3339.
     pub ended_at: String,
     /// Its summary or its error.

@@ -1,10 +1,12 @@
 //! One line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
 use crate::agent::conversation::Turn;
+use crate::agent::event::Tokens;
 use crate::outcome::{Kind, Outcome};
 use crate::sys::process::Exit;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// What a line is about. Lines that do not say are about beats: that is all there was, and what other programs write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -100,6 +102,18 @@ pub struct Entry {
     /// That murmur ended it when its turn was over, and how many of its tasks in the background with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_ended: Option<usize>,
+    /// Whether somebody stopped it: that is not a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// The HTTP status with which the API refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_error_status: Option<u64>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The tokens of all its models and subagents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
     /// The tools whose calls were refused, one entry a call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
@@ -139,12 +153,31 @@ impl Entry {
             exit: None,
             timed_out: false,
             background_ended: None,
+            stopped: false,
+            api_error_status: None,
+            model: None,
+            tokens: None,
             denials: Vec::new(),
             capture: None,
             capture_lost: None,
             waiting: None,
             resumes: None,
         }
+    }
+
+    /// Its text for people: the summary or the error, and who stopped it.
+    #[must_use]
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        let text = self.summary.as_deref().or(self.error.as_deref());
+        if !self.stopped {
+            return text.map(Cow::Borrowed);
+        }
+        let text = text.unwrap_or_default();
+        Some(match text.strip_prefix("stopped ") {
+            Some(rest) => format!("stopped by you {rest}").into(),
+            None if text.is_empty() => "stopped by you".into(),
+            None => format!("stopped by you: {text}").into(),
+        })
     }
 
     /// Sets the outcome and the words that go with it.
@@ -203,6 +236,19 @@ mod tests {
         {
             assert_eq!(read(&STUCK.replace(r#""stuck""#, kind)).kind, expected, "{kind}");
         }
+    }
+
+    #[test]
+    fn a_beat_that_was_stopped_says_by_whom() {
+        let stopped = |error: &str| {
+            let entry = Entry { stopped: true, error: Some(error.to_owned()), ..read(BEAT) };
+            entry.text().unwrap().into_owned()
+        };
+        assert_eq!(stopped("stopped after 3s, in Bash: x"), "stopped by you after 3s, in Bash: x");
+        assert_eq!(stopped("2 processes remain"), "stopped by you: 2 processes remain");
+        assert_eq!(Entry { stopped: true, ..read(BEAT) }.text().unwrap(), "stopped by you");
+        assert_eq!(read(BEAT).text(), None);
+        assert_eq!(read(STUCK).text().unwrap(), "agent a");
     }
 
     #[test]

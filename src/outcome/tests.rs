@@ -81,7 +81,8 @@ fn an_alert_is_never_swallowed() {
     assert_eq!(done("\n ATTENTION: x").kind(), Kind::Attention);
     assert_eq!(done("All is well. HEARTBEAT_OK"), Outcome::Ok);
     assert_eq!(done("2 tests fail"), Outcome::Attention("2 tests fail".to_owned()));
-    assert_eq!(done(""), Outcome::Attention(String::new()));
+    assert_eq!(done("**ATTENTION:** not HEARTBEAT_OK").kind(), Kind::Attention);
+    assert_eq!(done(" \n"), Outcome::Attention("the agent said nothing".to_owned()));
 }
 
 #[test]

@@ -126,8 +126,8 @@ fn a_stop_gives_the_running_beat_its_grace_and_journals_it() {
     assert_eq!(env.agents_alive(), [0; 0]);
     // The one that ended in its grace was first.
     assert_snapshot!(env.journal_text(), @r#"
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"capture":"[SESSION]"}
-    {"ts":"[TIME]","workspace":"[ENV]/shop","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"shop-[ID]","exit":{"signal":9},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/shop","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"shop-[ID]","exit":{"signal":9},"stopped":true,"capture":"[SESSION]"}
     "#);
 }
 

@@ -64,6 +64,8 @@ mod regress;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod reports;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod scenarios;

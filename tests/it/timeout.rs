@@ -113,10 +113,10 @@ fn a_beat_that_is_interrupted_ends_its_agent_and_is_journalled() {
         let shown = show(&beat.wait_with_output().unwrap());
         insta::allow_duplicates! {
             assert_snapshot!(shown, @"
-            error [S] stopped after [SPAN], before it was done, while it waited for the model for [SPAN]
+            stopped [S] stopped by you after [SPAN], before it was done, while it waited for the model for [SPAN]
             [exit 1]
             ");
-            assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"capture":"[SESSION]"}"#);
+            assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}"#);
         }
         assert_eq!(env.agents_alive(), [0; 0]);
     }

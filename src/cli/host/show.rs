@@ -1,5 +1,6 @@
 //! One event, for people.
 
+use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
 use crate::rpc::envelope::Event;
 use serde_json::Value;
@@ -46,10 +47,11 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Re
         "retry" => tagged(
             "retry",
             format!(
-                "{} of {} in {} ms",
+                "{} of {} in {} ms ({})",
                 number("attempt").unwrap_or(0),
                 number("of").unwrap_or(0),
-                number("delay_ms").unwrap_or(0)
+                number("delay_ms").unwrap_or(0),
+                number("status").map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"))
             ),
         ),
         "gap" => tagged(
@@ -62,7 +64,12 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Re
             tagged("note", format!("a line of {} bytes was passed over", number("bytes").unwrap_or(0)))
         }
         "garbled" => tagged("note", "a line that is no JSON was passed over".to_owned()),
-        other => tagged(other, short(&payload.to_string())),
+        other => match reported::words(event) {
+            Some((tag, text)) => tagged(tag, text),
+            // The tasks themselves were shown when they began and ended.
+            None if reported::is_known(other) => Ok(()),
+            None => tagged(other, short(&payload.to_string())),
+        },
     }
 }
 

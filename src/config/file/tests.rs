@@ -50,13 +50,14 @@ fn every_key_is_read() {
     let workspace = entry(
         r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "backgroundWait": "1s", "model": "opus",
            "permissions": "skip", "permissionsChecker": "manual", "approval": "defer", "approvalWait": "30s",
-           "approvalExpiry": null, "questions": "deny", "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
+           "approvalExpiry": null, "questions": "deny", "requires": ["mail", "web"], "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
     )
     .unwrap();
     assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
     assert_eq!((workspace.name.as_deref(), workspace.model.as_deref()), (Some("A"), Some("opus")));
     assert_eq!((workspace.timeout.as_secs(), &workspace.permissions), (60, &Permissions::Skip));
     assert_eq!(workspace.background_wait.as_secs(), 1);
+    assert_eq!(workspace.requires.0.iter().map(|name| &**name).collect::<Vec<_>>(), ["mail", "web"]);
     let asking = Asking {
         checker: Some(Checker::Manual),
         approval: Some(Approval::Defer),
@@ -210,6 +211,14 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         ),
         (r#""path": "/a", "approval": 1"#, r#":2:30: "approval" is 1; write "wait" or "defer""#),
         (r#""path": "/a", "approvalWait": 2"#, r#":2:34: "approvalWait" is 2; write a text such as "2m""#),
+        (
+            r#""path": "/a", "requires": "mail""#,
+            r#":2:30: "requires" is "mail"; write a list of the names of MCP servers, such as ["mail"]"#,
+        ),
+        (
+            r#""path": "/a", "requires": ["-x"]"#,
+            r#":2:30: "requires": "-x" is not a name; write a list of the names of MCP servers, such as ["mail"]"#,
+        ),
         (
             r#""path": "/a", "approvalExpiry": {}"#,
             r#":2:36: "approvalExpiry" is {}; write a text such as "24h""#,

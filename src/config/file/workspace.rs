@@ -15,6 +15,7 @@ use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::{Place, Problem};
+use crate::config::requires::Requires;
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
@@ -27,7 +28,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 17] = [
+pub(in crate::config) const KEYS: [&str; 18] = [
     "path",
     "name",
     "interval",
@@ -43,6 +44,7 @@ pub(in crate::config) const KEYS: [&str; 17] = [
     "approvalWait",
     "approvalExpiry",
     "questions",
+    "requires",
     "lastRun",
     "lastRuns",
 ];
@@ -68,6 +70,8 @@ pub struct Workspace {
     pub permissions: Permissions,
     /// Who is asked before its agents act.
     pub asking: Asking,
+    /// The MCP servers that its heartbeats can't do without.
+    pub requires: Requires,
     /// When the heartbeat of the folder itself last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
@@ -90,6 +94,7 @@ impl Workspace {
             model: None,
             permissions: Permissions::default(),
             asking: Asking::default(),
+            requires: Requires::default(),
             last_run: None,
             last_runs: Box::default(),
             place: Place { line: 1, column: 1 },
@@ -171,6 +176,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 model: keys.model.map(Into::into),
                 permissions: keys.permissions.unwrap_or_default(),
                 asking,
+                requires: keys.requires.unwrap_or_default(),
                 last_run,
                 last_runs: keys
                     .last_runs
@@ -221,6 +227,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 keys.approval_expiry = read(text, name, value, "write a text such as \"24h\"")?
             }
             "questions" => keys.questions = read(text, name, value, Questions::ACCEPTED)?,
+            "requires" => keys.requires = read(text, name, value, Requires::ACCEPTED)?,
             "lastRun" => {
                 keys.last_run =
                     read(text, name, value, "write null, or a time such as \"2026-02-03T10:00:00Z\"")?

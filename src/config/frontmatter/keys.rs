@@ -12,10 +12,11 @@ use crate::config::file::is_word;
 use crate::config::interval::Interval;
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Place;
+use crate::config::requires::Requires;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "name",
     "description",
     "interval",
@@ -32,6 +33,7 @@ const KEYS: [&str; 16] = [
     "approvalWait",
     "approvalExpiry",
     "questions",
+    "requires",
 ];
 
 #[derive(Default, serde::Deserialize)]
@@ -69,6 +71,8 @@ struct Keys {
     approval_expiry: Option<Interval>,
     #[serde(deserialize_with = "given")]
     questions: Option<Word<Questions>>,
+    #[serde(deserialize_with = "given")]
+    requires: Option<Requires>,
 }
 
 /// A key without a value is an error and not an absent key.
@@ -139,6 +143,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             approval_expiry: keys.approval_expiry,
             questions: keys.questions.map(|word| word.0),
         },
+        requires: keys.requires,
     })
 }
 
@@ -197,6 +202,7 @@ fn accepted(key: &str) -> &'static str {
         "permissionsChecker" => Checker::ACCEPTED,
         "approval" => Approval::ACCEPTED,
         "questions" => Questions::ACCEPTED,
+        "requires" => Requires::ACCEPTED,
         _ => "write one line of text",
     }
 }

@@ -15,6 +15,7 @@ use crate::config::file::{
 use crate::config::frontmatter::Frontmatter;
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
+use crate::config::requires::Requires;
 
 /// What was found in a workspace's folder.
 #[derive(Debug)]
@@ -144,6 +145,7 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
         guard: workspace.permissions != Permissions::Skip,
         asking: workspace.asking,
         tighter: front.asking,
+        requires: front.requires.clone().unwrap_or_else(|| workspace.requires.clone()),
         problem: folder.cloned().or(problem),
         unedited,
         last_run,
@@ -170,6 +172,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         guard: true,
         asking: Asking::default(),
         tighter: Asking::default(),
+        requires: Requires::default(),
         problem: Some(entry.problem.clone()),
         unedited: false,
         last_run: entry.last_run,

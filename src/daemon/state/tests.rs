@@ -2,6 +2,7 @@ use super::*;
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
+use crate::config::requires::Requires;
 use crate::config::timing::Schedule;
 use jiff::tz::TimeZone;
 
@@ -23,6 +24,7 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         timeout: Interval::from_secs(300).unwrap(),
         background_wait: Interval::from_secs(10).unwrap(),
         model: None,
+        requires: Requires::default(),
         permissions: Permissions::default(),
         asking: crate::config::asking::Asking::default(),
         guard: true,

@@ -31,7 +31,7 @@ fn ok_is_ok() {
     assert_snapshot!(recorded(&env, "ok"), @r#"
     ok [S]
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -41,7 +41,7 @@ fn an_alert_needs_attention() {
     assert_snapshot!(recorded(&env, "attention"), @r#"
     attention [S] ATTENTION: the backup is 9 days old.
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: the backup is 9 days old.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: the backup is 9 days old.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -51,7 +51,7 @@ fn an_alert_that_also_says_ok_needs_attention() {
     assert_snapshot!(recorded(&env, "no-attention-but-ok"), @r#"
     attention [S] ATTENTION: disk at 97%. Otherwise HEARTBEAT_OK
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: disk at 97%.\n\nOtherwise HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: disk at 97%.\n\nOtherwise HEARTBEAT_OK","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -61,7 +61,7 @@ fn a_denied_tool_is_named_in_the_journal() {
     assert_snapshot!(recorded(&env, "denied"), @r#"
     attention [S] 1 call denied  ATTENTION: I may not use sudo.
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"denials":["Bash"],"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":20,"output":40,"cacheRead":0,"cacheWrite":0},"denials":["Bash"],"capture":"[SESSION]"}
     "#);
 }
 
@@ -71,7 +71,7 @@ fn a_summary_is_text_and_never_commands_for_a_terminal() {
     assert_snapshot!(recorded(&env, "unicode"), @r#"
     attention [S] ATTENTION: Übergröße – 👩‍👩‍👧‍👦 é evil \0? ŝ 𝔘𝔫𝔦
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: Übergröße – 👩‍👩‍👧‍👦    é [RLO]evil \\0? ŝ 𝔘𝔫𝔦","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":3,"exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: Übergröße – 👩‍👩‍👧‍👦    é [RLO]evil \\0? ŝ 𝔘𝔫𝔦","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":3,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":20,"output":40,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -81,7 +81,7 @@ fn the_turn_limit_is_an_error() {
     assert_snapshot!(recorded(&env, "max-turns"), @r#"
     error [S] exited with code 1: Reached maximum number of turns (3)
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Reached maximum number of turns (3)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00132,"numTurns":4,"exit":{"code":1},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Reached maximum number of turns (3)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00132,"numTurns":4,"exit":{"code":1},"model":"claude-opus-5-5","tokens":{"input":30,"output":60,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -91,12 +91,12 @@ fn a_refusal_of_the_api_is_an_error_that_calls_itself_success() {
     assert_snapshot!(recorded(&env, "api-400"), @r#"
     error [S] exited with code 1: API Error: 400 messages: this is not acceptable
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: 400 messages: this is not acceptable","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: 400 messages: this is not acceptable","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"apiErrorStatus":400,"model":"claude-opus-5-5","tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(recorded(&env, "api-429"), @r#"
     error [S] exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"apiErrorStatus":429,"model":"claude-opus-5-5","tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -106,7 +106,7 @@ fn an_api_that_recovers_is_no_error() {
     assert_snapshot!(recorded(&env, "api-error-retry"), @r#"
     ok [S]
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -116,7 +116,7 @@ fn not_being_logged_in_is_an_error() {
     assert_snapshot!(recorded(&env, "not-logged-in"), @r#"
     error [S] exited with code 1: Not logged in · Please run /login
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Not logged in · Please run /login","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Not logged in · Please run /login","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"model":"claude-opus-5-5","tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 
@@ -225,9 +225,9 @@ fn anything_else_needs_attention_with_its_first_200_characters() {
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"two\nlines","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
     assert_snapshot!(said(&env, &result("")), @r#"
-    attention [S]
+    attention [S] the agent said nothing
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"the agent said nothing","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 

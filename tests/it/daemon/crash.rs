@@ -111,7 +111,7 @@ fn a_beat_by_hand_that_is_killed_has_its_line_when_murmur_looks_again() {
     env.run(["beat", "site"]);
     assert_snapshot!(env.journal_text(), @r#"
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"murmur was killed while this beat ran; what came of it is not known","beat":"[BEAT]","agent":"site-[ID]","capture":"[SESSION]"}
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }
 

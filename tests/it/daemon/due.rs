@@ -16,7 +16,7 @@ fn a_due_heartbeat_beats_once() {
     let daemon = env.daemon();
     env.wait_for_journal(1);
     daemon.stop();
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"capture":"[SESSION]"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}"#);
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/site","lastRun":"[TIME]"}]}"#);
     // The next daemon knows that it ran: what is due for longest would come first.
     let blog = env.workspace("blog", "Do it.");

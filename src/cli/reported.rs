@@ -1,0 +1,135 @@
+//! What an agent reports on its session, for people: tasks, compaction, limits, refusals and permission modes.
+//!
+//! An event of a host goes in, whether it came from a socket or was made here; a tag and a line come out.
+
+use super::style::plain_line;
+use crate::rpc::envelope::Event;
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// The most characters of a description or a summary that are shown.
+const SHORT: usize = 120;
+
+/// Whether events of this type are reports. Not every one of them has words.
+pub(super) fn is_known(event_type: &str) -> bool {
+    matches!(
+        event_type,
+        "task" | "background_tasks" | "compaction" | "rate_limit" | "permission_mode" | "api_error"
+    )
+}
+
+/// The tag and the words for it; `None` if there is nothing to show.
+pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
+    let payload = &event.payload;
+    let text = |key: &str| short(payload.get(key).and_then(Value::as_str).unwrap_or_default());
+    let number = |key: &str| payload.get(key).and_then(Value::as_u64);
+    let is_background = payload.get("background").and_then(Value::as_bool) == Some(true);
+    Some(match (&*event.event_type, &*text("stage")) {
+        ("task", "started") => {
+            let place = if is_background { " in the background" } else { "" };
+            ("task", format!("began{place}: {}", text("description")))
+        }
+        ("task", "progress") => return None,
+        ("task", "updated") => return None,
+        ("task", _) => {
+            let (status, summary) = (text("status"), text("summary"));
+            ("task", format!("{}: {summary}", if status.is_empty() { "ended" } else { &*status }))
+        }
+        ("compaction", "started") => ("compaction", "the conversation is being shortened".to_owned()),
+        ("compaction", "failed") => ("compaction", format!("failed: {}", text("error"))),
+        ("compaction", _) => {
+            let tokens = |key| number(key).map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+            let trigger = text("trigger");
+            let trigger = if trigger.is_empty() { trigger } else { format!(" ({trigger})") };
+            let (before, after) = (tokens("pre_tokens"), tokens("post_tokens"));
+            ("compaction", format!("done: {before} tokens became {after}{trigger}"))
+        }
+        ("rate_limit", _) => {
+            let what = match &*text("status") {
+                "allowed" => return None,
+                "allowed_warning" => "nearly reached".to_owned(),
+                "rejected" => "reached".to_owned(),
+                other => other.to_owned(),
+            };
+            let used = payload.get("utilization").and_then(Value::as_f64);
+            let used = used.map(|used| format!(", {:.0} % used", used * 100.0)).unwrap_or_default();
+            let resets = payload.get("resets_at").and_then(Value::as_i64);
+            let resets = resets.and_then(|at| Timestamp::from_second(at).ok());
+            let resets = resets.map(|at| format!(", resets at {at}")).unwrap_or_default();
+            let window = text("window");
+            let window = if window.is_empty() { "usage".to_owned() } else { window };
+            ("limit", format!("{window} limit {what}{used}{resets}"))
+        }
+        ("permission_mode", _) => match &*text("mode") {
+            "plan" => ("mode", "plan: the agent explores and changes nothing".to_owned()),
+            mode => ("mode", mode.to_owned()),
+        },
+        ("api_error", _) => {
+            let status = number("status").map(|status| format!(" (status {status})")).unwrap_or_default();
+            ("refused", format!("{}{status}", text("error")))
+        }
+        _ => return None,
+    })
+}
+
+fn short(text: &str) -> String {
+    let line = plain_line(text);
+    match line.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shown(event_type: &str, payload: Value) -> String {
+        let line = json!({ "event_type": event_type, "agent_id": "a", "offset": 0, "payload": payload });
+        let event: Event = serde_json::from_value(line).unwrap();
+        words(&event).map(|(tag, text)| format!("[{tag}] {text}")).unwrap_or_default()
+    }
+
+    #[test]
+    fn reports_are_shown_in_words() {
+        let lines = [
+            shown(
+                "task",
+                json!({ "stage": "started", "description": "Run\n the \u{1b}tests", "background": true }),
+            ),
+            shown("task", json!({ "stage": "started", "description": "Look around" })),
+            shown("task", json!({ "stage": "ended", "status": "failed", "summary": "exit code 1" })),
+            shown("compaction", json!({ "stage": "started" })),
+            shown(
+                "compaction",
+                json!({ "stage": "done", "trigger": "auto", "pre_tokens": 9, "post_tokens": 3 }),
+            ),
+            shown("compaction", json!({ "stage": "failed", "error": "no" })),
+            shown("rate_limit", json!({ "status": "allowed" })),
+            shown(
+                "rate_limit",
+                json!({ "status": "allowed_warning", "window": "five_hour", "utilization": 0.9 }),
+            ),
+            shown("rate_limit", json!({ "status": "rejected", "resets_at": 1_795_420_000 })),
+            shown("permission_mode", json!({ "mode": "plan" })),
+            shown("permission_mode", json!({ "mode": "default" })),
+            shown("api_error", json!({ "error": "rate_limit", "status": 429 })),
+        ];
+        let expected = [
+            "[task] began in the background: Run the tests",
+            "[task] began: Look around",
+            "[task] failed: exit code 1",
+            "[compaction] the conversation is being shortened",
+            "[compaction] done: 9 tokens became 3 (auto)",
+            "[compaction] failed: no",
+            "",
+            "[limit] five_hour limit nearly reached, 90 % used",
+            "[limit] usage limit reached, resets at 2026-11-23T07:46:40Z",
+            "[mode] plan: the agent explores and changes nothing",
+            "[mode] default",
+            "[refused] rate_limit (status 429)",
+        ];
+        assert_eq!(lines, expected);
+    }
+}

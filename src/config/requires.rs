@@ -1,0 +1,24 @@
+//! `requires`: the MCP servers that a heartbeat can't do without.
+
+use super::file::is_word;
+use schemars::JsonSchema;
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// Names of MCP servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
+pub struct Requires(pub Box<[Box<str>]>);
+
+impl Requires {
+    /// What to write.
+    pub(super) const ACCEPTED: &str = "write a list of the names of MCP servers, such as [\"mail\"]";
+}
+
+impl<'de> Deserialize<'de> for Requires {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names: Box<[Box<str>]> = Deserialize::deserialize(deserializer)?;
+        match names.iter().find(|name| !is_word(name)) {
+            Some(name) => Err(Error::custom(format!("{name:?} is not a name; {}", Self::ACCEPTED))),
+            None => Ok(Self(names)),
+        }
+    }
+}

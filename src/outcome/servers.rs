@@ -1,0 +1,131 @@
+//! What an agent's MCP servers make of its beat's outcome.
+//!
+//! Claude Code goes on without a server that failed, so an agent may find nothing to report because it couldn't look.
+
+use super::{Outcome, SUMMARY, first_characters};
+use crate::agent::event::McpServer;
+
+/// The servers of an agent, as it listed them when its turns began.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Servers(Vec<McpServer>);
+
+impl Servers {
+    /// Takes another list. A server that failed once was missing for a turn, whatever became of it.
+    pub fn add(&mut self, listed: &[McpServer]) {
+        for server in listed {
+            match self.0.iter_mut().find(|known| known.name == server.name) {
+                Some(known) if known.status == "failed" => {}
+                Some(known) => known.status.clone_from(&server.status),
+                None => self.0.push(server.clone()),
+            }
+        }
+    }
+
+    /// `outcome`, given that the heartbeat can't do without the servers called `requires`.
+    #[must_use]
+    pub fn judge(&self, outcome: Outcome, requires: &[impl AsRef<str>]) -> Outcome {
+        if matches!(outcome, Outcome::Error(_)) {
+            return outcome;
+        }
+        let status = |name: &str| self.0.iter().find(|known| known.name == name).map(|known| &*known.status);
+        let (mut missing, mut unknown) = (Vec::new(), Vec::new());
+        for name in requires.iter().map(AsRef::as_ref) {
+            match status(name) {
+                Some("connected") => {}
+                Some("failed") => missing.push(format!("{name:?} did not start")),
+                Some("pending") => unknown.push(format!("{name:?}")),
+                Some("needs-auth") => missing.push(format!("{name:?} needs you to log in")),
+                Some(other) => missing.push(format!("{name:?} is {other:?}")),
+                None => missing.push(format!("{name:?} is not one of the agent's")),
+            }
+        }
+        if !missing.is_empty() {
+            let what = missing.join(", and the MCP server ");
+            return Outcome::Error(format!("the heartbeat requires an MCP server: {what}"));
+        }
+        if outcome != Outcome::Ok {
+            return outcome;
+        }
+        let failed: Vec<String> =
+            self.0.iter().filter(|server| server.status == "failed").map(quoted).collect();
+        if let [first, rest @ ..] = &failed[..] {
+            let names = if rest.is_empty() { first.clone() } else { failed.join(", ") };
+            let s = if rest.is_empty() { "" } else { "s" };
+            return attention(&format!("HEARTBEAT_OK, but the MCP server{s} {names} did not start"));
+        }
+        if !unknown.is_empty() {
+            let (names, s) = (unknown.join(", "), if unknown.len() == 1 { "" } else { "s" });
+            let still = "had not started when the agent did, so it may have worked without";
+            return attention(&format!("HEARTBEAT_OK, but the MCP server{s} {names} {still}"));
+        }
+        outcome
+    }
+}
+
+fn quoted(server: &McpServer) -> String {
+    format!("{:?}", server.name)
+}
+
+fn attention(summary: &str) -> Outcome {
+    Outcome::Attention(first_characters(summary, SUMMARY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(servers: &[(&str, &str)], requires: &[&str]) -> Outcome {
+        let mut all = Servers::default();
+        for (name, status) in servers {
+            all.add(&[McpServer { name: (*name).to_owned(), status: (*status).to_owned() }]);
+        }
+        all.judge(Outcome::Ok, requires)
+    }
+
+    fn attention(text: &str) -> Outcome {
+        Outcome::Attention(text.to_owned())
+    }
+
+    fn error(text: &str) -> Outcome {
+        Outcome::Error(format!("the heartbeat requires an MCP server: {text}"))
+    }
+
+    #[test]
+    fn an_ok_without_a_server_that_failed_is_attention() {
+        assert_eq!(judged(&[("mail", "connected")], &[]), Outcome::Ok);
+        assert_eq!(judged(&[("mail", "pending"), ("drive", "needs-auth")], &[]), Outcome::Ok);
+        let one = attention("HEARTBEAT_OK, but the MCP server \"mail\" did not start");
+        assert_eq!(judged(&[("mail", "failed")], &[]), one);
+        assert_eq!(judged(&[("mail", "failed"), ("mail", "connected")], &[]), one);
+        assert_eq!(judged(&[("mail", "pending"), ("mail", "failed")], &[]), one);
+        let two = attention("HEARTBEAT_OK, but the MCP servers \"mail\", \"web\" did not start");
+        assert_eq!(judged(&[("mail", "failed"), ("web", "failed")], &[]), two);
+    }
+
+    #[test]
+    fn a_required_server_that_is_not_there_is_an_error() {
+        assert_eq!(judged(&[("mail", "connected")], &["mail"]), Outcome::Ok);
+        assert_eq!(judged(&[("mail", "pending"), ("mail", "connected")], &["mail"]), Outcome::Ok);
+        assert_eq!(judged(&[("mail", "failed")], &["mail"]), error("\"mail\" did not start"));
+        assert_eq!(judged(&[("mail", "needs-auth")], &["mail"]), error("\"mail\" needs you to log in"));
+        assert_eq!(judged(&[("mail", "disabled")], &["mail"]), error("\"mail\" is \"disabled\""));
+        let both = error("\"mail\" is not one of the agent's, and the MCP server \"web\" did not start");
+        assert_eq!(judged(&[("web", "failed")], &["mail", "web"]), both);
+    }
+
+    #[test]
+    fn a_required_server_that_may_have_started_later_is_attention() {
+        let late = judged(&[("mail", "pending")], &["mail"]);
+        let said = "HEARTBEAT_OK, but the MCP server \"mail\" had not started when the agent did, so it may have worked without";
+        assert_eq!(late, attention(said));
+    }
+
+    #[test]
+    fn what_the_agent_reports_itself_is_kept() {
+        let mut servers = Servers::default();
+        servers.add(&[McpServer { name: "mail".to_owned(), status: "failed".to_owned() }]);
+        assert_eq!(servers.judge(attention("2 tests fail"), &["x"; 0]), attention("2 tests fail"));
+        let broken = Outcome::Error("exited with code 1".to_owned());
+        assert_eq!(servers.judge(broken.clone(), &["mail"]), broken);
+    }
+}
