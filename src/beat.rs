@@ -118,7 +118,7 @@ pub async fn run(
         Ok(spec) => {
             // Who looks at agents does without it, if it must.
             let _untold = task::set(dir, &job.agent, &job.task());
-            let listener = hosting.as_mut().ok().and_then(Hosting::listener);
+            let listeners = hosting.as_mut().ok().and_then(Hosting::listeners);
             // Without it, only who asks after a crash does not find the session.
             let note = |capture: Option<String>| {
                 let Some(capture) = capture else { return };
@@ -131,7 +131,7 @@ pub async fn run(
                     let _unnoted = hosting.note_capture(capture);
                 }
             };
-            match host::run(&spec, listener, stop, note, &mut observe).await {
+            match host::run(&spec, listeners, stop, note, &mut observe).await {
                 Ok((run, clients)) => {
                     fill_in(&mut entry, run, waiting(job, dir).as_ref());
                     farewell = Some(clients);

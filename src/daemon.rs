@@ -11,6 +11,7 @@ pub mod agents;
 pub mod beats;
 pub mod broker;
 pub mod client;
+pub mod data_folder;
 pub mod events;
 pub mod follow;
 pub mod gone;

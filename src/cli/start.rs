@@ -6,7 +6,7 @@ use super::status::Silent;
 use super::stop::ends_within;
 use crate::config::heartbeat::Cache;
 use crate::daemon::follow::{NOTHING_RUNS, with_cause};
-use crate::daemon::serve::{self, Setup};
+use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use crate::rpc::client::AskError;
 use crate::sys::notify::Manager;
@@ -228,8 +228,11 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             never = keep_alive(&manager) => match never {},
         };
         tell(&manager, Manager::stopping);
-        let _gone = socket::remove(dir.root(), name);
-        let _none = socket::remove(&dir.root().join(private), name);
+        // One that is there in its place is another daemon's.
+        if !matches!(served, Err(ServeError::Lost(_))) {
+            let _gone = socket::remove(dir.root(), name);
+            let _none = socket::remove(&dir.root().join(private), name);
+        }
         say("murmur stopped");
         served.context("the daemon cannot go on")
     })?;

@@ -5,6 +5,7 @@
 
 use super::follow::changed;
 use crate::host::discover::{self, Cleaned};
+use crate::host::hosting;
 use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::state::Kind;
@@ -13,7 +14,9 @@ use crate::sys::identity::Identity;
 use crate::sys::watch::{Place, Watch};
 use crate::sys::{atomic, clock};
 use std::collections::HashMap;
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -36,6 +39,13 @@ struct Known {
     record: Record,
     /// Whether its end is told by the system; otherwise its record has to be looked at again.
     is_watched: bool,
+}
+
+impl Known {
+    /// Tells the host to see whether its record and its socket are there. One that is just ending does nothing.
+    fn look_after_itself(&self) {
+        self.record.host.signal(hosting::LOOK);
+    }
 }
 
 /// What happened.
@@ -95,7 +105,10 @@ impl Hosts {
     /// What the system says; what is known stays so.
     pub fn take(&mut self, happened: Happened) -> io::Result<Vec<News>> {
         match happened {
-            Happened::Changed(Ok(())) => self.survey(),
+            Happened::Changed(Ok(())) => {
+                self.keep_folder();
+                self.survey()
+            }
             Happened::Changed(Err(error)) => {
                 self.watch = None;
                 Err(error)
@@ -158,7 +171,29 @@ impl Hosts {
         if is_any_dead {
             self.clean();
         }
+        let is_there = |name: String| self.folder.join(name).symlink_metadata().is_ok();
+        for (agent, known) in &self.known {
+            if !is_there(agent.record()) || !is_there(agent.socket()) {
+                known.look_after_itself();
+            }
+        }
         Ok(news)
+    }
+
+    /// Tells every host to see whether its record and its socket are there.
+    pub fn look_after_yourselves(&self) {
+        self.known.values().for_each(Known::look_after_itself);
+    }
+
+    /// Makes the folder again where it was taken away, and watches the new one. Where the data folder is not there, nothing
+    /// is made.
+    fn keep_folder(&mut self) {
+        let _exists_or_cannot = DirBuilder::new().mode(0o700).create(&self.folder);
+        if let Some(watch) = &mut self.watch
+            && watch.add([Place::new(&self.folder, &[])]).is_err()
+        {
+            self.watch = None;
+        }
     }
 
     /// Whether the host of `agent`, which has ended, did not say so in its record or left its socket.

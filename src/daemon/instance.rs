@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Instance {
     path: PathBuf,
-    _lock: Lock,
+    lock: Lock,
 }
 
 /// How often, and how far apart, is looked whether a lock that was left behind is free.
@@ -49,7 +49,7 @@ pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
         }
         // For people: whoever wants to know the PID asks the socket. So a full disk is no matter.
         let _written = lock.file().set_len(0).and_then(|()| writeln!(lock.file(), "{}", std::process::id()));
-        return Ok(Some(Instance { path, _lock: lock }));
+        return Ok(Some(Instance { path, lock }));
     }
 }
 
@@ -123,7 +123,9 @@ fn is_at(file: &File, path: &Path) -> bool {
 impl Drop for Instance {
     fn drop(&mut self) {
         // Removed while the lock is still held, so that nobody's file is removed but our own.
-        let _gone = std::fs::remove_file(&self.path);
+        if is_at(self.lock.file(), &self.path) {
+            let _gone = std::fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 //! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or somebody asks. A tick is there
 //! only where the system cannot tell of edits, or where the user wants one.
 //!
-//! How beats begin and end is in `serve/beating.rs`, what becomes of those that wait for an answer in
+//! How beats begin and end is in `serve/beating.rs`, how config.json is read and written in `serve/configuring.rs`, what becomes of those that wait for an answer in
 //! `serve/brokering.rs`, what is learned of beats, hosts and agents in `serve/learning.rs`, what is asked of it in
 //! `serve/wishes.rs`, how it ends in `serve/stopping.rs`.
 
 mod beating;
 mod brokering;
+mod configuring;
 mod learning;
 mod stopping;
 mod wishes;
@@ -17,6 +18,7 @@ use super::beats::{Beats, End};
 use super::broker::Broker;
 use super::broker::model::Models;
 use super::client::{self, Ping};
+use super::data_folder::{DataFolder, Lost};
 use super::events::Events;
 use super::follow::{Edit, Follow, changed};
 use super::hosts::{Happened, Hosts};
@@ -24,10 +26,9 @@ use super::last_runs;
 use super::lookout::{self, Lookout, Watched};
 use super::places;
 use super::service::{Desk, Wish};
-use super::state::{Correction, State};
+use super::state::State;
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
-use crate::config::heartbeat::HeartbeatId;
 use crate::config::settings::{Provider, Secret};
 use crate::journal::append;
 use crate::rpc;
@@ -78,17 +79,28 @@ const WISHES: usize = 1;
 /// How long clients have, when all is over, to take what they are still to get.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// Why the daemon could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The system denies a timer.
+    #[error("{0}")]
+    Timer(#[from] io::Error),
+    /// Its data folder is not there any more.
+    #[error("{0}")]
+    Lost(Lost),
+}
+
 /// Runs until `stop` resolves and every beat has ended, or until a client wants it to stop. `log` takes lines for
 /// people.
 ///
 /// # Errors
-/// What the system says when it denies a timer; everything else is logged and lived with.
+/// [`ServeError`]; everything else is logged and lived with.
 pub async fn serve(
     setup: Setup,
     listener: UnixListener,
     stop: impl Future<Output = ()>,
     log: impl FnMut(&str),
-) -> io::Result<()> {
+) -> Result<(), ServeError> {
     let (wishes, mut wished) = mpsc::channel(WISHES);
     let (over, is_over) = watch::channel(false);
     let mut stop = pin!(stop);
@@ -96,7 +108,8 @@ pub async fn serve(
     let login_path = Arc::new(OnceLock::new());
     let models = Models::new(&setup.user.settings, setup.keys.clone());
     let desk = Desk::new(about(&setup, started), wishes, setup.dir.clone(), Arc::clone(&login_path), models);
-    let mut talking = tokio::spawn(rpc::serve::serve(listener, desk, is_over));
+    let (_no_other, next) = mpsc::channel(1);
+    let mut talking = tokio::spawn(rpc::serve::serve(listener, next, desk, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();
     // Before the first question, so that an answer knows the beats and the hosts that run already.
@@ -135,7 +148,7 @@ pub async fn serve(
     if timeout(FAREWELL, &mut talking).await.is_err() {
         talking.abort();
     }
-    Ok(())
+    daemon.lost.map_or(Ok(()), |lost| Err(ServeError::Lost(lost)))
 }
 
 fn about(setup: &Setup, started: Timestamp) -> Ping {
@@ -150,6 +163,9 @@ fn about(setup: &Setup, started: Timestamp) -> Ping {
 
 struct Daemon<L> {
     dir: DataDir,
+    folder: DataFolder,
+    /// What of it is not there any more.
+    lost: Option<Lost>,
     user: User,
     log: L,
     started: Timestamp,
@@ -186,6 +202,7 @@ enum Event {
     Hosts(Happened),
     Agents(lookout::Happened),
     Unread,
+    Lost(Lost),
 }
 
 impl<L: FnMut(&str)> Daemon<L> {
@@ -213,6 +230,8 @@ impl<L: FnMut(&str)> Daemon<L> {
             stirred: false,
             has_said_set_back: false,
             user,
+            folder: DataFolder::new(dir.clone()),
+            lost: None,
             dir,
         })
     }
@@ -278,6 +297,7 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     async fn event(&mut self) -> io::Result<Event> {
         Ok(tokio::select! {
+            lost = self.folder.lost() => Event::Lost(lost),
             end = self.ours.ended() => Event::Ended(end),
             woke = self.alarm.woke() => Event::Alarm(woke?),
             edit = self.follow.edit() => Event::Edit(edit),
@@ -314,6 +334,10 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.state.clock_set(clock::now());
                 self.reload();
                 self.look();
+                // Where the system does not tell of it.
+                if let Some(lost) = self.folder.look() {
+                    self.lose(lost);
+                }
             }
             Event::Chore(Chore::Flush) => self.flush(),
             Event::Chore(Chore::LookBack) => {
@@ -324,7 +348,14 @@ impl<L: FnMut(&str)> Daemon<L> {
                 let retried = self.upkeep.retry();
                 self.say(retried);
             }
-            Event::BeatsChanged(Ok(())) => self.look(),
+            Event::BeatsChanged(Ok(())) => {
+                // The folder may be another of its name.
+                let watched = self.beats.as_mut().map(|watch| watch.add(places::beats(&self.dir)));
+                if watched.is_some_and(|watched| watched.is_err()) {
+                    self.beats = None;
+                }
+                self.look();
+            }
             Event::BeatsChanged(Err(_)) => self.beats = None,
             Event::Ended(end) => self.ended(end),
             Event::Hosts(happened) => {
@@ -333,59 +364,13 @@ impl<L: FnMut(&str)> Daemon<L> {
             }
             Event::Agents(happened) => self.take_agents(happened),
             Event::Unread => self.tell(),
+            Event::Lost(lost) => self.lose(lost),
         }
     }
 
     fn survey_hosts(&mut self) {
         let surveyed = self.hosts.survey();
         self.tell_of_hosts(surveyed);
-    }
-
-    fn reload(&mut self) {
-        let (problems, corrections) = self.follow.reload(&mut self.state);
-        for problem in problems {
-            (self.log)(&problem);
-        }
-        for correction in &corrections {
-            self.warn_of(correction);
-        }
-        self.correct(corrections);
-    }
-
-    /// Says what becomes of a last run in config.json that is not the one that is known.
-    fn warn_of(&mut self, correction: &Correction) {
-        let Correction { workspace, name, at, said } = correction;
-        let id = HeartbeatId::new(workspace, name.as_deref());
-        if let Some(said) = said.filter(|said| said > at) {
-            let said = clock::rfc3339(said);
-            (self.log)(&format!(
-                "warning: lastRun of {id} is in the future ({said}); it counts as now and is corrected"
-            ));
-        } else if said.is_some() && !std::mem::replace(&mut self.has_said_set_back, true) {
-            (self.log)(&format!(
-                "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}",
-                workspace.display()
-            ));
-        }
-    }
-
-    /// Has config.json say when heartbeats last ran.
-    fn correct(&mut self, corrections: Vec<Correction>) {
-        for Correction { workspace, name, at, .. } in corrections {
-            self.upkeep.remember(workspace, name, at);
-        }
-    }
-
-    /// Writes the last runs to config.json.
-    fn flush(&mut self) {
-        match self.upkeep.flush(&self.state) {
-            Ok(runs) => {
-                for ((workspace, name), at) in runs {
-                    self.state.written(&workspace, name.as_deref(), at);
-                }
-            }
-            Err(error) => (self.log)(&error),
-        }
     }
 
     fn say(&mut self, result: Result<(), String>) {

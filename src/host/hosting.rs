@@ -4,21 +4,50 @@ use super::id::AgentId;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
 use crate::agent::invocation::marks;
-use crate::sys::held::Held;
+use crate::sys::held::{Held, Lasting};
 use crate::sys::paths::DataDir;
+use crate::sys::process::Signal;
 use crate::sys::{atomic, process, socket};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use tokio::net::UnixListener;
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+/// The signal that has a host see whether its record and its socket are there. Who does not expect it ignores it.
+pub const LOOK: Signal = Signal::URG;
+
+/// How long after that signal it looks: a folder that is being deleted is left alone until that is done.
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// It, until this is dropped.
 #[derive(Debug)]
 pub struct Hosting {
-    folder: PathBuf,
+    presence: Arc<Mutex<Presence>>,
+    listeners: Option<Listeners>,
+}
+
+/// Where to listen.
+#[derive(Debug)]
+pub struct Listeners {
+    /// From the beginning.
+    pub first: UnixListener,
+    /// From when the socket was deleted and made again.
+    pub next: mpsc::Receiver<UnixListener>,
+}
+
+/// What others find of it.
+#[derive(Debug)]
+struct Presence {
+    dir: DataDir,
     record: Record,
-    held: Held,
-    listener: Option<UnixListener>,
+    /// `None` once the host is over.
+    held: Option<Held>,
+    listen: mpsc::Sender<UnixListener>,
 }
 
 /// Why not.
@@ -66,18 +95,31 @@ impl Hosting {
         let agent = card.agent_id.clone();
         let record = Record::ours(card, dir.root().to_path_buf());
         let held = record.claim(&folder, bury)?;
-        match socket::listen(&folder, &agent.socket()) {
-            Ok(listener) => Ok(Self { folder, record, held, listener: Some(listener) }),
+        let first = match socket::listen(&folder, &agent.socket()) {
+            Ok(listener) => listener,
             Err(source) => {
                 let _stays_as_a_dead_one = held.remove();
-                Err(HostingError::Listen { folder, agent, source })
+                return Err(HostingError::Listen { folder, agent, source });
             }
+        };
+        let (listen, next) = mpsc::channel(1);
+        let presence = Presence { dir: dir.clone(), record, held: Some(held), listen };
+        let presence = Arc::new(Mutex::new(presence));
+        // Where there are no signals, nobody can be told to look.
+        if let Ok(told) = signal(SignalKind::from_raw(LOOK.as_raw())) {
+            tokio::spawn(look_when_told(told, Arc::downgrade(&presence)));
         }
+        Ok(Self { presence, listeners: Some(Listeners { first, next }) })
     }
 
     /// Where to listen; once.
-    pub fn listener(&mut self) -> Option<UnixListener> {
-        self.listener.take()
+    pub fn listeners(&mut self) -> Option<Listeners> {
+        self.listeners.take()
+    }
+
+    fn presence(&self) -> MutexGuard<'_, Presence> {
+        // Nothing in here panics halfway.
+        self.presence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes down where the agent's output is kept.
@@ -85,21 +127,23 @@ impl Hosting {
     /// # Errors
     /// What the system says.
     pub fn note_capture(&mut self, capture: String) -> io::Result<()> {
-        self.record.note_capture(&self.held, capture)
+        let Presence { record, held, .. } = &mut *self.presence();
+        held.as_ref().map_or(Ok(()), |held| record.note_capture(held, capture))
     }
 
     /// Writes down what came of the agent, for whoever looks later.
     ///
     /// # Errors
     /// What the system says.
-    pub fn close(mut self, result: Ended) -> io::Result<()> {
-        self.remove_socket();
-        let log = self.folder.join(self.record.card.agent_id.log());
+    pub fn close(self, result: Ended) -> io::Result<()> {
+        let Some(held) = self.end() else { return Ok(()) };
+        let mut presence = self.presence();
+        let log = presence.dir.hosts().join(presence.record.card.agent_id.log());
         // Most hosts have nothing to say.
         if log.metadata().is_ok_and(|found| found.len() == 0) {
             let _stays = std::fs::remove_file(log);
         }
-        self.record.close(&self.held, result)
+        presence.record.close(&held, result)
     }
 
     /// Leaves nothing behind: what came of the agent stands elsewhere.
@@ -107,13 +151,58 @@ impl Hosting {
     /// # Errors
     /// What the system says.
     pub fn remove(self) -> io::Result<()> {
-        self.remove_socket();
-        self.held.remove()
+        let Some(held) = self.end() else { return Ok(()) };
+        // One that was moved, or deleted, has no name here, and what has is another's.
+        if held.is_there() { held.remove() } else { Ok(()) }
     }
 
-    fn remove_socket(&self) {
-        // One that stays is nobody's, and cleared away by the next who looks.
-        let _gone = socket::remove(&self.folder, &self.record.card.agent_id.socket());
+    /// Removes the socket, unless it is another's.
+    fn end(&self) -> Option<Held> {
+        let mut presence = self.presence();
+        let held = presence.held.take()?;
+        if held.is_there() {
+            // One that stays is nobody's, and cleared away by the next who looks.
+            let _gone = socket::remove(&presence.dir.hosts(), &presence.record.card.agent_id.socket());
+        }
+        Some(held)
+    }
+}
+
+/// Looks whenever the process is told to, until the host is over.
+async fn look_when_told(mut told: Signals, presence: Weak<Mutex<Presence>>) {
+    while told.recv().await.is_some() {
+        sleep(SETTLE).await;
+        let Some(presence) = presence.upgrade() else { return };
+        let mut presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without room, say, it is as it was; whoever misses it can tell it again.
+        let _stays_lost = presence.restore();
+    }
+}
+
+impl Presence {
+    /// Makes the record and the socket again where they were deleted. Where the whole data folder was moved, they were
+    /// moved along, and stay what they are.
+    fn restore(&mut self) -> io::Result<()> {
+        let Some(held) = &self.held else { return Ok(()) };
+        let (folder, agent) = (self.dir.hosts(), &self.record.card.agent_id);
+        if held.is_there() && folder.join(agent.socket()).symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        if !held.is_there() {
+            if !held.is_deleted() && !self.dir.root().exists() {
+                return Ok(());
+            }
+            atomic::create_private_folder(&folder)?;
+            let text = serde_json::to_vec(&self.record)?;
+            let Some(held) = Held::create(&folder, &agent.record(), &text, Lasting::No)? else {
+                // Another host has the agent's id by now.
+                return Ok(());
+            };
+            self.held = Some(held);
+        }
+        let listener = socket::listen(&folder, &agent.socket())?;
+        let _is_ending = self.listen.try_send(listener);
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ mod stopping;
 
 use super::event::{Own, Role};
 use super::farewell::Farewell;
+use super::hosting::Listeners;
 use super::keep::Keep;
 use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
@@ -28,7 +29,6 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
-use tokio::net::UnixListener;
 use tokio::process::Child;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -59,14 +59,14 @@ pub struct Spec {
     pub hook: Option<HookProgram>,
 }
 
-/// Runs `spec`'s agent to its end and serves on `listener` meanwhile. `stop` resolves when it is to be stopped early;
+/// Runs `spec`'s agent to its end and serves on `listeners` meanwhile. `stop` resolves when it is to be stopped early;
 /// `started` is told when it runs, and where what it writes is kept, `sink` everything that it does.
 ///
 /// # Errors
 /// Only that the process could not be started; everything after that is a [`Run`], and a word to clients.
 pub async fn run(
     spec: &Spec,
-    listener: Option<UnixListener>,
+    listeners: Option<Listeners>,
     stop: impl Future<Output = ()>,
     started: impl FnOnce(Option<String>),
     sink: impl FnMut(&Event<'_>, Duration),
@@ -95,9 +95,9 @@ pub async fn run(
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
     let (second_door, mut answers) = SecondDoor::new(spec.hook.clone(), &spec.invocation);
-    let serving = listener.map(|listener| {
+    let serving = listeners.map(|Listeners { first, next }| {
         let desk = Desk::new(&spec.card, keep.feed(), commands);
-        tokio::spawn(rpc::serve::serve(listener, desk, until_over))
+        tokio::spawn(rpc::serve::serve(first, next, desk, until_over))
     });
     let mut host = Host {
         spec,

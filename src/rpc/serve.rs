@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 /// How long a question may take from its first byte to its last.
@@ -59,7 +59,13 @@ impl Answer {
 
 /// Accepts clients until `over` is true, and lets those go that have all they are going to get. Where there are too many,
 /// the longest idle one is dropped for the newest; where all of them wait for something, the newest is turned away.
-pub async fn serve(listener: UnixListener, service: impl Service, mut over: watch::Receiver<bool>) {
+/// Listens on another socket as soon as `next` has one.
+pub async fn serve(
+    mut listener: UnixListener,
+    mut next: mpsc::Receiver<UnixListener>,
+    service: impl Service,
+    mut over: watch::Receiver<bool>,
+) {
     let mut clients = Clients::new(Clients::limit(descriptor::most_open()));
     while !*over.borrow() {
         tokio::select! {
@@ -79,6 +85,7 @@ pub async fn serve(listener: UnixListener, service: impl Service, mut over: watc
                 }
             },
             Some(()) = clients.left() => {}
+            Some(another) = next.recv() => listener = another,
             _ = over.changed() => {}
         }
     }

@@ -76,8 +76,15 @@ impl Held {
         Ok((lock::try_take(&held.file)? && held.is_there()).then_some(held))
     }
 
+    /// Whether it has no name any more; one that was moved has another.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.file.metadata().is_ok_and(|ours| ours.nlink() == 0)
+    }
+
     /// Whether it still has its name.
-    fn is_there(&self) -> bool {
+    #[must_use]
+    pub fn is_there(&self) -> bool {
         let (Ok(ours), Ok(named)) = (self.file.metadata(), self.path.metadata()) else { return false };
         (ours.dev(), ours.ino()) == (named.dev(), named.ino())
     }

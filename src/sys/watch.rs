@@ -12,6 +12,8 @@ pub struct Place {
     folder: PathBuf,
     names: Names,
     writes: bool,
+    /// Only what becomes of the folder itself.
+    only_itself: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +28,21 @@ impl Place {
     #[must_use]
     pub fn new(folder: &Path, names: &'static [&'static str]) -> Self {
         let names = if names.is_empty() { Names::All } else { Names::Of(names) };
-        Self { folder: folder.to_path_buf(), names, writes: false }
+        Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false }
+    }
+
+    /// Watches for the end of `folder` under its name, and for nothing in it.
+    #[must_use]
+    pub fn itself(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), names: Names::Of(&[]), writes: false, only_itself: true }
+    }
+
+    /// Watches `path` in its folder; `None` where it is in none.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        let names = Names::One(name.to_owned());
+        Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
     }
 
     /// Tells of every write as well, and not only of a file that was closed after one.
@@ -41,7 +57,7 @@ impl Place {
         let steps = path.ancestors().zip(path.ancestors().skip(1));
         let (step, folder) = steps.into_iter().find(|(_, above)| above.is_dir())?;
         let names = step.file_name().map_or(Names::All, |name| Names::One(name.to_owned()));
-        Some(Self { folder: folder.to_path_buf(), names, writes: false })
+        Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
     }
 }
 
@@ -117,7 +133,13 @@ mod system {
             let mut new = false;
             for place in places {
                 let place = place.borrow();
-                let flags = if place.writes { flags | WatchFlags::MODIFY } else { flags };
+                let flags = match place {
+                    Place { only_itself: true, .. } => {
+                        WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR
+                    }
+                    Place { writes: true, .. } => flags | WatchFlags::MODIFY,
+                    _ => flags,
+                };
                 match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
                     Ok(watch) => match self.places.entry(watch) {
                         Entry::Vacant(vacant) => {

@@ -9,6 +9,7 @@ mod edits;
 mod events;
 mod folder;
 mod last_run;
+mod moved;
 mod restart;
 mod rpc;
 mod start;

@@ -84,7 +84,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         let stop = async {
             signals.terminate.recv().await;
         };
-        let listener = hosting.listener();
+        let listeners = hosting.listeners();
         let announce = |capture: Option<String>| {
             if let Some(capture) = capture {
                 let _unnoted = hosting.note_capture(capture);
@@ -94,7 +94,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
                 let _closed = process::close_stdout();
             }
         };
-        let ran = host::run(&spec, listener, stop, announce, |event, _| note_version(event)).await;
+        let ran = host::run(&spec, listeners, stop, announce, |event, _| note_version(event)).await;
         let (error, exit) = match &ran {
             Ok((run, _)) => (None, Some(run.exit)),
             Err(error) => (Some(error.to_string()), None),

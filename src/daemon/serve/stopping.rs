@@ -2,6 +2,7 @@
 
 use super::Daemon;
 use crate::daemon::client::Beats;
+use crate::daemon::data_folder::Lost;
 use crate::daemon::follow::changed;
 use crate::daemon::service::Wish;
 use crate::journal::unfinished;
@@ -19,6 +20,18 @@ const ENDING: Duration = Duration::from_secs(8);
 const BEGINNING: Duration = Duration::from_secs(8);
 
 impl<L: FnMut(&str)> Daemon<L> {
+    /// Stops, since the data folder is not there any more. Where only a file of it is gone, beats can do without a daemon
+    /// until the next one; without the folder nobody could find them.
+    pub(super) fn lose(&mut self, lost: Lost) {
+        (self.log)(&format!("{lost}; murmur stops, since another daemon could start there"));
+        self.stopping = Some(match lost {
+            Lost::Folder(_) => Beats::End,
+            Lost::File(_) => Beats::Leave,
+        });
+        self.hosts.look_after_yourselves();
+        self.lost = Some(lost);
+    }
+
     /// No more beats, and what becomes of those that run. `stop` ends them after all.
     pub(super) async fn finish(
         &mut self,
@@ -36,6 +49,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
         if self.stopping == Some(Beats::End) {
             self.end_beats(wished).await;
+        }
+        if matches!(self.lost, Some(Lost::Folder(_))) {
+            // What is to be written has no place any more, and another folder may be there.
+            self.events.end();
+            return;
         }
         self.flush();
         let looked = self.upkeep.look_back();

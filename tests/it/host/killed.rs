@@ -198,3 +198,34 @@ fn a_socket_without_a_process_is_removed() {
     ");
     agent.assert_answers();
 }
+
+#[test]
+fn a_host_whose_record_and_socket_are_deleted_makes_them_again() {
+    let env = Env::new();
+    let agent = env.live(&json!({}));
+    let daemon = env.daemon();
+    let mut follower = agent.follow(0);
+    follower.next().unwrap();
+    let is_back = || {
+        (env.names(&env.hosts()).contains("site-1.json\n") && env.names(&env.hosts()).contains("site-1.sock"))
+            .then_some(())
+    };
+    // The whole folder, and then the socket alone.
+    std::fs::remove_dir_all(env.hosts()).unwrap();
+    env.wait(&env.data(), || env.hosts().exists().then_some(()));
+    env.wait(&env.hosts(), is_back);
+    assert_snapshot!(env.run(["host", "list"]), @"
+    AGENT_ID  PROJECT  ROLE   STATE
+    site-1    site     agent  idle
+    [exit 0]
+    ");
+    std::fs::remove_file(env.hosts().join("site-1.sock")).unwrap();
+    env.wait(&env.hosts(), is_back);
+    // Who followed it follows it still.
+    agent.send("one");
+    follower.until(|event| is_idle_after(event, 1));
+    agent.stop();
+    agent.wait_for_end();
+    daemon.stop();
+    assert_eq!(env.names(&env.hosts()), "site-1.json");
+}

@@ -1,0 +1,55 @@
+//! What the daemon reads from config.json, and the last runs that it writes there.
+
+use super::Daemon;
+use crate::config::heartbeat::HeartbeatId;
+use crate::daemon::state::Correction;
+use crate::sys::clock;
+
+impl<L: FnMut(&str)> Daemon<L> {
+    pub(super) fn reload(&mut self) {
+        let (problems, corrections) = self.follow.reload(&mut self.state);
+        for problem in problems {
+            (self.log)(&problem);
+        }
+        for correction in &corrections {
+            self.warn_of(correction);
+        }
+        self.correct(corrections);
+    }
+
+    /// Says what becomes of a last run in config.json that is not the one that is known.
+    pub(super) fn warn_of(&mut self, correction: &Correction) {
+        let Correction { workspace, name, at, said } = correction;
+        let id = HeartbeatId::new(workspace, name.as_deref());
+        if let Some(said) = said.filter(|said| said > at) {
+            let said = clock::rfc3339(said);
+            (self.log)(&format!(
+                "warning: lastRun of {id} is in the future ({said}); it counts as now and is corrected"
+            ));
+        } else if said.is_some() && !std::mem::replace(&mut self.has_said_set_back, true) {
+            (self.log)(&format!(
+                "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}",
+                workspace.display()
+            ));
+        }
+    }
+
+    /// Has config.json say when heartbeats last ran.
+    pub(super) fn correct(&mut self, corrections: Vec<Correction>) {
+        for Correction { workspace, name, at, .. } in corrections {
+            self.upkeep.remember(workspace, name, at);
+        }
+    }
+
+    /// Writes the last runs to config.json.
+    pub(super) fn flush(&mut self) {
+        match self.upkeep.flush(&self.state) {
+            Ok(runs) => {
+                for ((workspace, name), at) in runs {
+                    self.state.written(&workspace, name.as_deref(), at);
+                }
+            }
+            Err(error) => (self.log)(&error),
+        }
+    }
+}

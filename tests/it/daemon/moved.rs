@@ -1,0 +1,92 @@
+//! A data folder, or a part of it, that is taken away from a daemon that runs.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::waits_at;
+use crate::env::{Daemon, Env};
+
+/// Waits until it has ended by itself: with exit code 1, and saying why.
+fn assert_ended(daemon: Daemon, why: &str) {
+    let (status, said) = daemon.ended();
+    assert_eq!(status.code(), Some(1), "{said:#?}");
+    let said: Vec<&str> =
+        said.iter().map(|line| line.split_once(' ').map_or(&**line, |(_, said)| said)).collect();
+    let reason = format!("{why}; murmur stops, since another daemon could start there");
+    let error = format!("the daemon cannot go on: {why}");
+    assert_eq!(said, [&*reason, "murmur stopped", &*error]);
+}
+
+#[test]
+fn a_daemon_whose_data_folder_is_moved_ends_and_says_why() {
+    let env = Env::new();
+    let (pace, _gate) = env.gate("gate");
+    let site = env.workspace("site", "Do it.");
+    site.plays(&waits_at(&pace));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let agent = env.wait_for_agents(1).remove(0);
+    std::fs::rename(env.data(), env.root().join("moved")).unwrap();
+    assert_ended(daemon, &format!("the data folder {} was moved or deleted", env.data().display()));
+    env.wait_until_dead(&agent);
+    // Nothing is made where it was, and the next daemon finds what there was.
+    assert!(!env.data().exists());
+    std::fs::rename(env.root().join("moved"), env.data()).unwrap();
+    let daemon = env.daemon();
+    let line = env.wait_for_journal(1).remove(0);
+    assert_eq!((&line["outcome"], env.agents().len()), (&json!("error"), 1), "{line}");
+    daemon.stop();
+}
+
+#[test]
+fn a_daemon_whose_data_folder_is_deleted_ends_and_another_can_start() {
+    let env = Env::new();
+    env.made_data();
+    let daemon = env.daemon();
+    // At once, not file by file.
+    std::fs::rename(env.data(), env.root().join("deleted")).unwrap();
+    std::fs::remove_dir_all(env.root().join("deleted")).unwrap();
+    let next = env.daemon();
+    assert_ended(daemon, &format!("the data folder {} was moved or deleted", env.data().display()));
+    let status = env.run(["status"]);
+    assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");
+    next.stop();
+}
+
+#[test]
+fn a_daemon_that_loses_its_lock_or_its_socket_ends_and_its_beats_go_on() {
+    for name in ["murmur.pid", "murmur.sock"] {
+        let env = Env::new();
+        let (pace, mut gate) = env.gate("gate");
+        let site = env.workspace("site", "Do it.");
+        site.plays(&waits_at(&pace));
+        env.register(&[&site]);
+        let daemon = env.daemon();
+        env.wait_for_agents(1);
+        let lost = env.data().join(name);
+        std::fs::remove_file(&lost).unwrap();
+        assert_ended(daemon, &format!("{} was moved or deleted", lost.display()));
+        let daemon = env.daemon();
+        std::io::Write::write_all(&mut gate, b".").unwrap();
+        assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
+        env.wait_for_no_beats();
+        daemon.stop();
+        assert_eq!(env.agents().len(), 1);
+    }
+}
+
+#[test]
+fn a_daemon_in_the_background_ends_as_well() {
+    let env = Env::new();
+    assert!(env.run(["start"]).ends_with("[exit 0]"));
+    let status: Value = env.ask("ping", &Value::Null);
+    std::fs::rename(env.data(), env.root().join("moved")).unwrap();
+    crate::env::wait_for_end(status["pid"].as_i64().unwrap());
+    let log = std::fs::read_to_string(env.root().join("moved/murmur.log")).unwrap();
+    let said: Vec<&str> = log.lines().filter_map(|line| line.split_once(' ')).map(|(_, said)| said).collect();
+    assert_snapshot!(said[1..].join("\n"), @"
+    the data folder [ENV]/data was moved or deleted; murmur stops, since another daemon could start there
+    murmur stopped
+    the daemon cannot go on: the data folder [ENV]/data was moved or deleted
+    ");
+}
