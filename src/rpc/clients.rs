@@ -57,11 +57,11 @@ impl Clients {
         Self { tasks: JoinSet::new(), staying: HashMap::new(), limit, clock }
     }
 
-    /// How many there may be at once in a process that may open so many files: half of that, since beats need some as
-    /// well.
+    /// How many there may be at once in a process that may open so many files: a quarter of that, since beats and
+    /// watches need some as well.
     pub(super) fn limit(files: Option<u64>) -> usize {
-        let half = files.and_then(|files| usize::try_from(files / 2).ok());
-        half.unwrap_or(CLIENTS).clamp(1, CLIENTS)
+        let quarter = files.and_then(|files| usize::try_from(files / 4).ok());
+        quarter.unwrap_or(CLIENTS).clamp(1, CLIENTS)
     }
 
     /// Makes room for one more, by dropping the longest idle client where there are as many as may be. Returns whether
@@ -146,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_files_that_may_be_open_are_for_clients() {
-        assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 256, 32, 1]);
+    fn a_quarter_of_the_files_that_may_be_open_is_for_clients() {
+        assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 256, 16, 1]);
     }
 
     impl Clients {
