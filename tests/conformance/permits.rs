@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+use murmur::sys::clock;
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -49,7 +50,9 @@ pub(crate) fn call(id: &str, command: &str) -> Value {
 pub(crate) fn configure(place: &Place, more: &Value) -> Result<()> {
     let at = |name: &str| place.folder.path().join(name);
     std::fs::write(at("site/HEARTBEAT.md"), "Look after it.\n")?;
-    let mut entry = json!({ "path": at("site"), "cron": "0 0 1 1 *", "maxTurns": 9 });
+    // One that never ran is due at once: a daemon would run it beside the check's own beat.
+    let ran = clock::rfc3339(clock::now());
+    let mut entry = json!({ "path": at("site"), "cron": "0 0 1 1 *", "maxTurns": 9, "lastRun": ran });
     for (key, value) in more.as_object().into_iter().flatten() {
         entry[key] = value.clone();
     }
