@@ -8,6 +8,7 @@ mod session;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::event::Event;
+use crate::error::Hinted;
 use crate::host::hosting::Hosting;
 use crate::host::process::{Ending, Run};
 use crate::host::run::{self as host, Spec};
@@ -47,7 +48,7 @@ pub struct Report {
 #[derive(Debug, thiserror::Error)]
 pub enum BeatError {
     /// Another beat of the workspace runs.
-    #[error("a beat of {} is running already; wait for its end, see: murmur status", .workspace.display())]
+    #[error("a beat of {} is running already", .workspace.display())]
     Busy {
         /// The workspace.
         workspace: PathBuf,
@@ -63,6 +64,15 @@ pub enum BeatError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl Hinted for BeatError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
+            _ => return None,
+        })
+    }
 }
 
 /// Runs `job` and journals it. This process is the agent's host meanwhile; `captures` is the store that keeps what the
@@ -107,10 +117,10 @@ pub async fn run(
     };
     let mut hosting = job
         .card(started)
-        .map_err(|error| error.to_string())
-        .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.to_string()));
+        .map_err(|error| error.line())
+        .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.line()));
     let prepared = invocation(job, dir, started).and_then(|invocation| {
-        let card = job.card(started).map_err(|error| error.to_string())?;
+        let card = job.card(started).map_err(|error| error.failure())?;
         Ok(Spec { card, invocation, limits: Some(job.limits()), captures, hook: None })
     });
     let mut farewell = None;
@@ -141,7 +151,7 @@ pub async fn run(
                 }
             }
         }
-        Err(problem) => entry.set_outcome(Outcome::Error(problem)),
+        Err(problem) => entry.set_outcome(Outcome::Error(problem.line())),
     }
     session.fill_in(&mut entry, &job.requires);
     // One that was ended had no hook left to say so.
@@ -162,7 +172,7 @@ pub async fn run(
     };
     // After the line is written: until then it is known here that the beat ran.
     let unreachable = match hosting {
-        Ok(hosting) => hosting.remove().err().map(|error| error.to_string()),
+        Ok(hosting) => hosting.remove().err().map(|error| error.line()),
         Err(error) => Some(error),
     };
     if let Some(farewell) = farewell {

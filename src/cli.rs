@@ -14,6 +14,7 @@ mod beat;
 #[cfg(unix)]
 mod book;
 mod captures;
+mod complaint;
 #[cfg(unix)]
 mod completions;
 #[cfg(unix)]
@@ -77,11 +78,12 @@ mod workspaces;
 #[cfg(unix)]
 use args::{Args, Command, Host, HostCommand};
 use clap::Parser;
+use complaint::{complain, told};
 use derun::{Derun, DerunCommand};
 #[cfg(unix)]
 use host_args::HostProgram;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 /// Runs murmur with these arguments, the program's name first, and says how it ended.
@@ -190,33 +192,6 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Agents(args) => agents::run(&args, &place),
         Command::Agent(args) => agent::run(&args, &place),
     }
-}
-
-/// `error: what failed: the thing`, and, where a message says what to do after a semicolon, `hint:` that.
-fn complain(error: &anyhow::Error) {
-    let (what, hint) = described(error);
-    let mut stderr = io::stderr().lock();
-    let _closed = match hint {
-        Some(hint) => writeln!(stderr, "error: {what}\nhint: {hint}"),
-        None => writeln!(stderr, "error: {what}"),
-    };
-}
-
-/// What failed with its causes, none of them twice, and what to do about it.
-fn described(error: &anyhow::Error) -> (String, Option<String>) {
-    let (mut what, mut hint) = (String::new(), None);
-    for cause in error.chain().map(ToString::to_string) {
-        let (said, to_do) =
-            cause.split_once("; ").map_or((&cause[..], None), |(said, to_do)| (said, Some(to_do)));
-        // The first, or one that names the thing itself.
-        if said.starts_with(&what) {
-            said.clone_into(&mut what);
-        } else if !what.contains(said) {
-            what = format!("{what}: {said}");
-        }
-        hint = hint.or_else(|| to_do.map(str::to_owned));
-    }
-    (what, hint)
 }
 
 /// Whether the reader of our output has gone, which is its right.

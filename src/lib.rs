@@ -12,6 +12,7 @@
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
+//! - `error`: what failed, the thing, why and what to do, each a value of its own; shown in one place
 //! - `sys`: clock, atomic files, locks, process trees, process 1, sockets, arrivals, wake-ups; the only unsafe code and clock
 //! - `secrets`: what looks like a secret in a text, and the text without it
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
@@ -49,6 +50,7 @@ pub mod config;
 pub mod daemon;
 #[cfg(unix)]
 pub mod doctor;
+pub mod error;
 #[cfg(unix)]
 pub mod hook;
 #[cfg(unix)]

@@ -16,6 +16,7 @@ pub mod known;
 pub mod session;
 
 use crate::config::quiet::Quiet;
+use crate::error::Hinted;
 use crate::pulse::health::Health;
 use crate::pulse::owner;
 use crate::sys::paths::DataDir;
@@ -38,10 +39,16 @@ pub struct Sources {
 
 /// Why Claude Code's sessions are not among the agents.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {}: {source}; sessions that have no pulse are not listed", .path.display())]
+#[error("cannot read {}: {source}, so that sessions that have no pulse are not listed", .path.display())]
 pub struct SessionsError {
     path: PathBuf,
     source: io::Error,
+}
+
+impl Hinted for SessionsError {
+    fn hint(&self) -> Option<String> {
+        Some("check its owner and mode".to_owned())
+    }
 }
 
 impl Sources {

@@ -3,6 +3,7 @@
 //! Whatever the manager does to the daemon, agents go on: hosts are processes of their own, and nobody but murmur ends
 //! them (docs/service.md).
 
+use crate::error::Hinted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -36,8 +37,15 @@ const VARIABLES: [(&str, Option<&str>); 4] = [
 
 /// A path that cannot stand in such a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} cannot stand in a service's file: it is not UTF-8, or has a control character; use another path", .0.display())]
+#[error("{} cannot stand in a service's file: it is not UTF-8, or has a control character", .0.display())]
 pub struct NotPlain(PathBuf);
+
+impl Hinted for NotPlain {
+    fn hint(&self) -> Option<String> {
+        let Self(..) = self;
+        Some("use another path".to_owned())
+    }
+}
 
 fn plain(path: &Path) -> Result<&str, NotPlain> {
     let text = path.to_str().filter(|text| !text.chars().any(char::is_control));

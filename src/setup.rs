@@ -32,6 +32,7 @@ mod tests;
 
 use crate::agent::settings::NotText;
 use crate::config::problem::Problem;
+use crate::error::Hinted;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -73,15 +74,13 @@ impl Scope {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// No variable says where the user's settings are.
-    #[error("neither HOME nor CLAUDE_CONFIG_DIR is set; set one, or pass --scope project")]
+    #[error("neither HOME nor CLAUDE_CONFIG_DIR is set")]
     Homeless,
     /// The hook's path cannot stand in settings.
     #[error(transparent)]
     NotText(#[from] NotText),
     /// The hook's program is called otherwise, so that its entries would never be found again.
-    #[error(
-        "{command} is neither murmur-hook nor murmur by name; give the program its name, or put murmur-hook beside it"
-    )]
+    #[error("{command} is neither murmur-hook nor murmur by name")]
     Renamed {
         /// The command.
         command: String,
@@ -90,7 +89,7 @@ pub enum SetupError {
     #[error(transparent)]
     Wrong(#[from] Problem),
     /// Replacing it would make it another's.
-    #[error("{} belongs to another user (uid {owner}); run this as that user", path.display())]
+    #[error("{} belongs to another user (uid {owner})", path.display())]
     Foreign {
         /// The file, or the folder that it would be made in.
         path: PathBuf,
@@ -98,7 +97,7 @@ pub enum SetupError {
         owner: u32,
     },
     /// Replacing it would part it from its other names.
-    #[error("{} is one file under {links} names (hard links), which a change would part; make the others symbolic links", path.display())]
+    #[error("{} is one file under {links} names (hard links), which a change would part", path.display())]
     Linked {
         /// The file.
         path: PathBuf,
@@ -106,7 +105,7 @@ pub enum SetupError {
         links: u64,
     },
     /// The lock could not be taken.
-    #[error("{} cannot be locked; check the owner and mode of its folder", path.display())]
+    #[error("{} cannot be locked", path.display())]
     Lock {
         /// The lock file.
         path: PathBuf,
@@ -114,7 +113,7 @@ pub enum SetupError {
         source: io::Error,
     },
     /// It could not be read.
-    #[error("{} cannot be read; check its owner and mode", path.display())]
+    #[error("{} cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -122,7 +121,7 @@ pub enum SetupError {
         source: io::Error,
     },
     /// It could not be written.
-    #[error("{} cannot be written; check its folder's owner, mode and free space", path.display())]
+    #[error("{} cannot be written", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -130,11 +129,28 @@ pub enum SetupError {
         source: io::Error,
     },
     /// Others write it faster than it can be changed.
-    #[error("{} changed {times} times while it was being changed; close what writes it, and try again", path.display())]
+    #[error("{} changed {times} times while it was being changed", path.display())]
     Restless {
         /// The file.
         path: PathBuf,
         /// How often.
         times: u32,
     },
+}
+
+impl Hinted for SetupError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Homeless => "set one, or pass --scope project".to_owned(),
+            Self::Renamed { .. } => "give the program its name, or put murmur-hook beside it".to_owned(),
+            Self::Foreign { .. } => "run this as that user".to_owned(),
+            Self::Linked { .. } => "make the others symbolic links".to_owned(),
+            Self::Lock { .. } => "check the owner and mode of its folder".to_owned(),
+            Self::Read { .. } => "check its owner and mode".to_owned(),
+            Self::Write { .. } => "check its folder's owner, mode and free space".to_owned(),
+            Self::Restless { .. } => "close what writes it, and try again".to_owned(),
+            Self::Wrong(problem) => return problem.hint(),
+            _ => return None,
+        })
+    }
 }

@@ -1,5 +1,6 @@
 //! Where `claude` is. Services start without the user's PATH, so their login shell is asked for it.
 
+use crate::error::Hinted;
 use crate::sys::process;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -17,17 +18,28 @@ pub const CLAUDE: &str = "claude";
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FindError {
     /// No folder of PATH has it.
-    #[error("claude not found on PATH ({}); install Claude Code, or put its folder on the PATH of your login shell", .path.display())]
+    #[error("claude not found on PATH ({})", .path.display())]
     Missing {
         /// The PATH that was searched.
         path: PathBuf,
     },
     /// The file that is there is not executable.
-    #[error("{} is not executable; run: chmod +x {}", .file.display(), .file.display())]
+    #[error("{} is not executable", .file.display())]
     NotExecutable {
         /// The file.
         file: PathBuf,
     },
+}
+
+impl Hinted for FindError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Missing { .. } => {
+                "install Claude Code, or put its folder on the PATH of your login shell".to_owned()
+            }
+            Self::NotExecutable { file, .. } => format!("run: chmod +x {}", file.display()),
+        })
+    }
 }
 
 /// The first executable file called `program` in the folders of `path`. Relative folders are passed over.

@@ -1,5 +1,6 @@
 //! How Claude Code is started for one beat: argv, the environment murmur adds, the folder, the prompt on stdin.
 
+use crate::error::Hinted;
 use crate::permit::deny;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -116,8 +117,15 @@ const TAKEN: [&str; 6] = [
 
 /// An argument that murmur does not hand on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is murmur's own to say: without it no call would come to murmur's hook; leave it out")]
+#[error("{0} is murmur's own to say: without it no call would come to murmur's hook")]
 pub struct Taken(String);
+
+impl Hinted for Taken {
+    fn hint(&self) -> Option<String> {
+        let Self(..) = self;
+        Some("leave it out".to_owned())
+    }
+}
 
 /// That none of `more`, arguments for a live agent, takes the hooks away.
 ///

@@ -7,6 +7,7 @@
 //! its `disableAllHooks` switches off these hooks, unless `--settings` says otherwise; so it does.
 
 use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::error::Hinted;
 use crate::permit::policy::Policy;
 use crate::sys::paths::User;
 use serde_json::{Map, Value, json};
@@ -126,8 +127,15 @@ impl HookProgram {
 
 /// A path that is not UTF-8 cannot stand in settings.
 #[derive(Debug, thiserror::Error)]
-#[error("{} is not UTF-8, and Claude Code's settings are; use another path", .0.display())]
+#[error("{} is not UTF-8, and Claude Code's settings are", .0.display())]
 pub struct NotText(PathBuf);
+
+impl Hinted for NotText {
+    fn hint(&self) -> Option<String> {
+        let Self(..) = self;
+        Some("use another path".to_owned())
+    }
+}
 
 fn text(path: &Path) -> Result<&str, NotText> {
     path.to_str().ok_or_else(|| NotText(path.to_path_buf()))

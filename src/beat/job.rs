@@ -10,6 +10,8 @@ use crate::config::file::DEFAULT_BACKGROUND_WAIT;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::host;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
@@ -59,7 +61,7 @@ pub struct Job {
     /// The PATH to find and run the agent with.
     pub path: PathBuf,
     /// What is known to be wrong with the heartbeat; nothing is started then.
-    pub problem: Option<String>,
+    pub problem: Option<Failure>,
     /// Whether to keep the conversation.
     pub verbose: bool,
     /// Whether a daemon starts it.
@@ -88,7 +90,7 @@ impl Job {
         // What is wrong with the settings could be what they are to forbid: nothing is started then.
         let (settings, wrong) = match Settings::read(&user.settings.settings()) {
             Ok(settings) => (settings.asking, None),
-            Err(error) => (Asking::default(), Some(error.to_string())),
+            Err(error) => (Asking::default(), Some(error.failure())),
         };
         let Heartbeat { asking, tighter, guard, .. } = heartbeat;
         Self {
@@ -109,7 +111,7 @@ impl Job {
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
             path,
-            problem: heartbeat.problem.as_ref().map(ToString::to_string).or(wrong),
+            problem: heartbeat.problem.as_ref().map(Hinted::failure).or(wrong),
             verbose: false,
             scheduled: false,
             announced: false,
@@ -175,13 +177,13 @@ impl Job {
 /// How `job` would be started at `at`, or what is wrong with it.
 ///
 /// # Errors
-/// One line that names the file and says what to do.
-pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation, String> {
+/// What names the file and says what to do.
+pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation, Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
-    let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.to_string())?;
-    let hook = HookProgram::find().map_err(|error| format!("cannot find murmur's hook: {error}"))?;
+    let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
+    let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
     let project = project(&job.workspace);
     let guarded = Guarded {
         agent: &job.agent,
@@ -196,7 +198,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     };
     let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
     let mut args = beat_args(limits);
-    args.extend(guarded.args(&hook).map_err(|error| error.to_string())?);
+    args.extend(guarded.args(&hook).map_err(|error| error.failure())?);
     // What is resumed goes on by itself: the call that was put off is made again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
@@ -204,11 +206,11 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
             Vec::new()
         }
         None => {
-            let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.to_string())?;
+            let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.failure())?;
             prompt::beat(&job.workspace, at, &instructions).into_bytes()
         }
     };
-    let mut env = guarded.environment().map_err(|error| error.to_string())?;
+    let mut env = guarded.environment().map_err(|error| error.failure())?;
     env.push(("PATH", job.path.clone().into()));
     Ok(Invocation { program, args, env, cwd: job.workspace.clone(), stdin })
 }

@@ -1,5 +1,6 @@
 //! The id of a session, which is also its folder's name (spec 4, Security).
 
+use crate::error::Hinted;
 use crate::sys::random;
 use jiff::Timestamp;
 use std::fmt;
@@ -16,17 +17,28 @@ pub struct SessionId(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// It is empty.
-    #[error("invalid session id: it is empty; {HINT}")]
+    #[error("invalid session id: it is empty")]
     Empty,
     /// It is more than 128 bytes.
-    #[error("invalid session id: it has {0} bytes, and 128 is the most; use a shorter one")]
+    #[error("invalid session id: it has {0} bytes, and 128 is the most")]
     Long(usize),
     /// It begins with a dot, as `.`, `..` and hidden files do, or ends with a dot or a space, which some systems drop.
-    #[error("invalid session id {0:?}: it begins with a dot, or ends with a dot or a space; {HINT}")]
+    #[error("invalid session id {0:?}: it begins with a dot, or ends with a dot or a space")]
     Edge(String),
     /// It has a character that file systems, terminals or paths give a meaning.
-    #[error("invalid session id {0:?}: it has {1:?} in it; {HINT}")]
+    #[error("invalid session id {0:?}: it has {1:?} in it")]
     Character(String, char),
+}
+
+impl Hinted for IdError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Empty => format!("{HINT}"),
+            Self::Long(..) => "use a shorter one".to_owned(),
+            Self::Edge(..) => format!("{HINT}"),
+            Self::Character(..) => format!("{HINT}"),
+        })
+    }
 }
 
 const HINT: &str = "use letters, digits, '-', '_' and '.'";

@@ -197,7 +197,7 @@ impl Inner {
 
 /// What was lost, and that the session could not be told.
 #[derive(Debug, thiserror::Error)]
-#[error("session {id}: its end was not written down: {source}; {}", in_words(*kept, lost.as_ref()))]
+#[error("session {id}: its end was not written down: {source} ({})", in_words(*kept, lost.as_ref()))]
 pub struct Unsaid {
     /// Which session.
     pub id: String,

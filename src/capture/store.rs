@@ -7,6 +7,7 @@ use super::id::{IdError, SessionId};
 use super::record::{LAYOUT, Meta, SCHEMA_VERSION, TransportMode, file};
 use super::session::Session;
 use super::writer::Writer;
+use crate::error::Hinted;
 use crate::sys::folder::{self, Folder};
 use crate::sys::identity::Identity;
 use crate::sys::{atomic, lock};
@@ -37,7 +38,7 @@ pub enum StoreError {
     #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set; set one"))]
     Homeless,
     /// It cannot be made or read.
-    #[error("cannot use the state folder {}: {source}; choose another with DERUN_STATE_ROOT", .path.display())]
+    #[error("cannot use the state folder {}: {source}", .path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
@@ -51,7 +52,7 @@ pub enum StoreError {
     #[error(transparent)]
     Id(#[from] IdError),
     /// There is such a session already.
-    #[error("session id already exists: {0}; choose another, or leave --session-id out")]
+    #[error("session id already exists: {0}")]
     Exists(SessionId),
     /// A file of it cannot be used.
     #[error("session {id}: {file}: {source}")]
@@ -71,6 +72,16 @@ pub enum StoreError {
         /// How many bytes there are.
         end: u64,
     },
+}
+
+impl Hinted for StoreError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unusable { .. } => "choose another with DERUN_STATE_ROOT".to_owned(),
+            Self::Exists(..) => "choose another, or leave --session-id out".to_owned(),
+            _ => return None,
+        })
+    }
 }
 
 /// What a new session is.

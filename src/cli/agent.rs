@@ -5,6 +5,7 @@ use super::args::{Agent, AgentCommand};
 use super::place::Place;
 use super::runtime;
 use super::style::plain_line;
+use crate::failure;
 use crate::pulse::task;
 use crate::roster;
 use crate::sys::clock;
@@ -28,10 +29,7 @@ pub(super) fn run(args: &Agent, place: &Place) -> anyhow::Result<ExitCode> {
 
 /// The agent that runs this.
 fn own(place: &Place) -> anyhow::Result<String> {
-    place.agent().context(
-        "no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session; say \
-         which: murmur agent task AGENT TASK, or see: murmur agents",
-    )
+    Ok(place.agent().ok_or_else(|| failure!("no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session"; "say which: murmur agent task AGENT TASK, or see: murmur agents"))?)
 }
 
 fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
@@ -46,7 +44,7 @@ fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
 
 fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
     if agent.is_empty() {
-        bail!("an agent's id is not empty; see: murmur agents");
+        bail!(failure!("an agent's id is not empty"; "see: murmur agents"));
     }
     let dir = place.prepared_data_dir()?;
     task::set(&dir, agent, title)

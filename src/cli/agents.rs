@@ -15,6 +15,7 @@ use super::runtime;
 use super::style::Style;
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
+use crate::error::Hinted;
 use crate::pulse::health::Health;
 use crate::roster::{self, Agent, Sources};
 use crate::sys::{clock, terminal};
@@ -61,13 +62,13 @@ pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
     let quiet = match Settings::read(&place.settings_dir()?.settings()) {
         Ok(settings) => settings.quiet,
         Err(error) => {
-            writeln!(io::stderr(), "warning: {:#}", anyhow::Error::new(error))?;
+            writeln!(io::stderr(), "warning: {}", error.line())?;
             Quiet::default()
         }
     };
     let sources = Sources { dir: place.data_dir()?, claude: place.claude_folder(), quiet };
     if let Err(error) = sources.sessions() {
-        writeln!(io::stderr(), "warning: {error}")?;
+        writeln!(io::stderr(), "warning: {}", error.line())?;
     }
     Ok(sources)
 }

@@ -14,6 +14,8 @@ use crate::config::edit;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::daemon::instance;
+use crate::error::Hinted;
+use crate::failure;
 use crate::journal::append;
 use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
@@ -44,7 +46,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
-            show(&beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)?)
+            show(&beat::invocation(&job, &dir, clock::now())?)
         } else {
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
@@ -80,7 +82,7 @@ pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<Invocation> {
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
     let path = super::runtime()?.block_on(path(place));
     let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), place.user()?);
-    beat::invocation(&job, &dir, clock::now()).map_err(anyhow::Error::msg)
+    Ok(beat::invocation(&job, &dir, clock::now())?)
 }
 
 /// The heartbeat to run. A workspace that is not registered has the defaults; when it runs next is no matter here.
@@ -95,21 +97,21 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
         && heartbeats.iter().all(|heartbeat| heartbeat.file.try_exists().is_ok_and(|is_there| !is_there))
     {
         let folder = workspace.display();
-        bail!("no HEARTBEAT.md in {folder}; run: murmur init {folder}");
+        bail!(failure!("no HEARTBEAT.md in {folder}"; "run: murmur init {folder}"));
     }
     let known: Vec<String> =
         heartbeats.iter().filter_map(|heartbeat| Some(heartbeat.name.as_deref()?.to_owned())).collect();
-    heartbeats.into_iter().find(|heartbeat| heartbeat.name.as_deref() == name).with_context(|| match name {
+    Ok(heartbeats.into_iter().find(|heartbeat| heartbeat.name.as_deref() == name).ok_or_else(|| match name {
         Some(name) if known.is_empty() => {
-            format!("no heartbeat {name:?} in {}; it has none with a name", workspace.display())
+            failure!("no heartbeat {name:?} in {}, which has none with a name", workspace.display(); "leave --name out")
         }
         Some(name) => {
-            format!("no heartbeat {name:?} in {}; there are: {}", workspace.display(), known.join(", "))
+            failure!("no heartbeat {name:?} in {}", workspace.display(); "there are: {}", known.join(", "))
         }
         None => {
-            format!("no HEARTBEAT.md in {}; say which with --name: {}", workspace.display(), known.join(", "))
+            failure!("no HEARTBEAT.md in {}", workspace.display(); "say which with --name: {}", known.join(", "))
         }
-    })
+    })?)
 }
 
 /// Our own PATH, or the login shell's where ours has no agent: cron and services start without the user's.
@@ -241,7 +243,7 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
             tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run], clock::now())));
     });
     if let Ok(Err(error)) = told.await {
-        let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {error}");
+        let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {}", error.line());
     }
 }
 

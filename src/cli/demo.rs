@@ -4,6 +4,7 @@
 
 use super::place::Place;
 use super::style::{Style, plain_line};
+use crate::failure;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::replay::{End, Fixture, Pace, Parts, play};
@@ -204,8 +205,8 @@ pub(super) fn replay() -> ExitCode {
     let folder = match std::fs::read(FIXTURE) {
         Ok(path) => PathBuf::from(String::from_utf8_lossy(&path).into_owned()),
         Err(_) => {
-            super::complain(&anyhow::anyhow!(
-                "this claude is murmur's demo agent; it replays {FIXTURE} and nothing else"
+            super::complain(&anyhow::Error::new(
+                failure!("this claude is murmur's demo agent"; "it replays {FIXTURE} and nothing else"),
             ));
             return ExitCode::FAILURE;
         }

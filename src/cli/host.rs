@@ -13,6 +13,7 @@ pub(super) use attach::run as attach;
 
 use super::args::{Host, HostCommand};
 use super::place::Place;
+use crate::failure;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
 /// The host of `agent`, whatever its condition.
 async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
     let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
-    seen.with_context(|| format!("no host of agent {agent}; see: murmur host list --all"))
+    Ok(seen.ok_or_else(|| failure!("no host of agent {agent}"; "see: murmur host list --all"))?)
 }
 
 /// A connection to the host of `agent`, which is up.
@@ -45,16 +46,15 @@ async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
     match find(dir, agent).await?.condition {
         Condition::Up(_) => {}
         Condition::Incompatible(pong) => bail!(
-            "the host of {agent} speaks version {} of the protocol, and this murmur {HOST_PROTOCOL_VERSION}; use the \
-             murmur that started it, version {}",
-            pong.protocol_version,
-            pong.version
+            failure!("the host of {agent} speaks version {} of the protocol, and this murmur {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
         ),
         Condition::Silent => bail!(
-            "the host of {agent} does not answer; if it goes on so, end it with: murmur host stop --force {agent}"
+            failure!("the host of {agent} does not answer"; "if it goes on so, end it with: murmur host stop --force {agent}")
         ),
-        Condition::Ended(_) => bail!("agent {agent} has ended; see: murmur host status {agent}"),
-        Condition::Dead => bail!("the host of {agent} was killed; clean up with: murmur host discover"),
+        Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur host status {agent}")),
+        Condition::Dead => {
+            bail!(failure!("the host of {agent} was killed"; "clean up with: murmur host discover"))
+        }
     }
     Client::connect(&dir.hosts(), &agent.socket(), PATIENCE)
         .await

@@ -10,6 +10,7 @@ use crate::config::heartbeat::{self, Standing};
 use crate::config::interval::Interval;
 use crate::config::template::{TEMPLATES, is_schedule, is_unedited, split};
 use crate::config::timing::Schedule as Timing;
+use crate::failure;
 use crate::sys::atomic;
 use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
@@ -165,9 +166,13 @@ pub(super) fn refuse_other(
     let said_in = said_in.display();
     match schedule {
         Some(schedule) => {
-            bail!("{words} was not applied: {what}, with the schedule {schedule}; change it in {said_in}")
+            bail!(
+                failure!("{words} was not applied: {what}, with the schedule {schedule}"; "change it in {said_in}")
+            )
         }
-        None => bail!("{words} was not applied: {what}, without a schedule; write one into {said_in}"),
+        None => {
+            bail!(failure!("{words} was not applied: {what}, without a schedule"; "write one into {said_in}"))
+        }
     }
 }
 
@@ -188,10 +193,10 @@ pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()
         None if workspace.parent().is_some() => return Ok(()),
         _ => "holds your home folder",
     };
-    bail!(
-        "{} {what}, and an agent would work on all of it; name the folder of a project, or pass --force",
-        workspace.display()
-    )
+    bail!(failure!(
+        "{} {what}, and an agent would work on all of it", workspace.display();
+        "name the folder of a project, or pass --force"
+    ))
 }
 
 /// The folder of a workspace, and whether it has to be made: where nothing but its last component is missing.
@@ -206,7 +211,9 @@ fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
         Some((parent, name)) => Ok((parent.join(name), true)),
         None => {
             let path = path.display();
-            bail!("cannot make workspace {path}: the folder it is to be in is missing; run: mkdir -p {path}")
+            bail!(
+                failure!("cannot make workspace {path}: the folder it is to be in is missing"; "run: mkdir -p {path}")
+            )
         }
     }
 }
@@ -225,14 +232,16 @@ fn template(name: &str) -> anyhow::Result<String> {
     }
     let known: Vec<&str> = TEMPLATES.iter().map(|(known, _)| *known).collect();
     std::fs::read_to_string(name).map_err(|error| {
-        anyhow::anyhow!("no template {name:?}: {error}; there are {}, and files of yours", known.join(", "))
+        anyhow::Error::new(
+            failure!("no template {name:?}: {error}"; "there are {}, and files of yours", known.join(", ")),
+        )
     })
 }
 
 fn checked(name: &str) -> anyhow::Result<&str> {
     let plain = |character: char| !character.is_control() && character != '/';
     if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(plain) {
-        bail!("{name:?} cannot name a heartbeat; use up to 100 letters, digits, - and _");
+        bail!(failure!("{name:?} cannot name a heartbeat"; "use up to 100 letters, digits, - and _"));
     }
     Ok(name)
 }

@@ -9,6 +9,7 @@ use super::style::{Style, denied, plain_line};
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
 use crate::config::heartbeat;
+use crate::failure;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::journal::tail::Tail;
@@ -85,9 +86,13 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -
     match (called.next(), called.next()) {
         (Some(known), None) => {
             let (typed, path) = (typed.display(), known.path.display());
-            bail!("no workspace at {workspace}; {typed} is the name of one, say its path: --workspace {path}")
+            bail!(
+                failure!("no workspace at {workspace}"; "{typed} is the name of one, say its path: --workspace {path}")
+            )
         }
-        _ => bail!("{workspace} is not registered and not in the journal; see: murmur workspaces list"),
+        _ => bail!(
+            failure!("{workspace} is not registered and not in the journal"; "see: murmur workspaces list")
+        ),
     }
 }
 

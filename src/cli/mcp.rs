@@ -3,6 +3,7 @@
 use super::captures;
 use super::derun::Mcp;
 use crate::capture::retention;
+use crate::failure;
 use crate::mcp;
 use crate::mcp::place::Place;
 use crate::mcp::sweep::Sweeper;
@@ -32,11 +33,15 @@ pub(super) fn run(args: &Mcp) -> anyhow::Result<ExitCode> {
 /// the state root is in it if these variables choose another.
 fn print_config() -> anyhow::Result<ExitCode> {
     let command = std::env::current_exe().context("cannot find this program's own path")?;
-    let command = command.to_str().context("this program's path is not UTF-8; move it to one that is")?;
+    let command = command
+        .to_str()
+        .ok_or_else(|| failure!("this program's path is not UTF-8"; "move it to one that is"))?;
     let mut entry = json!({ "command": command, "args": ["mcp"] });
     if captures::is_chosen() {
         let root = captures::root()?;
-        let root = root.to_str().context("the state folder's path is not UTF-8; choose one that is")?;
+        let root = root
+            .to_str()
+            .ok_or_else(|| failure!("the state folder's path is not UTF-8"; "choose one that is"))?;
         entry["env"] = json!({ "DERUN_STATE_ROOT": root });
     }
     let config = json!({ "mcpServers": { "derun": entry } });

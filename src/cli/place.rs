@@ -1,6 +1,7 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
 use crate::config::settings::{Provider, Secret};
+use crate::failure;
 use crate::pulse::owner;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use jiff::tz::TimeZone;
@@ -105,10 +106,11 @@ impl Place {
         match path.canonicalize() {
             Ok(real) if real.is_dir() => Ok(real),
             Ok(real) => anyhow::bail!(
-                "workspace {} is not a folder; name the folder that holds HEARTBEAT.md",
-                real.display()
+                failure!("workspace {} is not a folder", real.display(); "name the folder that holds HEARTBEAT.md")
             ),
-            Err(error) => anyhow::bail!("cannot open workspace {}: {error}; check the path", path.display()),
+            Err(error) => {
+                anyhow::bail!(failure!("cannot open workspace {}: {error}", path.display(); "check the path"))
+            }
         }
     }
 }

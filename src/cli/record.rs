@@ -3,6 +3,7 @@
 use super::args::{Beat, Record};
 use super::place::Place;
 use crate::agent::find;
+use crate::failure;
 use crate::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
 use anyhow::Context;
 use std::ffi::OsString;
@@ -30,7 +31,8 @@ pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
 }
 
 fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
-    let (program, argv) = args.command.split_first().context("no command; put it after --")?;
+    let (program, argv) =
+        args.command.split_first().ok_or_else(|| failure!("no command"; "put it after --"))?;
     // A path is taken as it is, a name is looked up.
     let file = if program.as_encoded_bytes().contains(&b'/') {
         PathBuf::from(program)

@@ -9,6 +9,8 @@ use super::place::Place;
 use crate::agent::invocation::HOST_VARIABLE;
 use crate::daemon::broker::{Broker, Kind, Row};
 use crate::daemon::client;
+use crate::error::Hinted;
+use crate::failure;
 use crate::rpc::client::{AskError, Client};
 use crate::sys::ancestors;
 use crate::sys::paths::DataDir;
@@ -39,7 +41,7 @@ pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
             Err(unreadable(dir.root(), error).into())
         }
         Err(AskError::Gone(_)) => Ok(Broker::begin(dir, PathBuf::new(), |_| false).rows()),
-        Err(error) => bail!("cannot reach the daemon: {error}"),
+        Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     }
 }
 
@@ -60,9 +62,9 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
         Err(AskError::Gone(_)) => {
-            bail!("murmur is not running, so nothing can be answered; run: murmur start")
+            bail!(failure!("murmur is not running, so nothing can be answered"; "run: murmur start"))
         }
-        Err(error) => bail!("cannot reach the daemon: {error}"),
+        Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
     let row = client.answer("permission.respond", response, client::PATIENCE).await?;
     Ok(Row::deserialize(row)?)
@@ -72,7 +74,7 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
 fn only_people() -> anyhow::Result<()> {
     if ancestors::have(AGENT) || ancestors::have(HOST_VARIABLE) {
         bail!(
-            "an agent started this ({AGENT} is set), and agents cannot answer; a person has to, in a terminal of theirs"
+            failure!("an agent started this ({AGENT} is set), and agents cannot answer"; "a person has to, in a terminal of theirs")
         );
     }
     Ok(())

@@ -7,6 +7,7 @@ use super::service;
 use super::start::{Started, start_behind, start_or_find};
 use super::stop::{kill_if_silent, leave};
 use crate::daemon::instance;
+use crate::failure;
 use anyhow::bail;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
         asked => asked.is_ok_and(|daemon| daemon.is_some()),
     };
     if is_service && args.tick.is_some() {
-        bail!("murmur runs as a service, which is started as its file says; leave --tick out");
+        bail!(failure!("murmur runs as a service, which is started as its file says"; "leave --tick out"));
     }
     let killed = match args.force && instance::is_running(&dir)? {
         true => kill_if_silent(&dir)?,
@@ -30,8 +31,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
             if daemon.foreground && !is_service {
                 let pid = daemon.pid;
                 bail!(
-                    "murmur (PID {pid}) runs in the foreground; have whoever started it start it again, and its \
-                     agents go on: murmur stop --leave-agents"
+                    failure!("murmur (PID {pid}) runs in the foreground"; "have whoever started it start it again, and its agents go on: murmur stop --leave-agents")
                 );
             }
             Ok(())

@@ -1,13 +1,14 @@
 //! `murmur service`: the daemon as a service of the user's own manager, systemd or launchd.
 
 mod file;
-mod manager;
+pub(super) mod manager;
 mod status;
 
 use super::args::{Service as Args, ServiceCommand};
 use super::place::Place;
 use super::stop::{daemon_pid, leave};
 use crate::daemon::instance;
+use crate::failure;
 use crate::service::{Service, UNIT};
 use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
@@ -63,7 +64,9 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     // Two cannot run, and the one that the service starts would end at once.
     if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
-        bail!("murmur runs already{pid}, and not as a service; run `murmur stop`, then this again");
+        bail!(
+            failure!("murmur runs already{pid}, and not as a service"; "run `murmur stop`, then this again")
+        );
     }
     let was_loaded = IS_LAUNCHD && manager::is_loaded()?;
     if is_new {
@@ -167,7 +170,7 @@ fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
         writeln!(
             io::stderr(),
             "note: its manager was not told: {}; a daemon that runs goes on, up to: murmur stop",
-            error.failed()
+            error
         )?;
     }
     Ok(())

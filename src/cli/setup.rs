@@ -5,6 +5,7 @@ use super::place::Place;
 use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
 use crate::agent::settings::HookProgram;
+use crate::failure;
 use crate::setup::change::Outcome;
 use crate::setup::file::{self, Backup, Changed, Found};
 use crate::setup::flaw::flaws;
@@ -12,15 +13,16 @@ use crate::setup::plan::{self, Said};
 use crate::setup::wanted::Wanted;
 use crate::setup::{Surroundings, check, diff};
 use crate::sys::paths::DataDir;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
-    let here =
-        std::env::current_dir().context("the current folder cannot be told; go to one that is there")?;
+    let here = std::env::current_dir().map_err(|error| {
+        failure!("the current folder cannot be told"; "go to one that is there").because(&error)
+    })?;
     let claude = place.claude_folder();
     let around = Surroundings { claude: claude.as_deref(), here: &here };
     let path = crate::setup::Scope::from(args.scope).file(&around)?;
@@ -58,7 +60,9 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
 }
 
 fn wanted() -> anyhow::Result<Wanted> {
-    let hook = HookProgram::find().context("murmur's hook is not beside murmur; install it there")?;
+    let hook = HookProgram::find().map_err(|error| {
+        failure!("murmur's hook is not beside murmur"; "install it there").because(&error)
+    })?;
     Ok(Wanted::of(&hook)?)
 }
 
@@ -143,11 +147,11 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     let missing: Vec<&str> =
         commands.iter().filter(|(_, command)| command.is_none()).map(|(event, _)| *event).collect();
     if missing.len() == commands.len() {
-        bail!("murmur's hooks are not configured in {}; run `{again}`", shown(real));
+        bail!(failure!("murmur's hooks are not configured in {}", shown(real); "run `{again}`"));
     }
     if !missing.is_empty() {
         let events = missing.join(", ");
-        bail!("{} has no hook of murmur's for {events}; run `{again}`", shown(real));
+        bail!(failure!("{} has no hook of murmur's for {events}", shown(real); "run `{again}`"));
     }
     let command =
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
@@ -156,8 +160,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
         let command = check::shown(&command);
         bail!(
-            "{command} in {} is not as setup writes it and was not run; look at it, then run `{again}`",
-            shown(real)
+            failure!("{command} in {} is not as setup writes it and was not run", shown(real); "look at it, then run `{again}`")
         );
     }
     let dir = pulses_dir(place)?;
@@ -170,7 +173,9 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     if flaws.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    bail!("Claude Code may run none of the hooks in {}; correct what the warnings name", shown(real));
+    bail!(
+        failure!("Claude Code may run none of the hooks in {}", shown(real); "correct what the warnings name")
+    );
 }
 
 /// The folder that sessions write pulses to, who know nothing of `--data-dir`; made where it does not exist.
@@ -179,9 +184,7 @@ fn pulses_dir(place: &Place) -> anyhow::Result<DataDir> {
     let real = |dir: &DataDir| dir.root().canonicalize().unwrap_or_else(|_| dir.root().to_owned());
     if real(&named) != real(&theirs) {
         bail!(
-            "sessions write their pulses to {}, not to {}; leave --data-dir out, or set MURMUR_DIR where they start",
-            shown(theirs.root()),
-            shown(named.root())
+            failure!("sessions write their pulses to {}, not to {}", shown(theirs.root()), shown(named.root()); "leave --data-dir out, or set MURMUR_DIR where they start")
         );
     }
     Ok(place.prepared_data_dir()?)

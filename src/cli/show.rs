@@ -12,8 +12,8 @@ use super::style::plain_line;
 use crate::capture::plain::Plain;
 use crate::capture::session::{Session, Status};
 use crate::capture::store::{Store, StoreError};
+use crate::failure;
 use crate::sys::clock;
-use anyhow::anyhow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -44,9 +44,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn open(store: Option<&Store>, id: &str) -> anyhow::Result<Session> {
     let session = store.map_or_else(|| Err(StoreError::NotFound(id.to_owned())), |store| store.session(id));
     session.map_err(|error| match error {
-        StoreError::NotFound(_) => {
-            anyhow!("session not found: {}; list them with: murmur sessions", plain_line(id))
-        }
+        StoreError::NotFound(_) => anyhow::Error::new(
+            failure!("session not found: {}", plain_line(id); "list them with: murmur sessions"),
+        ),
         error => error.into(),
     })
 }

@@ -5,9 +5,11 @@ use super::place::Place;
 use super::status::Silent;
 use super::stop::ends_within;
 use crate::config::heartbeat::Cache;
-use crate::daemon::follow::{NOTHING_RUNS, with_cause};
+use crate::daemon::follow::NOTHING_RUNS;
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::rpc::client::AskError;
 use crate::sys::notify::Manager;
 use crate::sys::paths::DataDir;
@@ -27,9 +29,7 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     if args.foreground {
         let served = serve_here(args, place);
         if let (true, Err(error)) = (args.announce, &served) {
-            let (what, hint) = super::described(error);
-            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            writeln!(io::stdout(), "error {what}{hint}")?;
+            writeln!(io::stdout(), "error {}", super::told(error).packed())?;
         }
         return served;
     }
@@ -93,11 +93,15 @@ pub(super) fn start_or_find<T>(
 
 /// A process that holds the daemon's lock, does not listen, and does not end.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "another process holds {} but does not answer; see which: fuser {}", .pid_file.display(), .pid_file.display()
-)]
-struct Unsettled {
+#[error("another process holds {} but does not answer", .pid_file.display())]
+pub(in crate::cli) struct Unsettled {
     pid_file: PathBuf,
+}
+
+impl Hinted for Unsettled {
+    fn hint(&self) -> Option<String> {
+        Some(format!("see which: fuser {}", self.pid_file.display()))
+    }
 }
 
 /// The PID of the daemon that answers and holds the lock; `None` if none does both.
@@ -131,16 +135,16 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
             Ok(Some(pid.parse().context("the daemon says no PID")?))
         }
         Some(("running", _)) => Ok(None),
-        Some(("error", error)) => bail!("{error}"),
-        _ => bail!("the daemon ended before it answered; see {}", dir.log().display()),
+        Some(("error", error)) => bail!(Failure::unpacked(error).unwrap_or_else(|| error.into())),
+        _ => bail!(failure!("the daemon ended before it answered"; "see {}", dir.log().display())),
     }
 }
 
 /// Says what is wrong with the configuration of the daemon that has just been started.
 fn warn_of_config(dir: &DataDir) {
     let problems = match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
-        Ok(loaded) => loaded.problems.iter().map(ToString::to_string).collect(),
-        Err(error) => vec![format!("{}; {NOTHING_RUNS}", with_cause(&error))],
+        Ok(loaded) => loaded.problems.iter().map(Hinted::line).collect(),
+        Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
     };
     for problem in problems {
         let _closed = writeln!(io::stderr(), "warning: {problem}");

@@ -6,10 +6,11 @@ use super::span::span;
 use super::style::{Style, plain_line};
 use crate::config::heartbeat::{self, Cache};
 use crate::daemon::broker::Broker;
-use crate::daemon::follow::with_cause;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{client, instance, last_runs};
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::host::discover;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
@@ -47,9 +48,15 @@ pub(super) struct Silent {
     pub(super) patience: Duration,
 }
 
-fn unanswered(pid_file: &Path, error: &AskError) -> String {
+impl Hinted for Silent {
+    fn hint(&self) -> Option<String> {
+        Hinted::hint(&unanswered(&self.pid_file, &AskError::Silent(self.patience)))
+    }
+}
+
+fn unanswered(pid_file: &Path, error: &AskError) -> Failure {
     let held = pid_file.display();
-    format!("the daemon holds {held} and does not answer: {error}; if it goes on so: murmur restart --force")
+    failure!("the daemon holds {held} and does not answer: {error}"; "if it goes on so: murmur restart --force")
 }
 
 fn answers(dir: &DataDir) -> bool {
@@ -75,7 +82,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     if dir.root().exists()
         && let Some(open) = dir.require_ours().unwrap_or_else(Some)
     {
-        status.problems.push(open.to_string());
+        status.problems.push(open.line());
     }
     add_last(dir, &mut status.heartbeats)?;
     let mut out = io::stdout().lock();
@@ -92,7 +99,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let mut state = State::default();
     let problems = match Cache::new(place.time_zone()).load(&dir.config(), now) {
         Ok(loaded) => {
-            let problems = loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
+            let problems = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
             let saved = last_runs::read(dir, now);
             state.recall(saved.runs, now);
@@ -102,7 +109,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
             }
             problems
         }
-        Err(error) => vec![with_cause(&error)],
+        Err(error) => vec![error.line()],
     };
     let survey =
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;

@@ -4,6 +4,7 @@ use super::args::Stop;
 use super::place::Place;
 use crate::daemon::client::{self, Beats, Ping};
 use crate::daemon::instance::{self, End};
+use crate::failure;
 use crate::host::discover;
 use crate::rpc::client::{AskError, Client};
 use crate::sys::paths::DataDir;
@@ -37,13 +38,15 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let end = instance::end(&dir)?;
-    let Some(pid) = daemon_pid(&dir)? else { bail!("murmur is just being started or stopped; try again") };
+    let Some(pid) = daemon_pid(&dir)? else {
+        bail!(failure!("murmur is just being started or stopped"; "try again"))
+    };
     // It is told in any case: who does not answer may listen to signals.
     let is_silent = is_silent(&dir)?;
     process::signal(pid, Signal::TERM);
     if is_silent {
         if ends_within(end, ANSWER).transpose()?.is_none() {
-            bail!("murmur (PID {pid}) does not answer; {KILLS} murmur stop --force");
+            bail!(failure!("murmur (PID {pid}) does not answer"; "{KILLS} murmur stop --force"));
         }
     } else {
         wait(end, pid, PATIENCE)?;
@@ -84,7 +87,9 @@ pub(super) fn kill_if_silent(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     process::signal_if(pid, Signal::KILL, || daemon_pid(dir).is_ok_and(|now| now == Some(pid)));
     match ends_within(end, PATIENCE).transpose()? {
         Some(()) => Ok(Some(pid)),
-        None => bail!("murmur (PID {pid}) cannot be killed; see what it waits for: ps -o stat,wchan {pid}"),
+        None => bail!(
+            failure!("murmur (PID {pid}) cannot be killed"; "see what it waits for: ps -o stat,wchan {pid}")
+        ),
     }
 }
 
@@ -116,17 +121,19 @@ pub(super) fn leave(
         }
         Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
             Ok(()) => Ok(Some(daemon)),
-            Err(_) => bail!("murmur (PID {}) does not take this: {error}; try: murmur stop", daemon.pid),
+            Err(_) => {
+                bail!(failure!("murmur (PID {}) does not take this: {error}", daemon.pid; "try: murmur stop"))
+            }
         },
         Ok(Err(refusal)) => Err(refusal),
         Err(_) if !instance::is_running(dir)? => Ok(None),
         Err(AskError::Gone(_)) if has_ended_soon(dir)? => Ok(None),
         Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
-            Some(pid) => bail!("murmur (PID {pid}) does not answer: {error}; {KILLS} {force}"),
-            None => bail!("murmur is just being started or stopped; try again"),
+            Some(pid) => bail!(failure!("murmur (PID {pid}) does not answer: {error}"; "{KILLS} {force}")),
+            None => bail!(failure!("murmur is just being started or stopped"; "try again")),
         },
         Err(error) => bail!(
-            "murmur cannot be asked: {error}; if it is just being started or stopped, try again, else: murmur stop"
+            failure!("murmur cannot be asked: {error}"; "if it is just being started or stopped, try again, else: murmur stop")
         ),
     }
 }
@@ -163,8 +170,7 @@ fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
     match ends_within(end, patience) {
         Some(gone) => Ok(gone?),
         None => bail!(
-            "murmur (PID {pid}) did not end within {} s; if it hangs, {KILLS} murmur stop --force",
-            patience.as_secs()
+            failure!("murmur (PID {pid}) did not end within {} s", patience.as_secs(); "if it hangs, {KILLS} murmur stop --force")
         ),
     }
 }

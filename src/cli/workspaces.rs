@@ -6,6 +6,8 @@ use super::place::Place;
 use crate::config::cron::Crons;
 use crate::config::edit::{self, EditError, NewWorkspace};
 use crate::config::heartbeat::{self, Cache};
+use crate::error::Hinted;
+use crate::failure;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
 use anyhow::bail;
@@ -27,7 +29,9 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
                 refuse_broad(&workspace, place)?;
             }
             if !workspace.join("HEARTBEAT.md").exists() && !workspace.join("heartbeats").is_dir() {
-                bail!("no HEARTBEAT.md in {}; run: murmur init {}", workspace.display(), workspace.display());
+                bail!(
+                    failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", workspace.display())
+                );
             }
             let dir = place.prepared_data_dir()?;
             let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), place)?;
@@ -71,8 +75,7 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
 fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
     let loaded = Cache::new(place.time_zone()).load(&dir.config(), clock::now())?;
-    let problems: Vec<String> =
-        loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
+    let problems: Vec<String> = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
     let mut out = io::stdout().lock();
     if json {
         let heartbeats: Vec<_> = loaded
@@ -85,7 +88,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
                     "name": heartbeat.name,
                     "schedule": heartbeat.schedule.as_ref().map(ToString::to_string),
                     "unedited": heartbeat.unedited,
-                    "problem": heartbeat.problem.as_ref().map(ToString::to_string),
+                    "problem": heartbeat.problem.as_ref().map(Hinted::line),
                 })
             })
             .collect();
@@ -102,7 +105,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
             writeln!(out, "  not edited yet; edit {}", heartbeat.file.display())?;
         }
         if let Some(problem) = &heartbeat.problem {
-            writeln!(out, "  problem: {problem}")?;
+            writeln!(out, "  problem: {}", problem.line())?;
         }
     }
     for problem in &problems {

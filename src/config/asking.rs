@@ -1,5 +1,6 @@
 //! Who is asked before an agent acts, and for how long: words that config.toml, config.json and frontmatter share.
 
+use crate::failure;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -138,7 +139,7 @@ impl<'de, T: Choice> Deserialize<'de> for Word<T> {
         let shown: String = text.chars().take(40).collect();
         meant
             .map(|(_, value)| Self(*value))
-            .ok_or_else(|| D::Error::custom(format!("{shown:?} is not known; {}", T::ACCEPTED)))
+            .ok_or_else(|| D::Error::custom(failure!("{shown:?} is not known"; "{}", T::ACCEPTED).packed()))
     }
 }
 
@@ -164,11 +165,15 @@ impl<T: Choice> JsonSchema for Word<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Failure;
 
     #[test]
     fn only_the_words_themselves_are_read() {
         let read = |json: &str| {
-            serde_json::from_str::<Word<Checker>>(json).map(|word| word.0).map_err(|e| e.to_string())
+            serde_json::from_str::<Word<Checker>>(json).map(|word| word.0).map_err(|error| {
+                let said = error.to_string();
+                Failure::unpacked(said.split(" at line ").next().unwrap()).map_or(said, |own| own.line())
+            })
         };
         assert_eq!(read("\"manual\"").unwrap(), Checker::Manual);
         let error = read("\"Manual\"").unwrap_err();

@@ -7,6 +7,7 @@ mod pattern;
 mod tests;
 mod walk;
 
+use crate::error::Hinted;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -32,9 +33,7 @@ pub struct Cron {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
     /// It is not five fields that make sense, nor a nickname.
-    #[error(
-        "{text:?} is not a cron expression ({reason}); write five fields, minute hour day month weekday, such as \"*/15 9-17 * * MON-FRI\", or @hourly, @daily, @weekly, @monthly, @yearly"
-    )]
+    #[error("{text:?} is not a cron expression ({reason})")]
     Syntax {
         /// What was found.
         text: Box<str>,
@@ -42,17 +41,27 @@ pub enum CronError {
         reason: Box<str>,
     },
     /// There is no such day.
-    #[error("{text:?} never fires; write a day that exists")]
+    #[error("{text:?} never fires")]
     Never {
         /// What was found.
         text: Box<str>,
     },
     /// The time zone is unknown.
-    #[error("time zone {zone:?} is unknown; write an IANA name such as \"Europe/Berlin\" or \"UTC\"")]
+    #[error("time zone {zone:?} is unknown")]
     Zone {
         /// What was found.
         zone: Box<str>,
     },
+}
+
+impl Hinted for CronError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Syntax { .. } => "write five fields, minute hour day month weekday, such as \"*/15 9-17 * * MON-FRI\", or @hourly, @daily, @weekly, @monthly, @yearly".to_owned(),
+            Self::Never { .. } => "write a day that exists".to_owned(),
+            Self::Zone { .. } => "write an IANA name such as \"Europe/Berlin\" or \"UTC\"".to_owned(),
+        })
+    }
 }
 
 impl Cron {

@@ -9,6 +9,7 @@ mod member;
 mod tests;
 mod workspaces;
 
+use crate::error::Hinted;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,25 +31,25 @@ pub enum EditError {
     #[error(transparent)]
     Wrong(#[from] Problem),
     /// There is no such workspace to remove.
-    #[error("workspace {} is not in config.json; `murmur workspaces list` shows those that are", path.display())]
+    #[error("workspace {} is not in config.json", path.display())]
     Unknown {
         /// The path that was asked for.
         path: PathBuf,
     },
     /// The workspace to add is there already.
-    #[error("workspace {} is in config.json already; change its entry there", path.display())]
+    #[error("workspace {} is in config.json already", path.display())]
     Known {
         /// The path that was asked for.
         path: PathBuf,
     },
     /// A path that JSON cannot hold.
-    #[error("path {} is not UTF-8; rename the folder", path.display())]
+    #[error("path {} is not UTF-8", path.display())]
     NotUtf8 {
         /// The path that was asked for.
         path: PathBuf,
     },
     /// The lock could not be taken.
-    #[error("{} cannot be locked; check the owner and mode of its folder", path.display())]
+    #[error("{} cannot be locked", path.display())]
     Lock {
         /// The lock file.
         path: PathBuf,
@@ -68,13 +69,13 @@ pub enum EditError {
         path: PathBuf,
     },
     /// Another process is changing the file.
-    #[error("{} is held by another process; it is tried again", path.display())]
+    #[error("{} is held by another process", path.display())]
     Busy {
         /// The lock file.
         path: PathBuf,
     },
     /// It could not be read.
-    #[error("{} cannot be read; check its owner and mode", path.display())]
+    #[error("{} cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -82,13 +83,28 @@ pub enum EditError {
         source: io::Error,
     },
     /// It could not be written.
-    #[error("{} cannot be written; check its folder's owner, mode and free space", path.display())]
+    #[error("{} cannot be written", path.display())]
     Write {
         /// The file.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl Hinted for EditError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unknown { .. } => "`murmur workspaces list` shows those that are".to_owned(),
+            Self::Known { .. } => "change its entry there".to_owned(),
+            Self::NotUtf8 { .. } => "rename the folder".to_owned(),
+            Self::Lock { .. } => "check the owner and mode of its folder".to_owned(),
+            Self::Busy { .. } => "it is tried again".to_owned(),
+            Self::Read { .. } => "check its owner and mode".to_owned(),
+            Self::Write { .. } => "check its folder's owner, mode and free space".to_owned(),
+            Self::Wrong(problem) => return problem.hint(),
+        })
+    }
 }
 
 /// That a heartbeat ran.

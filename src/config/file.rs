@@ -6,6 +6,8 @@
 mod tests;
 mod workspace;
 
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroU32;
@@ -56,7 +58,7 @@ pub struct BadWorkspace {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system could not read it.
-    #[error("{} cannot be read; check its owner and mode", path.display())]
+    #[error("{} cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -66,6 +68,15 @@ pub enum FileError {
     /// A place in it is wrong in a way that leaves no entry to be trusted.
     #[error(transparent)]
     Wrong(#[from] Problem),
+}
+
+impl Hinted for FileError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Read { .. } => "check its owner and mode".to_owned(),
+            Self::Wrong(problem) => return problem.hint(),
+        })
+    }
 }
 
 const ROOT_KEYS: [&str; 3] = ["maxConcurrent", "workspaces", "$schema"];
@@ -93,7 +104,7 @@ impl File {
         let text = text_of(bytes, path)?;
         let mut file = Self::empty();
         if text.body().trim().is_empty() {
-            let what = "it is empty, which is not JSON; write {} into it, or remove it";
+            let what = Failure::new("it is empty, which is not JSON").hint("write {} into it, or remove it");
             return Err(Problem::at(path, Place { line: 1, column: 1 }, what).into());
         }
         let root = text.object(text.body())?;
@@ -107,7 +118,7 @@ impl File {
                 member.key,
                 &name,
                 known,
-                "workspaces have rules of their own; move it into each",
+                "move it into each workspace, which has rules of its own",
             );
             if spelling::is_about_permission(&name) {
                 return Err(what.into());
@@ -153,10 +164,11 @@ fn refuse_duplicates(entries: &mut [Result<Workspace, Box<BadWorkspace>>], text:
         if let (Ok(one), Ok(other)) = (&*before, &*entry)
             && let Some(key) = disagreement(one, other)
         {
-            let what = twice(path, lines.1, &format!("the two disagree on {key:?}, so nothing runs there"));
+            let what =
+                twice(path, lines.1, &format!("and the two disagree on {key:?}, so nothing runs there"));
             *before = Err(Box::new(one.to_bad(Problem::at(text.path, lines.0, what))));
         }
-        let what = twice(path, lines.0, "only that entry counts");
+        let what = twice(path, lines.0, "and only that entry counts");
         let problem = Problem::at(text.path, lines.1, what);
         *entry = Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
     }
@@ -169,8 +181,8 @@ pub(super) fn disagreement(one: &Workspace, other: &Workspace) -> Option<&'stati
 }
 
 /// The message for a workspace that is listed twice.
-pub(super) fn twice(path: &Path, other: Place, what: &str) -> String {
-    format!("workspace {path:?} is also listed in line {}; {what}; remove one of the two", other.line)
+pub(super) fn twice(path: &Path, other: Place, what: &str) -> Failure {
+    failure!("workspace {path:?} is also listed in line {}, {what}", other.line; "remove one of the two")
 }
 
 fn path_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Option<Arc<Path>> {
@@ -199,7 +211,7 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Text<'a>, P
             Err(Problem::at(
                 path,
                 place,
-                format!("byte {} is not UTF-8; save the file as UTF-8", error.valid_up_to()),
+                failure!("byte {} is not UTF-8", error.valid_up_to(); "save the file as UTF-8"),
             ))
         }
     }
@@ -216,7 +228,7 @@ impl<'a> Text<'a> {
         Object::parse(body).map_err(|error| {
             if error.is_data() {
                 let start = body.len() - body.trim_start().len();
-                let what = format!("{}; write {{\"workspaces\": []}}", json::message(&error));
+                let what = failure!("{}", json::message(&error); "write {{\"workspaces\": []}}");
                 return Problem::at(self.path, self.place(body.get(start..).unwrap_or(body)), what);
             }
             // serde_json counts bytes; where a line has others than ASCII its column is brought back to characters.
@@ -228,7 +240,7 @@ impl<'a> Text<'a> {
             Problem::at(
                 self.path,
                 place,
-                format!("this is not JSON: {}; correct it there or just before", json::message(&error)),
+                failure!("this is not JSON: {}", json::message(&error); "correct it there or just before"),
             )
         })
     }
@@ -252,11 +264,16 @@ impl<'a> Text<'a> {
     }
 
     fn wrong(&self, key: &str, value: &str, accepted: &str) -> Problem {
+        self.wrong_since(key, value, "", accepted)
+    }
+
+    /// The same, with `why` it is wrong.
+    fn wrong_since(&self, key: &str, value: &str, why: &str, accepted: &str) -> Problem {
         let mut found: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
         if found.chars().count() > 60 {
             found = found.chars().take(60).chain("...".chars()).collect();
         }
-        Problem::at(self.path, self.place(value), format!("{key:?} is {found}; {accepted}"))
+        Problem::at(self.path, self.place(value), failure!("{key:?} is {found}{why}"; "{accepted}"))
     }
 
     fn unknown_key(&self, raw: &str, name: &str, known: &[&str], about_rules: &str) -> Problem {
@@ -265,6 +282,6 @@ impl<'a> Text<'a> {
             None if spelling::is_about_permission(name) => about_rules.to_owned(),
             None => format!("it has no effect; known are {}", known.join(", ")),
         };
-        Problem::at(self.path, self.place(raw), format!("key {name:?} is not known; {hint}"))
+        Problem::at(self.path, self.place(raw), failure!("key {name:?} is not known"; "{hint}"))
     }
 }

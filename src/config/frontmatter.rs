@@ -7,6 +7,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use crate::error::{Failure, Hinted};
 use std::num::NonZeroU32;
 
 use super::asking::Asking;
@@ -49,18 +50,16 @@ pub struct Frontmatter {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontmatterError {
     /// The file is not text.
-    #[error("byte {offset} is not UTF-8; save the file as UTF-8")]
+    #[error("byte {offset} is not UTF-8")]
     NotUtf8 {
         /// Where, counted from 0.
         offset: usize,
     },
     /// There is a first `---` and no second.
-    #[error("the frontmatter has no end; put a line `---` after its last key")]
+    #[error("the frontmatter has no end")]
     Unclosed,
     /// It is too long to be one.
-    #[error(
-        "the frontmatter is longer than {MAX_BYTES} bytes; put a line `---` after its last key, or shorten it"
-    )]
+    #[error("the frontmatter is longer than {MAX_BYTES} bytes")]
     TooLong,
     /// A place in it is wrong.
     #[error("{what}")]
@@ -68,8 +67,19 @@ pub enum FrontmatterError {
         /// Where in HEARTBEAT.md.
         place: Place,
         /// What is wrong and what to do.
-        what: String,
+        what: Failure,
     },
+}
+
+impl Hinted for FrontmatterError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotUtf8 { .. } => "save the file as UTF-8".to_owned(),
+            Self::Unclosed => "put a line `---` after its last key".to_owned(),
+            Self::TooLong => "put a line `---` after its last key, or shorten it".to_owned(),
+            Self::Wrong { what, .. } => return Hinted::hint(what),
+        })
+    }
 }
 
 impl FrontmatterError {

@@ -2,6 +2,7 @@
 //!
 //! In comes text, out goes a number of whole seconds that is never 0 and never so large that arithmetic overflows.
 
+use crate::error::Hinted;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -24,25 +25,36 @@ pub struct Interval(u32);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IntervalError {
     /// It has not the shape of one.
-    #[error(
-        "{text:?} is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\""
-    )]
+    #[error("{text:?} is not an interval")]
     Shape {
         /// What was found, cut to a readable length.
         text: String,
     },
     /// It is nothing at all.
-    #[error("{text:?} is no time at all; write at least \"1s\"")]
+    #[error("{text:?} is no time at all")]
     Zero {
         /// What was found.
         text: String,
     },
     /// It is more than 100 years.
-    #[error("{text:?} is too long; write at most \"36500d\"")]
+    #[error("{text:?} is too long")]
     TooLong {
         /// What was found, cut to a readable length.
         text: String,
     },
+}
+
+impl Hinted for IntervalError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Shape { .. } => {
+                "write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\""
+                    .to_owned()
+            }
+            Self::Zero { .. } => "write at least \"1s\"".to_owned(),
+            Self::TooLong { .. } => "write at most \"36500d\"".to_owned(),
+        })
+    }
 }
 
 impl Interval {
@@ -131,7 +143,8 @@ impl Serialize for Interval {
 impl<'de> Deserialize<'de> for Interval {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        let parsed: Result<Self, IntervalError> = text.parse();
+        parsed.map_err(|error| serde::de::Error::custom(error.failure().packed()))
     }
 }
 
@@ -176,15 +189,15 @@ mod tests {
         for text in
             ["", " ", "m", "30", "30min", "1.5h", "-1h", "30m1h", "5m5m", "1 h", "1h\t3m", "½h", "30M", "5ms"]
         {
-            let error = text.parse::<Interval>().unwrap_err().to_string();
+            let error = text.parse::<Interval>().unwrap_err().line();
             assert!(error.contains("\"1h30m\""), "{text}: {error}");
         }
         assert_eq!(
-            "0s".parse::<Interval>().unwrap_err().to_string(),
+            "0s".parse::<Interval>().unwrap_err().line(),
             "\"0s\" is no time at all; write at least \"1s\""
         );
         for text in ["36501d", "99999999999999999999999d", "36500d1s"] {
-            let error = text.parse::<Interval>().unwrap_err().to_string();
+            let error = text.parse::<Interval>().unwrap_err().line();
             assert!(error.ends_with("is too long; write at most \"36500d\""), "{error}");
         }
     }

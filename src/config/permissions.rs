@@ -2,6 +2,8 @@
 //!
 //! Read strictly: whatever is not exactly understood is an error, because a fallback would mean fewer rules.
 
+use crate::error::Failure;
+use crate::failure;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +55,7 @@ impl Permissions {
 }
 
 /// A pattern becomes an argument of a command line, so one that looks like an option is refused.
-fn check(pattern: &str, index: usize) -> Result<(), String> {
+fn check(pattern: &str, index: usize) -> Result<(), Failure> {
     let wrong = if pattern.trim().is_empty() {
         "is empty"
     } else if pattern.starts_with('-') {
@@ -63,7 +65,9 @@ fn check(pattern: &str, index: usize) -> Result<(), String> {
     } else {
         return Ok(());
     };
-    Err(format!("pattern {} of \"deny\" {wrong}; write a tool pattern such as \"Bash(curl *)\"", index + 1))
+    Err(
+        failure!("pattern {} of \"deny\" {wrong}", index + 1; "write a tool pattern such as \"Bash(curl *)\""),
+    )
 }
 
 impl<'de> Deserialize<'de> for Permissions {
@@ -85,7 +89,7 @@ impl<'de> Visitor<'de> for PermissionsVisitor {
         if text == "skip" {
             Ok(Permissions::Skip)
         } else {
-            Err(E::custom(format!("{text:?} is not known; {ACCEPTED}")))
+            Err(E::custom(failure!("{text:?} is not known"; "{ACCEPTED}").packed()))
         }
     }
 
@@ -93,16 +97,19 @@ impl<'de> Visitor<'de> for PermissionsVisitor {
         let mut deny: Option<Vec<Box<str>>> = None;
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             if key != "deny" {
-                return Err(A::Error::custom(format!("key {key:?} is not known; {ACCEPTED}")));
+                return Err(A::Error::custom(failure!("key {key:?} is not known"; "{ACCEPTED}").packed()));
             }
             if deny.is_some() {
-                return Err(A::Error::custom("\"deny\" is given twice; put all patterns in one list"));
+                return Err(A::Error::custom(
+                    failure!("\"deny\" is given twice"; "put all patterns in one list").packed(),
+                ));
             }
             deny = Some(map.next_value()?);
         }
-        let deny = deny.ok_or_else(|| A::Error::custom(format!("\"deny\" is missing; {ACCEPTED}")))?;
+        let deny =
+            deny.ok_or_else(|| A::Error::custom(failure!("\"deny\" is missing"; "{ACCEPTED}").packed()))?;
         for (index, pattern) in deny.iter().enumerate() {
-            check(pattern, index).map_err(A::Error::custom)?;
+            check(pattern, index).map_err(|wrong| A::Error::custom(wrong.packed()))?;
         }
         Ok(Permissions::Deny(deny.into()))
     }

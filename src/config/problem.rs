@@ -1,5 +1,6 @@
 //! One line for a person: which file, where in it, what is wrong, and what to do.
 
+use crate::error::{Failure, Hinted, one_line};
 use std::fmt;
 use std::path::Path;
 
@@ -32,11 +33,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// What keeps a heartbeat from running. Shown as one line: `<file>:<line>:<column>: <what>; <what to do>`.
+/// What keeps a heartbeat from running. Shown as `<file>:<line>:<column>: <what>`, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Problem {
     text: Box<str>,
+    hint: Option<Box<str>>,
     /// Where in the file, when it is about a place in it.
     pub place: Option<Place>,
 }
@@ -44,25 +46,27 @@ pub struct Problem {
 impl Problem {
     /// A problem at a place of a file.
     #[must_use]
-    pub fn at(file: &Path, place: Place, what: impl fmt::Display) -> Self {
-        Self { text: one_line(&format!("{}:{place}: {what}", file.display())), place: Some(place) }
+    pub fn at(file: &Path, place: Place, what: impl Into<Failure>) -> Self {
+        Self { place: Some(place), ..Self::new(&format!("{}:{place}", file.display()), &what.into()) }
     }
 
     /// A problem with a file or folder as a whole.
     #[must_use]
-    pub fn with(path: &Path, what: impl fmt::Display) -> Self {
-        Self { text: one_line(&format!("{}: {what}", path.display())), place: None }
+    pub fn with(path: &Path, what: impl Into<Failure>) -> Self {
+        Self::new(&path.display().to_string(), &what.into())
+    }
+
+    /// Paths and keys are text from outside, and go into one line.
+    fn new(before: &str, what: &Failure) -> Self {
+        let hint = what.to_do().map(|hint| one_line(hint).into());
+        Self { text: one_line(&format!("{before}: {what}")).into(), hint, place: None }
     }
 }
 
-/// Paths and keys are foreign text: what would end the line or steer a terminal is escaped.
-fn one_line(text: &str) -> Box<str> {
-    if !text.chars().any(char::is_control) {
-        return text.into();
+impl Hinted for Problem {
+    fn hint(&self) -> Option<String> {
+        self.hint.as_deref().map(str::to_owned)
     }
-    let escape =
-        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
-    text.chars().map(escape).collect::<String>().into()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! Read strictly: whoever finds it wrong denies, because a fallback could allow what it was meant to forbid.
 
+use crate::error::Hinted;
+use crate::failure;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -113,7 +115,7 @@ impl fmt::Debug for Secret {
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The system could not read it.
-    #[error("{} cannot be read; check its owner and mode", path.display())]
+    #[error("{} cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -123,6 +125,15 @@ pub enum SettingsError {
     /// A place in it is wrong.
     #[error(transparent)]
     Wrong(#[from] Problem),
+}
+
+impl Hinted for SettingsError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Read { .. } => "check its owner and mode".to_owned(),
+            Self::Wrong(problem) => return problem.hint(),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -164,15 +175,18 @@ impl Settings {
         let keys: Keys = toml_text::read(bytes, path)?;
         for (provider, access) in &keys.providers {
             if access.api_key.is_some() && access.api_key_file.is_some() {
-                let what = format!(
-                    "both \"api-key\" and \"api-key-file\" are given for {provider:?}; remove one of them"
+                let what = failure!(
+                    "both \"api-key\" and \"api-key-file\" are given for {provider:?}"; "remove one of them"
                 );
                 return Err(Problem::with(path, what));
             }
         }
         if !keys.quiet.is_ordered() {
-            let what = "\"quiet\" is not in order; write \"stale\" shorter than \"warning\", and that shorter than \"stuck\"";
-            return Err(Problem::with(path, what.to_owned()));
+            let what = failure!(
+                "\"quiet\" is not in order";
+                "write \"stale\" shorter than \"warning\", and that shorter than \"stuck\""
+            );
+            return Err(Problem::with(path, what));
         }
         Ok(Self {
             asking: Asking {
@@ -192,9 +206,10 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Hinted;
 
     fn parse(text: &str) -> Result<Settings, String> {
-        Settings::parse(text.as_bytes(), Path::new("/c/config.toml")).map_err(|problem| problem.to_string())
+        Settings::parse(text.as_bytes(), Path::new("/c/config.toml")).map_err(|problem| problem.line())
     }
 
     #[test]
@@ -244,8 +259,11 @@ mod tests {
         assert_eq!(Settings::read(Path::new("/nowhere/config.toml")).unwrap(), Settings::default());
         assert_eq!(parse("# nothing\n").unwrap(), Settings::default());
         let folder = tempfile::tempdir().unwrap();
-        let error = Settings::read(folder.path()).unwrap_err().to_string();
-        assert_eq!(error, format!("{} cannot be read; check its owner and mode", folder.path().display()));
+        let error = Settings::read(folder.path()).unwrap_err().line();
+        assert_eq!(
+            error,
+            format!("{} cannot be read: it is no file; check its owner and mode", folder.path().display())
+        );
     }
 
     #[test]

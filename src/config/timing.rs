@@ -1,5 +1,6 @@
 //! When a heartbeat runs: every so often, or as cron says.
 
+use crate::error::Hinted;
 use std::fmt;
 
 use super::cron::{Cron, CronError, Crons};
@@ -28,14 +29,24 @@ impl fmt::Display for Schedule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// Two schedules.
-    #[error("both \"interval\" and \"cron\" are given; remove one of them")]
+    #[error("both \"interval\" and \"cron\" are given")]
     Both,
     /// A zone for nothing.
-    #[error("\"tz\" is given without \"cron\"; remove it, or write \"cron\" instead of \"interval\"")]
+    #[error("\"tz\" is given without \"cron\"")]
     ZoneAlone,
     /// The expression or its zone.
     #[error(transparent)]
     Cron(#[from] CronError),
+}
+
+impl Hinted for ScheduleError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Both => "remove one of them".to_owned(),
+            Self::ZoneAlone => "remove it, or write \"cron\" instead of \"interval\"".to_owned(),
+            Self::Cron(error) => return error.hint(),
+        })
+    }
 }
 
 impl ScheduleError {

@@ -1,5 +1,7 @@
 //! TOML read strictly: text in; a value, or a problem with its place, out.
 
+use crate::error::Failure;
+use crate::failure;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -26,14 +28,17 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem
 pub fn text_of<'a>(bytes: &'a [u8], file: &Path) -> Result<&'a str, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
-        let what = format!("byte {} is not UTF-8; save the file as UTF-8", error.valid_up_to());
+        let what = failure!("byte {} is not UTF-8", error.valid_up_to(); "save the file as UTF-8");
         Problem::at(file, Place::of(&start, start.len()), what)
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// What the parser says, in our words where it is about a key, and with what to do.
-fn described(message: &str) -> String {
+fn described(message: &str) -> Failure {
+    if let Some(own) = Failure::unpacked(message) {
+        return own;
+    }
     let line = message.lines().collect::<Vec<_>>().join(" ");
     let words: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
     match words.as_slice() {
@@ -42,23 +47,23 @@ fn described(message: &str) -> String {
                 || format!("known are {}", known.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
-            format!("key {found:?} is not known; {hint}")
+            failure!("key {found:?} is not known"; "{hint}")
         }
         [found, known @ ..] if line.starts_with("unknown variant") => {
             let known: Vec<String> = known.iter().map(|word| format!("{word:?}")).collect();
-            format!("{found:?} is not known; write {}", known.join(" or "))
+            failure!("{found:?} is not known"; "write {}", known.join(" or "))
         }
         [missing] if line.starts_with("missing field") => {
-            format!("{missing:?} is missing; write it, or remove the entry")
+            failure!("{missing:?} is missing"; "write it, or remove the entry")
         }
-        _ if line.contains("; ") => line,
-        _ => format!("{line}; correct it there or just before"),
+        _ => failure!("{line}"; "correct it there or just before"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Hinted;
 
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -87,10 +92,10 @@ mod tests {
             ("# ä\n\"ä\" x", "/p.toml:2:5: key with no value, expected `=`; correct it there or just before"),
         ] {
             let error = read::<Settings>(text.as_bytes(), Path::new("/p.toml")).unwrap_err();
-            assert_eq!(error.to_string(), expected);
+            assert_eq!(error.line(), expected);
         }
         let error = read::<Settings>(b"a\n\xff", Path::new("/p.toml")).unwrap_err();
-        assert_eq!(error.to_string(), "/p.toml:2:1: byte 2 is not UTF-8; save the file as UTF-8");
+        assert_eq!(error.line(), "/p.toml:2:1: byte 2 is not UTF-8; save the file as UTF-8");
         assert!(read::<Settings>("\u{feff}count = 1".as_bytes(), Path::new("/p.toml")).is_ok());
     }
 }

@@ -1,6 +1,8 @@
 //! `host.*` on the daemon's socket: the same as on the hosts' own, for who knows only the daemon
 //! (docs/daemon-protocol.md).
 
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::host::discover::{self, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::launch::Wanted;
@@ -41,17 +43,17 @@ struct About<T> {
 ///
 /// # Errors
 /// Why there is no answer.
-pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> Result<Answer, String> {
+pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> Result<Answer, Failure> {
     let payload = &request.payload;
     let folder = dir.hosts();
     Ok(Answer::Payload(match &*request.msg_type {
         "host.list" => {
-            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| error.to_string())?;
+            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
             json!({ "agents": seen.iter().filter(|seen| seen.is_alive()).map(discover::Seen::object).collect::<Vec<_>>() })
         }
         "host.status" => {
             let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
-                return Err(NOTHING.to_owned());
+                return Err(NOTHING.into());
             };
             let seen = discover::find(&folder, &agent_id, PATIENCE).await;
             seen.ok_or_else(|| no_host(&agent_id))?.object()
@@ -62,26 +64,28 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
             // What is left of one that died may take 2 s to end.
             std::thread::spawn(move || tell.send(discover::clean(&cleaning, clock::now())).is_ok());
             let cleaned =
-                told.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| error.to_string())?;
+                told.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
+            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
             let agents: Vec<Value> =
                 seen.iter().filter(|seen| seen.is_alive()).map(discover::Seen::object).collect();
             json!({ "agents": agents, "cleaned": cleaned })
         }
         "host.spawn" => {
             let wanted: Wanted = read(payload)?;
-            let path = path.ok_or("the daemon is just starting; try again")?;
-            let launch = wanted.launch().map_err(|error| error.to_string())?;
-            let pid = launch.start(dir.root(), path).await.map_err(|error| error.to_string())?;
+            let path = path.ok_or_else(|| failure!("the daemon is just starting"; "try again"))?;
+            let launch = wanted.launch().map_err(|error| error.failure())?;
+            let pid = launch.start(dir.root(), path).await.map_err(|error| error.failure())?;
             json!({ "agent_id": launch.agent_id, "pid": pid })
         }
         "host.attach" => {
             let About { agent_id, rest } = read::<About<Attach>>(payload)?;
             let client = Client::connect(&folder, &agent_id.socket(), PATIENCE).await;
-            let client = client.map_err(|error| format!("cannot reach the host of {agent_id}: {error}"))?;
+            let client = client.map_err(|error| {
+                error.failure().after(format_args!("cannot reach the host of {agent_id}: "))
+            })?;
             // The host answers the client itself.
             let asked = client.hand_over("attach", &request.id, json!(rest)).await;
-            return asked.map(Answer::HandOver).map_err(|error| error.to_string());
+            return asked.map(Answer::HandOver).map_err(|error| Failure::of(&error));
         }
         "host.send" => {
             let About { agent_id, rest } = read::<About<Send>>(payload)?;
@@ -104,21 +108,21 @@ async fn ask(
     msg_type: &str,
     payload: Value,
     patience: Duration,
-) -> Result<Value, String> {
+) -> Result<Value, Failure> {
     let asked = async {
         let mut client = Client::connect(&dir.hosts(), &agent.socket(), PATIENCE).await?;
         client.answer(msg_type, payload, patience).await
     };
     asked.await.map_err(|error: AskError| match error {
         AskError::Gone(_) => no_host(agent),
-        other => other.to_string(),
+        other => other.failure(),
     })
 }
 
-fn no_host(agent: &AgentId) -> String {
-    format!("no host of agent {agent}; see: murmur host list --all")
+fn no_host(agent: &AgentId) -> Failure {
+    failure!("no host of agent {agent}"; "see: murmur host list --all")
 }
 
-fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, String> {
-    T::deserialize(payload).map_err(|error| format!("not a payload for this: {error}"))
+fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
+    T::deserialize(payload).map_err(|error| failure!("not a payload for this: {error}"))
 }

@@ -11,6 +11,8 @@ pub mod requests;
 mod words;
 
 use super::state::PutOff as Waiting;
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::hook::audit;
 use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
@@ -172,11 +174,11 @@ impl Broker {
         late
     }
 
-    fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, String> {
+    fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, Failure> {
         let Response { id, reply } = response;
-        let request = self.requests.unanswered(&id).map_err(|error| error.to_string())?;
+        let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Whom::Model {
-            return Err(requests::NotTaken::Unknown(id).to_string());
+            return Err(requests::NotTaken::Unknown(id).failure());
         }
         let rule = match reply {
             Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
@@ -188,13 +190,13 @@ impl Broker {
         if let Some(action) = rule {
             always::add(&self.dir, &self.home, request, action)?;
         }
-        let row = self.row(&id).ok_or_else(|| requests::NotTaken::Unknown(id.clone()).to_string())?;
+        let row = self.row(&id).ok_or_else(|| requests::NotTaken::Unknown(id.clone()).failure())?;
         self.give(&id, answer, now)?;
         Ok(row)
     }
 
     /// Has `answer` be the one to `id`.
-    fn give(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), String> {
+    fn give(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), Failure> {
         let row = self.row(id);
         let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
         if let Some(mut call) = self.requests.get(id).and_then(Open::put_off) {
@@ -202,7 +204,7 @@ impl Broker {
             call.standing = put_off::Standing::Answered(answer.clone());
             self.folder.put(id, &call).map_err(|error| error.to_string())?;
         }
-        match self.requests.answer(id, answer.clone()).map_err(|error| error.to_string())? {
+        match self.requests.answer(id, answer.clone()).map_err(|error| error.failure())? {
             Answered::Tell(doors) => {
                 for door in doors {
                     let _heard = door.send(answer.clone());
@@ -228,7 +230,7 @@ impl Broker {
             };
             let request = self.requests.get(&id).map(|open| (open.request.clone(), open.asked));
             if let Err(error) = self.give(&id, answer, now) {
-                self.told.push(Told::Trouble(error));
+                self.told.push(Told::Trouble(error.line()));
                 self.again = now.checked_add(PAUSE).ok();
                 return;
             }
@@ -325,21 +327,21 @@ impl Broker {
 }
 
 /// What `reply` means to `request`.
-fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, String> {
+fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Failure> {
     match (reply, request.is_question()) {
-        (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".to_owned()),
-        (Reply::Verdict { verdict: Verdict::Allow, .. }, true) => Err(format!(
-            "request {id} is a question; answer it: murmur question respond {id} '{{\"q1\":\"...\"}}', or deny it"
+        (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".into()),
+        (Reply::Verdict { verdict: Verdict::Allow, .. }, true) => Err(failure!(
+            "request {id} is a question"; "answer it: murmur question respond {id} '{{\"q1\":\"...\"}}', or deny it"
         )),
         (Reply::Verdict { verdict, reason, always: _ }, _) => {
             Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone() })
         }
-        (Reply::Answers { .. }, false) => Err(format!(
-            "request {id} is no question; answer it: murmur permission respond {id} allow, or deny"
+        (Reply::Answers { .. }, false) => Err(failure!(
+            "request {id} is no question"; "answer it: murmur permission respond {id} allow, or deny"
         )),
         (Reply::Answers { answers }, true) => {
             let asked = Asked::parse(&request.input).map_err(|error| error.to_string())?;
-            let answers = asked.answers(&answers).map_err(|error| error.to_string())?;
+            let answers = asked.answers(&answers).map_err(|error| error.failure())?;
             let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();
             Ok(Answer {
                 verdict: Verdict::Allow,

@@ -7,6 +7,8 @@
 use super::broker::Told;
 use super::client::Attached;
 use super::hosts::News;
+use crate::error::Failure;
+use crate::failure;
 use crate::host::protocol::Card;
 use crate::host::record::Record;
 use crate::journal::entry::{Entry, LineKind};
@@ -155,12 +157,12 @@ impl Events {
     ///
     /// # Errors
     /// That there is no such event yet.
-    pub fn attach(&self, from: Option<u64>, started: Timestamp) -> Result<(Attached, Reader), String> {
+    pub fn attach(&self, from: Option<u64>, started: Timestamp) -> Result<(Attached, Reader), Failure> {
         let next = self.feed.next();
         if let Some(from) = from.filter(|from| *from > next) {
-            return Err(format!(
-                "there is no event {from}, the next one is {next}; numbers begin anew with every daemon, and \
-                 started_at tells one from another"
+            return Err(failure!(
+                "there is no event {from}, the next one is {next}";
+                "attach from {next} on: numbers begin anew with every daemon, and started_at tells one from another"
             ));
         }
         let Position { inode, end } = self.tail.position();

@@ -4,12 +4,12 @@ use super::places;
 use super::state::{Correction, State};
 use super::upkeep::at;
 use crate::config::heartbeat::{Cache, Heartbeat};
+use crate::error::Hinted;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
 use crate::sys::replace;
 use crate::sys::watch::Watch;
 use jiff::tz::TimeZone;
-use std::error::Error;
 use std::io;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at};
@@ -95,8 +95,7 @@ impl Follow {
         let problems = match self.cache.load(&self.dir.config(), now) {
             Ok(loaded) => {
                 self.has_loaded = true;
-                let problems =
-                    loaded.problems.iter().chain(&loaded.warnings).map(ToString::to_string).collect();
+                let problems = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
                 self.watch(&loaded.heartbeats);
                 corrections = state.load(loaded.heartbeats, loaded.max_concurrent, now);
                 problems
@@ -114,7 +113,7 @@ impl Follow {
                     true => "until then the last good configuration counts",
                     false => NOTHING_RUNS,
                 };
-                vec![format!("{}; {meanwhile}", with_cause(&error))]
+                vec![format!("{}; {meanwhile}", error.line())]
             }
         };
         let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned().collect();
@@ -155,18 +154,6 @@ impl Follow {
     #[must_use]
     pub fn means(&self) -> &'static str {
         if self.watch.is_some() { "watch" } else { "tick" }
-    }
-}
-
-/// An error and what the system said, in one line.
-#[must_use]
-pub fn with_cause(error: &dyn Error) -> String {
-    // What to do stands at the end of a message, so the cause goes before it.
-    let (text, cause) =
-        (error.to_string(), error.source().map(|cause| format!(": {cause}")).unwrap_or_default());
-    match text.split_once("; ") {
-        Some((what, hint)) => format!("{what}{cause}; {hint}"),
-        None => format!("{text}{cause}"),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Only regular files and real folders are touched, and only right in the two folders; a link is never followed, not
 //! even where one stands in the place of such a folder.
 
+use crate::error::Hinted;
 use crate::host::discover;
 use crate::pulse::folder::{self, Found};
 use crate::pulse::{Pulse, State};
@@ -23,11 +24,18 @@ const PAUSE: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is wrong with a file or a folder.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {what} {}: {source}; check its owner and mode", .path.display())]
+#[error("cannot {what} {}: {source}", .path.display())]
 pub struct GoneError {
     what: &'static str,
     path: PathBuf,
     source: io::Error,
+}
+
+impl Hinted for GoneError {
+    fn hint(&self) -> Option<String> {
+        let Self { .. } = self;
+        Some("check its owner and mode".to_owned())
+    }
 }
 
 /// What a cleaning came to.

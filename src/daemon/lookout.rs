@@ -6,11 +6,11 @@
 //! The folder of pulses is watched all the same: a pulse that is old when it comes, as one that is brought from elsewhere, is
 //! a reason to look sooner.
 
-use super::follow::with_cause;
 use super::gone::{self, Cleaned};
 use super::silence::{self, Silences};
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
+use crate::error::Hinted;
 use crate::journal::entry::Entry;
 use crate::journal::read::{Backward, Entries};
 use crate::pulse::folder;
@@ -208,7 +208,7 @@ impl Lookout {
             self.troubles = troubles;
             if let Some(Cleaned { next, trouble }) = cleaned {
                 self.clean_at = next;
-                let trouble = trouble.map(|error| error.to_string());
+                let trouble = trouble.map(|error| error.line());
                 news.troubles.extend(trouble.clone().filter(|_| trouble != self.uncleaned));
                 self.uncleaned = trouble;
             }
@@ -224,14 +224,14 @@ fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
     let Watched { dir, claude, settings } = watched;
     let mut troubles = Vec::new();
     let quiet = Settings::read(&settings).map(|settings| settings.quiet).unwrap_or_else(|error| {
-        troubles.push(format!("{}; until then the defaults hold", with_cause(&error)));
+        troubles.push(format!("{}; until then the defaults hold", error.line()));
         Quiet::default()
     });
     // First, so that nobody who is gone for good is taken for stuck.
     let cleaned = cleans.then(|| gone::clean(&dir, clock::now()));
     let now = clock::now();
     let sources = Sources { dir: dir.clone(), claude, quiet };
-    troubles.extend(sources.sessions().err().map(|error| error.to_string()));
+    troubles.extend(sources.sessions().err().map(|error| error.line()));
     let agents = agents(sources, now).unwrap_or_else(|error| {
         troubles.push(format!("cannot look after agents: {error}"));
         Vec::new()

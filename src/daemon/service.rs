@@ -7,6 +7,8 @@ use super::broker::{Order, Response};
 use super::broker::{door, model};
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
+use crate::error::Failure;
+use crate::failure;
 use crate::permit::request::{self, Whom};
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
@@ -42,7 +44,7 @@ pub enum Wish {
 }
 
 /// Where an answer goes, or why there is none and what to do.
-pub type To<T> = oneshot::Sender<Result<T, String>>;
+pub type To<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// Which heartbeat is meant.
 #[derive(Debug, Clone, Deserialize)]
@@ -99,14 +101,14 @@ impl Desk {
         Self { about: Arc::new(about), wishes, dir, path, models }
     }
 
-    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, String> {
+    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, Failure> {
         let (to, answer) = oneshot::channel();
-        let stopping = || "the daemon is stopping; ask the next one, see: murmur status".to_owned();
+        let stopping = || failure!("the daemon is stopping"; "ask the next one, see: murmur status");
         self.wishes.send(wish(to)).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())
     }
 
-    async fn ask(&self, request: &Request) -> Result<Answer, String> {
+    async fn ask(&self, request: &Request) -> Result<Answer, Failure> {
         match request.msg_type.as_str() {
             "ping" => payload(&*self.about),
             "status" => payload(&self.wish(Wish::Status).await?),
@@ -156,20 +158,20 @@ impl Service for Desk {
     }
 }
 
-fn read<T: DeserializeOwned>(request: &Request) -> Result<T, String> {
+fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
     let read = T::deserialize(&request.payload);
     read.map_err(|error| {
-        format!(
-            "{:?} with such a payload is not known: {error}; see docs/daemon-protocol.md",
-            request.msg_type
+        failure!(
+            "{:?} with such a payload is not known: {error}", request.msg_type;
+            "see docs/daemon-protocol.md"
         )
     })
 }
 
-fn payload(payload: &impl Serialize) -> Result<Answer, String> {
+fn payload(payload: &impl Serialize) -> Result<Answer, Failure> {
     value(payload).map(Answer::Payload)
 }
 
-fn value(payload: &impl Serialize) -> Result<Value, String> {
-    serde_json::to_value(payload).map_err(|error| error.to_string())
+fn value(payload: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(payload).map_err(|error| error.to_string().into())
 }

@@ -2,6 +2,7 @@
 
 use super::state::{Entry, Running, State};
 use crate::config::heartbeat::Heartbeat;
+use crate::error::Hinted;
 use crate::outcome::Kind;
 use crate::sys::clock::rfc3339;
 use jiff::Timestamp;
@@ -164,6 +165,6 @@ fn heartbeat(
         waiting: running.is_none() && waits_for.is_none() && entry.next.is_some_and(|next| next <= now),
         waits_for,
         unedited: heartbeat.unedited,
-        problem: heartbeat.problem.as_ref().map(ToString::to_string),
+        problem: heartbeat.problem.as_ref().map(Hinted::line),
     }
 }

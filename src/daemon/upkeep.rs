@@ -1,10 +1,10 @@
 //! What is on its way to disk: last runs to config.json, journal lines that found no room or no writer.
 
-use super::follow::with_cause;
 use super::last_runs;
 use super::recent::{Pending, Runs};
 use super::state::State;
 use crate::config::edit::EditError;
+use crate::error::Hinted;
 use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
 use crate::journal::{append, unfinished};
@@ -148,7 +148,7 @@ impl Upkeep {
             }
             Err(error) => {
                 self.flush_at = Some(Instant::now() + RETRY);
-                Err(format!("cannot write lastRun: {}", with_cause(&error)))
+                Err(format!("cannot write lastRun: {}", error.line()))
             }
         };
         self.unwritten = flushed.as_ref().err().cloned();

@@ -1,9 +1,9 @@
 //! What came of a check.
 
 use super::hint::Hint;
+use crate::error::{Hinted, one_line};
 use crate::sys::paths::PathsError;
 use serde::Serialize;
-use std::error::Error;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -76,23 +76,11 @@ impl Check {
         self.warn("not looked at", Hint::NOT_LOOKED_AT)
     }
 
-    /// A failure that says itself what to do, behind `; `, as murmur's errors do; its causes come after what failed, none
-    /// of them twice.
-    pub(super) fn failed(self, error: &(dyn Error + 'static)) -> Finding {
-        let (mut found, mut hint) = (String::new(), None);
-        for cause in std::iter::successors(Some(error), |&error| error.source()) {
-            let text = cause.to_string();
-            let (what, to_do) =
-                text.split_once("; ").map_or((&*text, None), |(what, to_do)| (what, Some(to_do)));
-            // The first, or one that names the thing itself.
-            if what.starts_with(&found) {
-                what.clone_into(&mut found);
-            } else if !found.contains(what) {
-                found = format!("{found}: {what}");
-            }
-            hint = hint.or_else(|| to_do.map(Hint::of_error));
-        }
-        Finding { check: self, level: Level::Fail, found, hint }
+    /// A failure that says itself what to do; its causes come after what failed.
+    pub(super) fn failed(self, error: &(impl Hinted + 'static)) -> Finding {
+        let failure = error.failure();
+        let hint = failure.to_do().map(Hint::of_error);
+        Finding { check: self, level: Level::Fail, found: one_line(&failure.to_string()), hint }
     }
 }
 

@@ -220,11 +220,12 @@ fn listen(stream: &mut UnixStream, heard: &mut Vec<u8>, until: Instant) -> Resul
             let response: Response =
                 serde_json::from_slice(&heard[..end]).map_err(|error| refused(error.to_string()))?;
             heard.drain(..=end);
+            let said_no = response.failure();
             return match (response.success, response.payload) {
                 (true, Some(payload)) => {
                     Said::deserialize(payload).map(Some).map_err(|error| refused(error.to_string()))
                 }
-                _ => Err(refused(response.error.unwrap_or_default())),
+                _ => Err(refused(said_no.line())),
             };
         }
         if heard.len() > LONGEST {

@@ -2,6 +2,8 @@
 //! for who only asks what a hook would say.
 
 use crate::config::problem::Problem;
+use crate::error::Hinted;
+use crate::failure;
 use crate::permit::call::Call;
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::guard;
@@ -46,7 +48,7 @@ pub fn read(paths: Vec<PathBuf>) -> Result<Vec<File>, Problem> {
             Ok(Some(bytes)) => Ok(File { rules: Some(Rules::parse(&bytes, &path)?), path }),
             Ok(None) => Ok(File { path, rules: None }),
             Err(error) => {
-                Err(Problem::with(&path, format!("cannot be read ({error}); check its owner and mode")))
+                Err(Problem::with(&path, failure!("cannot be read ({error})"; "check its owner and mode")))
             }
         })
         .collect()
@@ -74,6 +76,6 @@ pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> 
 
 /// What a hook does that cannot read what it is to go by.
 #[must_use]
-pub fn unreadable(error: &dyn std::fmt::Display) -> Step {
-    Step::Decided(Decision { verdict: Verdict::Deny, reason: error.to_string(), by: By::Failure })
+pub fn unreadable(error: &(impl Hinted + 'static)) -> Step {
+    Step::Decided(Decision { verdict: Verdict::Deny, reason: error.line(), by: By::Failure })
 }

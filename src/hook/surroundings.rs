@@ -7,6 +7,7 @@ use crate::agent::settings::{
 };
 use crate::config::asking::Asking;
 use crate::config::settings::{Settings, SettingsError};
+use crate::error::Hinted;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::request::BeatOf;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
@@ -44,10 +45,10 @@ pub(super) struct Surroundings {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SurroundingsError {
     /// There is no data folder.
-    #[error("{0}; murmur refuses the call")]
+    #[error("{}; murmur refuses the call", .0.line())]
     Dir(#[from] PathsError),
     /// The settings cannot be read.
-    #[error("{0}; murmur refuses the call")]
+    #[error("{}; murmur refuses the call", .0.line())]
     Settings(#[from] SettingsError),
     /// The policy cannot be read.
     #[error("{POLICY_VARIABLE} cannot be read: {0}; murmur refuses the call")]

@@ -4,6 +4,7 @@ use super::id::AgentId;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
 use crate::agent::invocation::marks;
+use crate::error::Hinted;
 use crate::sys::held::{Held, Lasting};
 use crate::sys::paths::DataDir;
 use crate::sys::process::Signal;
@@ -65,7 +66,7 @@ pub enum HostingError {
         source: io::Error,
     },
     /// Others could reach the socket.
-    #[error("{} is open to other users (mode {mode:04o}); run: chmod 700 {}", .path.display(), .path.display())]
+    #[error("{} is open to other users (mode {mode:04o})", .path.display())]
     Open {
         /// The folder.
         path: PathBuf,
@@ -82,6 +83,15 @@ pub enum HostingError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl Hinted for HostingError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
+            _ => return None,
+        })
+    }
 }
 
 impl Hosting {

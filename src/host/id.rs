@@ -1,5 +1,6 @@
 //! The id of an agent, which is also the name of its host's files, and stands in its environment.
 
+use crate::error::Hinted;
 use crate::sys::paths::{LONGEST_NAME, is_plain};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,14 +12,21 @@ pub struct AgentId(String);
 
 /// Why a text is no id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid agent id {0:?}; use 1 to {LONGEST_NAME} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
-)]
+#[error("invalid agent id {0:?}")]
 pub struct IdError(String);
 
 impl std::borrow::Borrow<str> for AgentId {
     fn borrow(&self) -> &str {
         &self.0
+    }
+}
+
+impl Hinted for IdError {
+    fn hint(&self) -> Option<String> {
+        let Self(..) = self;
+        Some(format!(
+            "use 1 to {LONGEST_NAME} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
+        ))
     }
 }
 

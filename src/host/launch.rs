@@ -3,6 +3,7 @@
 use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
 use crate::agent::invocation::HOST_VARIABLE;
+use crate::error::{Failure, Hinted};
 use crate::sys::{notify, paths, random};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -122,7 +123,7 @@ impl Wanted {
 #[derive(Debug, thiserror::Error)]
 pub enum WantedError {
     /// Where it is depends on who is asked.
-    #[error("{} is not an absolute path; say the whole path of the worktree", .path.display())]
+    #[error("{} is not an absolute path", .path.display())]
     Relative {
         /// Which.
         path: PathBuf,
@@ -143,6 +144,16 @@ pub enum WantedError {
     Id(#[from] IdError),
 }
 
+impl Hinted for WantedError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Relative { .. } => "say the whole path of the worktree".to_owned(),
+            Self::Id(error) => return error.hint(),
+            _ => return None,
+        })
+    }
+}
+
 /// What a host says on stdout, once: that it is up, or why not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -153,7 +164,7 @@ pub enum Said {
         pid: u32,
     },
     /// It does not.
-    Error(String),
+    Error(Failure),
 }
 
 /// Why there is no host.
@@ -169,7 +180,7 @@ pub enum LaunchError {
     },
     /// It says why.
     #[error("{0}")]
-    Refused(String),
+    Refused(Failure),
     /// It ended without a word on stdout.
     #[error("the host of {agent} ended before it listened ({status}){}", said(.stderr))]
     Ended {
@@ -190,8 +201,17 @@ pub enum LaunchError {
     },
 }
 
+impl Hinted for LaunchError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(failure) => failure.to_do().map(str::to_owned),
+            Self::Start { .. } | Self::Ended { .. } | Self::Late { .. } => None,
+        }
+    }
+}
+
 fn said(stderr: &str) -> String {
-    if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
+    if stderr.is_empty() { String::new() } else { format!(", and said: {stderr}") }
 }
 
 impl Launch {

@@ -2,6 +2,7 @@
 
 use super::id::AgentId;
 use super::protocol::{Card, HOST_PROTOCOL_VERSION};
+use crate::error::Hinted;
 use crate::sys::held::{Held, Lasting, look};
 use crate::sys::identity::Identity;
 use crate::sys::process::Exit;
@@ -52,7 +53,7 @@ pub struct Ended {
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// Another host has the agent.
-    #[error("agent {agent} has a host already{}; choose another id, or stop it with: murmur host stop {agent}", .pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default())]
+    #[error("agent {agent} has a host already{}", .pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default())]
     Taken {
         /// The agent.
         agent: AgentId,
@@ -67,6 +68,17 @@ pub enum ClaimError {
         /// What it said.
         source: io::Error,
     },
+}
+
+impl Hinted for ClaimError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Taken { agent, .. } => {
+                format!("choose another id, or stop it with: murmur host stop {agent}")
+            }
+            _ => return None,
+        })
+    }
 }
 
 impl Record {

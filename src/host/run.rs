@@ -22,6 +22,7 @@ use crate::agent::invocation::Invocation;
 use crate::agent::settings::HookProgram;
 use crate::capture::record::Channel;
 use crate::capture::writer::End;
+use crate::error::Hinted;
 use crate::rpc;
 use crate::sys::process::{Exit, Signal, end_all_children, reap_but};
 use crate::sys::{clock, memory, process as system, signals};
@@ -285,7 +286,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                 let _gone = tell.send(self.status());
             }
             Command::Send(text, tell) => {
-                let checked = self.machine.check_send().map_err(|error| error.to_string());
+                let checked = self.machine.check_send().map_err(|error| error.failure());
                 if checked.is_ok() {
                     self.take(Input::Send(text));
                 }

@@ -4,6 +4,8 @@ use super::protocol::{
     Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait,
 };
 use super::state::State;
+use crate::error::Failure;
+use crate::failure;
 use crate::rpc::envelope::{Request, Response, unknown};
 use crate::rpc::feed::Feed;
 use crate::rpc::serve::{Answer, Service};
@@ -22,7 +24,7 @@ pub(super) enum Command {
     /// Say how the agent is.
     Status(oneshot::Sender<Status>),
     /// Say this to the agent; the state after it, or why not.
-    Send(String, oneshot::Sender<Result<State, String>>),
+    Send(String, oneshot::Sender<Result<State, Failure>>),
     /// End it.
     Stop {
         /// At once.
@@ -52,14 +54,14 @@ impl Desk {
         Self { agent_id: card.agent_id.to_string(), feed: Arc::clone(feed), commands }
     }
 
-    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, String> {
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
         let (tell, told) = oneshot::channel();
         self.commands.send(command(tell)).await.map_err(|_| OVER)?;
-        told.await.map_err(|_| OVER.to_owned())
+        told.await.map_err(|_| OVER.into())
     }
 
     /// What a hook that waits is connected with from now on: it waits until it hangs up.
-    async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, String> {
+    async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, Failure> {
         let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (waiting, until) = oneshot::channel();
         self.commands.send(Command::Wait(wait, until)).await.map_err(|_| OVER)?;
@@ -72,7 +74,7 @@ impl Desk {
         Ok(ours)
     }
 
-    async fn result(&self, request: &Request) -> Result<Answer, String> {
+    async fn result(&self, request: &Request) -> Result<Answer, Failure> {
         let payload = &request.payload;
         Ok(match &*request.msg_type {
             "ping" => Answer::Payload(value(&Pong {
@@ -88,7 +90,9 @@ impl Desk {
                 let next = self.feed.next();
                 if from.is_some_and(|from| from > next) {
                     let from = from.unwrap_or_default();
-                    return Err(format!("offset {from} has not come; the next event is {next}"));
+                    return Err(
+                        failure!("offset {from} has not come, the next event is {next}"; "attach from {next} on"),
+                    );
                 }
                 let attached = Attached { from: from.unwrap_or(next), next };
                 Answer::Attach(value(&attached), self.feed.reader(Some(attached.from)))
@@ -97,7 +101,7 @@ impl Desk {
             "send" => {
                 let Send { text } = read(payload)?;
                 if text.trim().is_empty() {
-                    return Err("there is no text to send".to_owned());
+                    return Err("there is no text to send".into());
                 }
                 Answer::Payload(value(&self.ask(|tell| Command::Send(text, tell)).await??))
             }
@@ -119,10 +123,10 @@ impl Service for Desk {
 }
 
 /// What goes with a question; nothing is as good as an empty object.
-fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, String> {
+fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
     let empty = json!({});
     let payload = if payload.is_null() { &empty } else { payload };
-    T::deserialize(payload).map_err(|error| format!("not a payload for this: {error}"))
+    T::deserialize(payload).map_err(|error| failure!("not a payload for this: {error}"))
 }
 
 fn value(of: &impl Serialize) -> Value {

@@ -1,5 +1,6 @@
 //! What an agent is doing, and what is to be done about it: state × input → state + effects, purely.
 
+use crate::error::Hinted;
 use crate::sys::process::Exit;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -109,14 +110,24 @@ pub enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// It is a beat.
-    #[error("a beat has one prompt and takes no messages; spawn a live agent with: murmur host spawn")]
+    #[error("a beat has one prompt and takes no messages")]
     Beat,
     /// It is ending.
-    #[error("the agent is {0}; it takes no more messages")]
+    #[error("the agent is {0}")]
     Ending(&'static str),
     /// Too many wait.
-    #[error("{QUEUE} messages wait already; try again when a turn has ended")]
+    #[error("{QUEUE} messages wait already")]
     Full,
+}
+
+impl Hinted for SendError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Beat => "spawn a live agent with: murmur host spawn".to_owned(),
+            Self::Ending(..) => "it takes no more messages".to_owned(),
+            Self::Full => "try again when a turn has ended".to_owned(),
+        })
+    }
 }
 
 /// The agent.

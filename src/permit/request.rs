@@ -2,6 +2,7 @@
 
 use super::decision::Verdict;
 use super::pipeline::ASK;
+use crate::error::Hinted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -74,8 +75,15 @@ impl fmt::Display for RequestId {
 
 /// What is no request's id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the id of a request; see: murmur permission list, murmur question list")]
+#[error("{0:?} is not the id of a request")]
 pub struct NotAnId(String);
+
+impl Hinted for NotAnId {
+    fn hint(&self) -> Option<String> {
+        let Self(..) = self;
+        Some("see: murmur permission list, murmur question list".to_owned())
+    }
+}
 
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

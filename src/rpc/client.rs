@@ -2,6 +2,8 @@
 
 use super::envelope::{Event, Line, Request, Response};
 use super::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::sys::socket;
 use serde_json::Value;
 use std::io;
@@ -36,7 +38,17 @@ pub enum AskError {
     Garbled(String),
     /// It says no.
     #[error("{0}")]
-    Refused(String),
+    Refused(Failure),
+}
+
+impl Hinted for AskError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(failure) => failure.to_do().map(str::to_owned),
+            Self::Gone(error) => error.hint(),
+            Self::Silent(_) | Self::Garbled(_) => None,
+        }
+    }
 }
 
 impl Client {
@@ -74,9 +86,9 @@ impl Client {
         let request = Request { msg_type: msg_type.to_owned(), id: id.clone(), payload };
         let line = super::envelope::line(&request);
         if line.len() > LONGEST + 1 {
-            let text = format!(
-                "{} bytes are more than the {LONGEST} of a question; put them into a file and say where it is",
-                line.len()
+            let text = failure!(
+                "{} bytes are more than the {LONGEST} of a question", line.len();
+                "put them into a file and say where it is"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
@@ -163,9 +175,10 @@ impl Client {
 }
 
 fn read(response: Response) -> Result<Value, AskError> {
+    let refusal = response.failure();
     match (response.success, response.payload) {
         (true, payload) => Ok(payload.unwrap_or_default()),
-        (false, _) => Err(AskError::Refused(response.error.unwrap_or_default())),
+        (false, _) => Err(AskError::Refused(refusal)),
     }
 }
 

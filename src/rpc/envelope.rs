@@ -1,5 +1,7 @@
 //! The lines: questions, answers, events (spec 3, Message Format).
 
+use crate::error::Failure;
+use crate::failure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -31,6 +33,9 @@ pub struct Response {
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What to do about it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// Something that happened.
@@ -65,12 +70,23 @@ pub enum Line {
 impl Response {
     /// The answer to a question of `msg_type` and `id`.
     #[must_use]
-    pub fn new(msg_type: String, id: String, answer: Result<Value, String>) -> Self {
-        let (success, payload, error) = match answer {
-            Ok(payload) => (true, Some(payload), None),
-            Err(error) => (false, None, Some(error)),
-        };
-        Self { msg_type, id, success, payload, error }
+    pub fn new(msg_type: String, id: String, answer: Result<Value, Failure>) -> Self {
+        match answer {
+            Ok(payload) => {
+                Self { msg_type, id, success: true, payload: Some(payload), error: None, hint: None }
+            }
+            Err(failure) => {
+                let (error, hint) = (Some(failure.to_string()), failure.to_do().map(str::to_owned));
+                Self { msg_type, id, success: false, payload: None, error, hint }
+            }
+        }
+    }
+
+    /// Why there is no answer.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        let failure = Failure::new(self.error.clone().unwrap_or_default());
+        failure.or_hint(self.hint.clone())
     }
 
     /// The line, with its newline.
@@ -124,7 +140,7 @@ pub fn write_event(
 
 /// What is said to a question that nobody knows.
 #[must_use]
-pub fn unknown(msg_type: &str, known: &[&str]) -> String {
+pub fn unknown(msg_type: &str, known: &[&str]) -> Failure {
     struct List<'a>(&'a [&'a str]);
     impl fmt::Display for List<'_> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,5 +151,5 @@ pub fn unknown(msg_type: &str, known: &[&str]) -> String {
             }
         }
     }
-    format!("unknown msg_type {msg_type:?}; known are {}", List(known))
+    failure!("unknown msg_type {msg_type:?}"; "known are {}", List(known))
 }

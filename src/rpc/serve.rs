@@ -5,6 +5,8 @@ use super::envelope::{Request, Response};
 use super::feed::Reader;
 use super::frame::{LONGEST, LineError, Lines};
 use super::output::Output;
+use crate::error::Failure;
+use crate::failure;
 use crate::sys::{descriptor, socket};
 use serde_json::Value;
 use std::pin::Pin;
@@ -23,9 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(1);
 
 /// What a client is told that finds no room, and one that has to make room.
-const TURNED_AWAY: &str =
-    "too many clients are connected, and each waits for an answer or for events; try again when one has gone";
-const DROPPED: &str = "too many clients are connected, and this one was idle the longest; connect again";
+const TURNED_AWAY: (&str, &str) = (
+    "too many clients are connected, and each waits for an answer or for events",
+    "try again when one has gone",
+);
+const DROPPED: (&str, &str) =
+    ("too many clients are connected, and this one was idle the longest", "connect again");
 
 /// Who knows the answers. One clone for each client.
 pub trait Service: Clone + Send + 'static {
@@ -39,7 +44,7 @@ pub enum Answer {
     /// This.
     Payload(Value),
     /// An error, which says what to do.
-    Refusal(String),
+    Refusal(Failure),
     /// This, and after it the events.
     Attach(Value, Reader),
     /// This, and no more events.
@@ -72,7 +77,7 @@ pub async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
                 Ok((stream, _)) if !clients.make_room() => {
-                    let _no_room = stream.try_write(&goodbye(TURNED_AWAY));
+                    let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
                 }
                 Ok((stream, _)) => {
                     let (service, over) = (service.clone(), over.clone());
@@ -94,8 +99,8 @@ pub async fn serve(
 }
 
 /// The last line to a client that is let go. It gets it if there is room for it at once.
-fn goodbye(error: &str) -> Vec<u8> {
-    Response::new(String::new(), String::new(), Err(error.to_owned())).line()
+fn goodbye((what, hint): &(&str, &str)) -> Vec<u8> {
+    Response::new(String::new(), String::new(), Err(Failure::new(*what).hint(*hint))).line()
 }
 
 /// A question, on its way to its answer.
@@ -123,7 +128,7 @@ async fn converse<S: Service>(
         activity.note(is_idle);
         tokio::select! {
             () = activity.dropped(), if is_idle => {
-                let _no_room = writing.try_write(&goodbye(DROPPED));
+                let _no_room = writing.try_write(&goodbye(&DROPPED));
                 return;
             }
             // Events flow while a question waits for its answer.
@@ -143,7 +148,7 @@ async fn converse<S: Service>(
                             (request, answer)
                         }));
                     }
-                    Err(error) => complain(&mut output, &format!("not a request: {error}")),
+                    Err(error) => complain(&mut output, failure!("not a request: {error}")),
                 },
                 // It may have said all it wants to, and wait for the answers.
                 Ok(None) => {
@@ -154,7 +159,7 @@ async fn converse<S: Service>(
                 Err(error) => {
                     is_listening = false;
                     output.detach();
-                    complain(&mut output, &error.to_string());
+                    complain(&mut output, error.to_string().into());
                 }
             },
             flowed = flow(&mut output, &mut writing, is_over) => if flowed.is_none() { return },
@@ -176,8 +181,8 @@ async fn flow(output: &mut Output, writing: &mut OwnedWriteHalf, is_over: bool) 
     if is_over { timeout(LAST, flowing).await.ok()?.ok() } else { flowing.await.ok() }
 }
 
-fn complain(output: &mut Output, error: &str) {
-    output.answer(&Response::new(String::new(), String::new(), Err(error.to_owned())).line());
+fn complain(output: &mut Output, error: Failure) {
+    output.answer(&Response::new(String::new(), String::new(), Err(error)).line());
 }
 
 /// Has the client get `answer`; returns the other server if it is one.

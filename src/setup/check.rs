@@ -2,6 +2,7 @@
 
 use crate::agent::invocation::AGENT_VARIABLE;
 use crate::agent::settings::PULSE_TIMEOUT;
+use crate::error::Hinted;
 use crate::pulse::folder;
 use crate::sys::paths::DataDir;
 use crate::sys::process::{Signal, signal_group};
@@ -18,10 +19,10 @@ use tokio::process::Command;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// There is no shell, or no pipe to it.
-    #[error("the hook could not be started with `sh -c`; see that there is a shell")]
+    #[error("the hook could not be started with `sh -c`")]
     NotStarted(#[source] io::Error),
     /// The shell did not find it.
-    #[error("no pulse arrived: the program of {} is gone or cannot be run{}; `murmur setup hooks` writes where it is now", shown(.command), said(.stderr))]
+    #[error("no pulse arrived: the program of {} is gone or cannot be run{}", shown(.command), said(.stderr))]
     Gone {
         /// The command.
         command: String,
@@ -29,13 +30,13 @@ pub enum CheckError {
         stderr: String,
     },
     /// It did not end.
-    #[error("no pulse arrived: {} did not end within {PULSE_TIMEOUT} s; see what it waits for", shown(.command))]
+    #[error("no pulse arrived: {} did not end within {PULSE_TIMEOUT} s", shown(.command))]
     Late {
         /// The command.
         command: String,
     },
     /// It ended and wrote none.
-    #[error("no pulse arrived in {}: {} ended with {status}{}; see murmur.log there", dir.display(), shown(.command), said(.stderr))]
+    #[error("no pulse arrived in {}: {} ended with {status}{}", dir.display(), shown(.command), said(.stderr))]
     Silent {
         /// The command.
         command: String,
@@ -46,6 +47,17 @@ pub enum CheckError {
         /// What it said.
         stderr: String,
     },
+}
+
+impl Hinted for CheckError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotStarted(..) => "see that there is a shell".to_owned(),
+            Self::Gone { .. } => "`murmur setup hooks` writes where it is now".to_owned(),
+            Self::Late { .. } => "see what it waits for".to_owned(),
+            Self::Silent { .. } => "see murmur.log there".to_owned(),
+        })
+    }
 }
 
 fn said(stderr: &str) -> String {

@@ -7,6 +7,8 @@ use super::tree::{Event, Group, Settings, kind, place};
 use crate::agent::settings::DECIDING;
 use crate::config::json::{self, Object};
 use crate::config::problem::{Place, Problem};
+use crate::error::Hinted;
+use crate::failure;
 use std::path::Path;
 
 /// The types of hooks that Claude Code has known since 2.1.197, and what each must have.
@@ -90,14 +92,14 @@ impl Flaw {
     /// One line: which file, where, what is wrong, what comes of it, and what to do.
     #[must_use]
     pub fn at(&self, path: &Path) -> String {
-        self.problem(path).to_string()
+        self.problem(path).line()
     }
 
     /// The same as an error.
     #[must_use]
     pub fn problem(&self, path: &Path) -> Problem {
         let Self { place, entry, what, to_do, .. } = self;
-        Problem::at(path, *place, format!("{entry} {what}; {to_do}"))
+        Problem::at(path, *place, failure!("{entry} {what}"; "{to_do}"))
     }
 }
 

@@ -6,6 +6,7 @@ use super::undo::{Undone, undo};
 use super::wanted::Wanted;
 use super::{SetupError, plan};
 use crate::agent::settings::HookProgram;
+use crate::error::Hinted;
 use insta::assert_snapshot;
 use serde_json::json;
 use std::path::Path;
@@ -195,7 +196,7 @@ fn of_equal_keys_the_last_counts_and_no_other_comes_to_count() {
 
 #[test]
 fn what_cannot_be_added_to_is_named_with_its_place() {
-    let refused = |source: &str| set_up(source, &two(), Path::new(PATH)).unwrap_err().to_string();
+    let refused = |source: &str| set_up(source, &two(), Path::new(PATH)).unwrap_err().line();
     let sources = [
         "{\n  \"model\": \"opus\", // mine\n}",
         "{\"a\": 1,}",

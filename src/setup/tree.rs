@@ -4,6 +4,7 @@
 use super::ours::is_ours;
 use crate::config::json::{self, Member, Object};
 use crate::config::problem::{Place, Problem};
+use crate::failure;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -197,7 +198,7 @@ fn command(hook: &str) -> Option<Cow<'_, str>> {
 pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
-        let what = format!("byte {} is not UTF-8; save the file as UTF-8", error.valid_up_to());
+        let what = failure!("byte {} is not UTF-8", error.valid_up_to(); "save the file as UTF-8");
         Problem::at(path, Place::of(&start, start.len()), what)
     })
 }
@@ -212,7 +213,7 @@ pub(super) fn place(source: &str, part: &str) -> Place {
 fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) -> Problem {
     if error.is_data() {
         let what =
-            format!("it is {}, not an object; correct it, Claude Code reads nothing of it", kind(body));
+            failure!("it is {}, not an object", kind(body); "correct it, Claude Code reads nothing of it");
         return Problem::at(path, place(source, body), what);
     }
     let line =
@@ -233,16 +234,17 @@ fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) ->
     } else {
         format!("this is not JSON ({})", json::message(error))
     };
-    let what = format!(
-        "{what}, and Claude Code reads nothing of the file; correct it there or just before, and run this again"
+    let what = failure!(
+        "{what}, and Claude Code reads nothing of the file";
+        "correct it there or just before, and run this again"
     );
     Problem::at(path, place(source, rest), what)
 }
 
 fn wrong(source: &str, path: &Path, key: &str, value: &str, accepted: &str) -> Problem {
-    let what = format!(
-        "{key} is {}, and nothing can be added to that; make it {accepted}, or take it out",
-        kind(value)
+    let what = failure!(
+        "{key} is {}, and nothing can be added to that", kind(value);
+        "make it {accepted}, or take it out"
     );
     Problem::at(path, place(source, value), what)
 }

@@ -3,6 +3,7 @@
 mod name;
 mod open;
 
+use crate::error::Hinted;
 use name::stem;
 pub use name::{LONGEST_NAME, is_plain, readable, slug};
 use rustix::process::getuid;
@@ -16,10 +17,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum PathsError {
     /// No variable says where it is.
-    #[error("no data folder: neither HOME nor MURMUR_DIR is set; set one, or pass --data-dir")]
+    #[error("no data folder: neither HOME nor MURMUR_DIR is set")]
     Homeless,
     /// It cannot be made or read.
-    #[error("cannot use the data folder {}: {source}; {}", .path.display(), usable(.path, .source))]
+    #[error("cannot use the data folder {}: {source}", .path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
@@ -27,7 +28,7 @@ pub enum PathsError {
         source: io::Error,
     },
     /// It is not the user's own.
-    #[error("the data folder {} belongs to another user (uid {owner}); choose another with --data-dir or MURMUR_DIR", .path.display())]
+    #[error("the data folder {} belongs to another user (uid {owner})", .path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
@@ -45,7 +46,7 @@ pub enum PathsError {
         is_folder: bool,
     },
     /// Others can look into it.
-    #[error("the data folder {} is open to other users (mode {mode:04o}); run: chmod 700 {}", .path.display(), .path.display())]
+    #[error("the data folder {} is open to other users (mode {mode:04o})", .path.display())]
     Open {
         /// The folder.
         path: PathBuf,
@@ -53,11 +54,23 @@ pub enum PathsError {
         mode: u32,
     },
     /// A project whose name is no name of a folder.
-    #[error("{name:?} cannot be a project; name a folder of {{data folder}}/projects, such as \"site\"")]
+    #[error("{name:?} cannot be a project")]
     Project {
         /// What was given.
         name: String,
     },
+}
+
+impl Hinted for PathsError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Homeless => "set one, or pass --data-dir".to_owned(),
+            Self::Unusable { path, source } => usable(path, source),
+            Self::Foreign { .. } => "choose another with --data-dir or MURMUR_DIR".to_owned(),
+            Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
+            Self::Project { .. } => format!("name a folder of {{data folder}}/projects, such as \"site\""),
+        })
+    }
 }
 
 /// What makes a data folder usable: its owner opens it, or there is to be another.

@@ -1,5 +1,6 @@
 //! What the system says of a file or folder of murmur's that cannot be used, with its path and with what to do about it.
 
+use crate::error::Failure;
 use rustix::process::getuid;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -8,19 +9,12 @@ use std::path::Path;
 /// Says this where nothing better is known.
 const OWNER_AND_MODE: &str = "check its owner and mode";
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read {path}: {source}; {to_do}")]
-struct Unreadable {
-    path: String,
-    source: io::Error,
-    to_do: String,
-}
-
 /// The same error of the same kind, which says of what it is and what to do.
 #[must_use]
 pub fn unreadable(path: &Path, source: io::Error) -> io::Error {
     let to_do = to_do(path, source.kind());
-    io::Error::new(source.kind(), Unreadable { path: path.display().to_string(), source, to_do })
+    let failure = Failure::new(format!("cannot read {}", path.display())).because(&source).hint(to_do);
+    io::Error::new(source.kind(), failure)
 }
 
 fn to_do(path: &Path, kind: io::ErrorKind) -> String {
@@ -34,7 +28,7 @@ fn to_do(path: &Path, kind: io::ErrorKind) -> String {
                 in_the_way.display()
             )
         }
-        io::ErrorKind::IsADirectory => "move it away; murmur writes a file there".to_owned(),
+        io::ErrorKind::IsADirectory => "move it away: murmur writes a file there".to_owned(),
         _ => "look at the disk".to_owned(),
     }
 }
@@ -60,6 +54,7 @@ pub fn opened(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Hinted;
     use std::fs::{Permissions, create_dir, set_permissions, write};
     use std::os::unix::fs::PermissionsExt;
 
@@ -67,7 +62,7 @@ mod tests {
     fn said(path: &Path, kind: io::ErrorKind, top: &Path) -> String {
         let error = unreadable(path, kind.into());
         assert_eq!(error.kind(), kind);
-        error.to_string().replace(&top.display().to_string(), "")
+        error.line().replace(&top.display().to_string(), "")
     }
 
     #[test]

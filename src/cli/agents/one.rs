@@ -4,6 +4,7 @@ use super::super::args::Agents as Args;
 use super::super::span::span;
 use super::super::style::{Style, plain_line};
 use super::object;
+use crate::failure;
 use crate::pulse::Pulse;
 use crate::roster::{Agent, activity};
 use crate::sys::paths::DataDir;
@@ -23,7 +24,7 @@ pub(super) fn show(
     now: Timestamp,
 ) -> anyhow::Result<ExitCode> {
     let agent = agents.iter().find(|agent| agent.agent_id == wanted);
-    let agent = agent.with_context(|| format!("there is no agent {wanted:?}; see: murmur agents"))?;
+    let agent = agent.ok_or_else(|| failure!("there is no agent {wanted:?}"; "see: murmur agents"))?;
     let actions = activity::last(dir, wanted, args.count)
         .with_context(|| format!("cannot read what {wanted} did below {}", dir.agent(wanted).display()))?;
     let mut out = io::stdout().lock();

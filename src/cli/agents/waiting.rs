@@ -36,7 +36,8 @@ impl Waiting {
             Err(error) => {
                 writeln!(
                     io::stderr(),
-                    "warning: {error:#}; whether an agent waits for you is not shown; see: murmur status"
+                    "warning: whether an agent waits for you is not shown: {}",
+                    crate::cli::told(&error).or_hint(Some("see: murmur status".to_owned())).line()
                 )?;
                 Ok(Self::default())
             }

@@ -7,6 +7,7 @@ use super::super::style::Style;
 use super::super::{captures, runtime};
 use super::show;
 use crate::capture::id::SessionId;
+use crate::failure;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::past::{Kept, Replay};
@@ -97,13 +98,15 @@ impl<W: Write> Follower<'_, W> {
                     if self.next.is_some() {
                         self.replay(record.and_then(|record| record.capture))?;
                     }
-                    bail!("the host of {} was killed; clean up with: murmur host discover", self.agent)
+                    bail!(
+                        failure!("the host of {} was killed", self.agent; "clean up with: murmur host discover")
+                    )
                 }
                 // A beat's host leaves no record; its line in the journal names the session.
                 None => {
                     let capture = self.capture.take().or(journalled(self.dir, self.agent)?);
                     if capture.is_none() && !was_there {
-                        bail!("no host of agent {}; see: murmur host list --all", self.agent);
+                        bail!(failure!("no host of agent {}", self.agent; "see: murmur host list --all"));
                     }
                     return self.replay(capture);
                 }
@@ -155,7 +158,7 @@ impl<W: Write> Follower<'_, W> {
         let capture =
             capture.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
         let Some(next) = self.next else {
-            bail!("agent {agent} has ended; see what it did with: murmur attach {agent} --from 0")
+            bail!(failure!("agent {agent} has ended"; "see what it did with: murmur attach {agent} --from 0"))
         };
         let kept = Kept {
             root: captures::root()?,

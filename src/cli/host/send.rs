@@ -4,6 +4,7 @@ use super::super::args::{HostSend, HostStop};
 use super::super::place::Place;
 use super::super::runtime;
 use super::spawn::text;
+use crate::failure;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
@@ -111,7 +112,9 @@ async fn stop_one(
     match super::find(dir, agent).await?.condition {
         Condition::Dead => {
             discover::clean(&dir.hosts(), clock::now())?;
-            bail!("the host of {agent} was killed before; what was left of the agent is ended now");
+            bail!(
+                failure!("the host of {agent} was killed before"; "what was left of the agent is ended now")
+            );
         }
         Condition::Silent if force => {
             // It may only have been slow.
@@ -128,8 +131,7 @@ async fn stop_one(
         Ok(state) => Ok(state.get("exit").cloned().unwrap_or_default()),
         Err(AskError::Silent(_)) if force => kill(dir, &super::find(dir, agent).await?).await,
         Err(AskError::Silent(_)) => bail!(
-            "agent {agent} did not end within {}; kill it with: murmur host stop {agent} --force",
-            humantime::format_duration(grace + ENDING)
+            failure!("agent {agent} did not end within {}", humantime::format_duration(grace + ENDING); "kill it with: murmur host stop {agent} --force")
         ),
         Err(error) => Err(error).with_context(|| format!("cannot stop {agent}")),
     }
@@ -141,7 +143,7 @@ async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
     let agent = &seen.agent_id;
     let Some(record) = &seen.record else {
         bail!(
-            "the host of {agent} does not answer, and has no record that says which process it is; end it by hand"
+            failure!("the host of {agent} does not answer, and has no record that says which process it is"; "end it by hand")
         );
     };
     let ending = record.host.watch();
@@ -154,7 +156,9 @@ async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
     discover::clean(&dir.hosts(), clock::now())?;
     match discover::find(&dir.hosts(), agent, PATIENCE).await {
         Some(seen) if seen.is_alive() => {
-            bail!("the host of {agent} (PID {}) is still there; see: murmur host list", record.host.pid)
+            bail!(
+                failure!("the host of {agent} (PID {}) is still there", record.host.pid; "see: murmur host list")
+            )
         }
         _ => Ok(serde_json::Value::Null),
     }

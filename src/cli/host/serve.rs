@@ -11,6 +11,8 @@ use crate::agent::settings::{Guarded, HookProgram};
 use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
 use crate::daemon::launch::Said as BeatSaid;
+use crate::error::Hinted;
+use crate::failure;
 use crate::hook::judge;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
@@ -42,9 +44,7 @@ pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let served = serve(args, place);
     if let (true, Err(error)) = (args.announce, &served) {
-        let (what, hint) = super::super::described(error);
-        let error = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
-        let _gone = say(&Said::Error(error));
+        let _gone = say(&Said::Error(super::super::told(error)));
     }
     served
 }
@@ -130,7 +130,7 @@ fn spec(
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
     if args.backend != find::CLAUDE {
-        bail!("unknown backend {:?}; known is {}", args.backend, find::CLAUDE);
+        bail!(failure!("unknown backend {:?}", args.backend; "known is {}", find::CLAUDE));
     }
     let path = place.path();
     let program = find::find(find::CLAUDE, &path)?;
@@ -230,7 +230,7 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
                 }
             }
             Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatSaid::Busy,
-            Err(error) => BeatSaid::Homeless { line: job.failed(clock::now(), error.to_string()).line()? },
+            Err(error) => BeatSaid::Homeless { line: job.failed(clock::now(), error.line()).line()? },
         })
     })?;
     say(&said)?;

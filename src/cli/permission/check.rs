@@ -8,6 +8,8 @@ use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
 use crate::daemon::broker::model;
+use crate::error::Hinted;
+use crate::failure;
 use crate::hook::judge;
 use crate::permit::call::{Call, Place as CallPlace};
 use crate::permit::decision::{By, Decision, Verdict};
@@ -29,7 +31,8 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     };
     let cwd = place.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let settings = Settings::read(&place.settings_dir()?.settings());
-    let heartbeat = super::heartbeat_at(&cwd, place)?.context("no workspace here; name one with --cwd")?;
+    let heartbeat = super::heartbeat_at(&cwd, place)?
+        .ok_or_else(|| failure!("no workspace here"; "name one with --cwd"))?;
     let asking = settings.as_ref().map(|settings| settings.asking).unwrap_or_default();
     let role = Role::from(args.role);
     let is_beat = role == Role::Beat;
@@ -57,7 +60,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
             let reached = model::reached(&place.settings_dir()?.settings(), &place.keys());
             // The daemon's environment is another, and may have the key.
             if let Some(error) = reached.err().filter(|error| !error.is_of_environment()) {
-                let why = error.to_string();
+                let why = error.line();
                 writeln!(out, "  which cannot be asked, so that it is denied: {}", plain_line(&why))?;
             }
         }
@@ -71,7 +74,8 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
         writeln!(
             io::stderr(),
-            "note: no beat runs there, and this is what holds apart from that: {problem}"
+            "note: no beat runs there, and this is what holds apart from that: {}",
+            problem.line()
         )?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! A call as people type it: `Bash(git push -f)`, `Edit(/path)`, `Tool({"key": "value"})`, `Tool`.
 
+use crate::failure;
 use anyhow::bail;
 use serde_json::{Map, Value, json};
 
@@ -9,12 +10,12 @@ pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
     let (tool, inside) = match text.split_once('(') {
         Some((tool, rest)) => match rest.strip_suffix(')') {
             Some(inside) => (tool.trim(), Some(inside)),
-            None => bail!("{text:?} has no closing parenthesis; write it as 'Bash(git push)'"),
+            None => bail!(failure!("{text:?} has no closing parenthesis"; "write it as 'Bash(git push)'")),
         },
         None => (text, None),
     };
     if tool.is_empty() || tool.contains(char::is_whitespace) {
-        bail!("{text:?} names no tool; write it as 'Bash(git push)'");
+        bail!(failure!("{text:?} names no tool"; "write it as 'Bash(git push)'"));
     }
     let input = match inside {
         None => Value::Object(Map::new()),
@@ -29,11 +30,13 @@ pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
 /// The tool and its input in what Claude Code hands to a hook.
 pub(super) fn from_hook(text: &str) -> anyhow::Result<(String, Value)> {
     let wanted = "write {\"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"ls\"}}";
-    let Ok(mut call) = serde_json::from_str::<Value>(text) else { bail!("stdin is not JSON; {wanted}") };
+    let Ok(mut call) = serde_json::from_str::<Value>(text) else {
+        bail!(failure!("stdin is not JSON"; "{wanted}"))
+    };
     let input = call.get_mut("tool_input").map_or(Value::Null, Value::take);
     match call.get("tool_name").and_then(Value::as_str) {
         Some(tool) if input.is_object() => Ok((tool.to_owned(), input)),
-        _ => bail!("stdin has no \"tool_name\" and \"tool_input\"; {wanted}"),
+        _ => bail!(failure!("stdin has no \"tool_name\" and \"tool_input\""; "{wanted}")),
     }
 }
 

@@ -7,6 +7,8 @@ use super::shown::paragraph;
 use super::{ask_rows, data_dir, waiting};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::{client, instance};
+use crate::error::Hinted;
+use crate::failure;
 use crate::rpc::client::AskError;
 use crate::rpc::envelope::{Event, GAP, LAGGED};
 use crate::sys::clock;
@@ -59,8 +61,10 @@ pub(super) fn nothing(kind: Kind) -> &'static str {
 async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
-        Err(AskError::Gone(_)) => bail!("murmur is not running, so nothing comes; run: murmur start"),
-        Err(error) => bail!("cannot reach the daemon: {error}"),
+        Err(AskError::Gone(_)) => {
+            bail!(failure!("murmur is not running, so nothing comes"; "run: murmur start"))
+        }
+        Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
     let mut view = View { kind, json, style: Style::of_stdout(), shown: HashSet::new() };
     // What comes between the two is shown once, by the list.
@@ -69,7 +73,7 @@ async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
     loop {
         let event = match client.next_event().await {
             Ok(event) => event,
-            Err(AskError::Gone(_)) => bail!("the daemon has ended; run: murmur start"),
+            Err(AskError::Gone(_)) => bail!(failure!("the daemon has ended"; "run: murmur start")),
             Err(error) => return Err(error.into()),
         };
         if event.event_type == GAP || event.event_type == LAGGED {

@@ -8,6 +8,8 @@ use super::respond::Verdicts;
 use super::shown::paragraph;
 use super::{answer, data_dir, only_people, waiting};
 use crate::daemon::broker::{Kind, Row};
+use crate::error::Hinted;
+use crate::failure;
 use crate::permit::question::Asked;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
@@ -28,8 +30,7 @@ pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<Ex
     only_people()?;
     if !io::stdin().is_terminal() {
         bail!(
-            "there is no terminal to ask on; say which: murmur {0} respond ID ..., see: murmur {0} list",
-            word(kind)
+            failure!("there is no terminal to ask on"; "say which: murmur {0} respond ID ..., see: murmur {0} list", word(kind))
         );
     }
     let dir = data_dir(place)?;
@@ -102,7 +103,7 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
         }
         // What is wrong is said here, where it can be mended.
         if let Err(error) = asked.answers(&Value::Object(answers.clone())) {
-            writeln!(io::stdout(), "{error}")?;
+            writeln!(io::stdout(), "{}", error.line())?;
             continue;
         }
         give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;

@@ -5,6 +5,7 @@ use super::super::runtime;
 use super::super::style::plain_line;
 use super::{answer, data_dir, only_people};
 use crate::daemon::broker::Row;
+use crate::failure;
 use crate::permit::request::RequestId;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -55,7 +56,9 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -
     only_people()?;
     let id = RequestId::parse(id)?;
     let answers: Value = serde_json::from_str(answers).map_err(|error| {
-        anyhow::anyhow!("not JSON: {answers:?}: {error}; write the answers as {{\"q1\":\"label\"}}")
+        anyhow::Error::new(
+            failure!("not JSON: {answers:?}: {error}"; "write the answers as {{\"q1\":\"label\"}}"),
+        )
     })?;
     let response = json!({ "id": id.as_str(), "answers": answers });
     let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;

@@ -1,5 +1,6 @@
 //! What the user's own manager, systemd or launchd, is told and asked, by its own command.
 
+use crate::error::Hinted;
 use crate::service::{LABEL, UNIT};
 use std::io;
 use std::path::Path;
@@ -9,12 +10,9 @@ pub(super) const IS_LAUNCHD: bool = cfg!(target_os = "macos");
 
 /// Why it did not do something.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ManagerError {
+pub(in crate::cli) enum ManagerError {
     /// It is not there.
-    #[error(
-        "{}; without it, have `murmur start --foreground` started by what you have instead",
-        self.failed()
-    )]
+    #[error("cannot run {program}: {source}")]
     Missing {
         /// Its command.
         program: &'static str,
@@ -22,10 +20,7 @@ pub(super) enum ManagerError {
         source: io::Error,
     },
     /// It cannot be reached, as in a container, with su, or without a login session.
-    #[error(
-        "{said}; there is no manager of yours here: have `murmur start --foreground` started by what you have, or run \
-         `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/{uid} and try again"
-    )]
+    #[error("{said}")]
     Unreachable {
         /// What was told to it, and what its command says.
         said: String,
@@ -33,20 +28,25 @@ pub(super) enum ManagerError {
         uid: u32,
     },
     /// It says no.
-    #[error("{said}; see: murmur service status")]
+    #[error("{said}")]
     Refused {
         /// What was told to it, and what its command says.
         said: String,
     },
 }
 
-impl ManagerError {
-    /// What failed, without what to do about it.
-    pub(super) fn failed(&self) -> String {
-        match self {
-            Self::Missing { program, source } => format!("cannot run {program}: {source}"),
-            Self::Unreachable { said, .. } | Self::Refused { said } => said.clone(),
-        }
+impl Hinted for ManagerError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Missing { .. } => {
+                "without it, have `murmur start --foreground` started by what you have instead".to_owned()
+            }
+            Self::Unreachable { uid, .. } => format!(
+                "there is no manager of yours here: have `murmur start --foreground` started by what you have, or run \
+                 `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/{uid} and try again"
+            ),
+            Self::Refused { .. } => "see: murmur service status".to_owned(),
+        })
     }
 }
 
@@ -62,8 +62,7 @@ fn told(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    let said =
-        format!("{program} {}: {}", words.join(" "), why.trim().replace('\n', ", ").replace("; ", ", "));
+    let said = format!("{program} {}: {}", words.join(" "), why.trim().replace('\n', ", "));
     // systemd's words, in all of its versions: "Failed to connect to bus", "Failed to connect to user scope bus".
     Err(if why.contains("Failed to connect to") {
         ManagerError::Unreachable { said, uid: rustix::process::getuid().as_raw() }

@@ -1,6 +1,7 @@
 //! Cron expressions: what is accepted, and every kind of jump a time zone makes.
 
 use super::*;
+use crate::error::Hinted;
 use jiff::Zoned;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
@@ -122,13 +123,13 @@ fn what_is_no_schedule_is_refused_with_what_is_accepted() {
         "@reboot",
         "*/0 * * * *",
     ] {
-        let error = Cron::new(text, TimeZone::UTC).unwrap_err().to_string();
+        let error = Cron::new(text, TimeZone::UTC).unwrap_err().line();
         assert!(error.contains("write five fields, minute hour day month weekday"), "{text}: {error}");
     }
     for text in ["0 0 30 2 *", "0 0 31 4,6,9,11 *", ", * * * *"] {
         assert!(matches!(Cron::new(text, TimeZone::UTC), Err(CronError::Never { .. })), "{text}");
     }
-    let error = Crons::new(TimeZone::UTC).get("@daily", Some("Europe/Berlino")).unwrap_err().to_string();
+    let error = Crons::new(TimeZone::UTC).get("@daily", Some("Europe/Berlino")).unwrap_err().line();
     assert_eq!(
         error,
         "time zone \"Europe/Berlino\" is unknown; write an IANA name such as \"Europe/Berlin\" or \"UTC\""
@@ -201,7 +202,7 @@ fn the_field_that_is_wrong_is_named() {
         ("a b c d e", r#"the minute is "a", where 0 to 59 can stand"#),
         ("* * *", "it has 3 fields"),
     ] {
-        let error = Cron::new(text, TimeZone::UTC).unwrap_err().to_string();
+        let error = Cron::new(text, TimeZone::UTC).unwrap_err().line();
         assert!(error.contains(&format!("({reason})")), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! Edits change what they are about and not one byte more.
 
 use super::*;
+use crate::error::Hinted;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -182,11 +183,11 @@ fn a_workspace_is_added_in_the_style_of_the_file() {
 fn what_is_there_is_not_added_and_what_is_not_there_is_not_removed() {
     let source = r#"{"workspaces":[{"path":"/a"}]}"#;
     assert_eq!(
-        add_workspace(source, &new("/a/")).unwrap_err().to_string(),
+        add_workspace(source, &new("/a/")).unwrap_err().line(),
         "workspace /a/ is in config.json already; change its entry there"
     );
     assert_eq!(
-        remove_workspace(source, Path::new("/b")).unwrap_err().to_string(),
+        remove_workspace(source, Path::new("/b")).unwrap_err().line(),
         "workspace /b is not in config.json; `murmur workspaces list` shows those that are"
     );
     assert!(add_workspace("{\"workspaces\": 7}", &new("/a")).is_err());
@@ -203,7 +204,7 @@ fn the_file_is_written_only_when_it_changes_and_never_when_it_is_wrong() {
     assert!(!path.exists(), "nothing to write");
     std::fs::write(&path, "{\"workspaces\": [\n  {\"path\": \"/a\"]}").unwrap();
     assert_eq!(
-        apply(&path, &lock, edit).unwrap_err().to_string(),
+        apply(&path, &lock, edit).unwrap_err().line(),
         format!(
             "{}:2:16: this is not JSON: expected `,` or `}}`; correct it there or just before",
             path.display()

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::asking::{Approval, Asking, Checker, Questions};
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
+use crate::error::Hinted;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
@@ -12,13 +13,12 @@ fn parse(text: &str) -> Result<File, String> {
 }
 
 fn parse_bytes(bytes: &[u8]) -> Result<File, String> {
-    File::parse(bytes, Path::new("/m/config.json"), &Crons::new(TimeZone::UTC))
-        .map_err(|error| error.to_string())
+    File::parse(bytes, Path::new("/m/config.json"), &Crons::new(TimeZone::UTC)).map_err(|error| error.line())
 }
 
 fn entry(members: &str) -> Result<Workspace, String> {
     let mut file = parse(&format!("{{\"workspaces\": [\n  {{{members}}}\n]}}")).unwrap();
-    file.workspaces.remove(0).map_err(|bad| bad.problem.to_string())
+    file.workspaces.remove(0).map_err(|bad| bad.problem.line())
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_file_that_is_wrong_as_a_whole_is_one_error_with_its_place() {
         ),
         (
             "{\"permissions\": {}}",
-            "/m/config.json:1:2: key \"permissions\" is not known; workspaces have rules of their own; move it into each",
+            "/m/config.json:1:2: key \"permissions\" is not known; move it into each workspace, which has rules of its own",
         ),
         (
             "\u{feff}{\"maxConcurrent\": 0}",
@@ -131,11 +131,11 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         (r#""interval": "30m""#, r#":2:3: "path" is missing; write the folder's absolute path"#),
         (
             r#""path": "a""#,
-            r#":2:12: "path" is "a"; it is not absolute; write the folder's absolute path, such as "/home/me/project""#,
+            r#":2:12: "path" is "a", which is not absolute; write the folder's absolute path, such as "/home/me/project""#,
         ),
         (
             r#""path": "~/a""#,
-            r#":2:12: "path" is "~/a"; `~` is not expanded; write your home folder's absolute path instead"#,
+            r#":2:12: "path" is "~/a", and `~` is not expanded; write your home folder's absolute path instead"#,
         ),
         (
             r#""path": 5"#,
@@ -237,7 +237,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
     }
     let file = parse("{\"workspaces\": [7, {\"path\": \"/b\"}]}").unwrap();
     assert_eq!(
-        file.workspaces[0].as_ref().unwrap_err().problem.to_string(),
+        file.workspaces[0].as_ref().unwrap_err().problem.line(),
         "/m/config.json:1:17: \"workspaces\" is 7; write an object such as {\"path\": \"/home/me/project\", \"interval\": \"30m\"}"
     );
     assert!(file.workspaces[1].is_ok(), "the next entry is read all the same");
@@ -263,7 +263,7 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
     .unwrap();
     assert_eq!(file.max_concurrent.get(), 6);
     assert_eq!(&*file.workspaces[0].as_ref().unwrap().path, Path::new("/c"));
-    let warnings: Vec<String> = file.warnings.iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = file.warnings.iter().map(Hinted::line).collect();
     assert_eq!(
         warnings,
         [
@@ -278,17 +278,17 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
 fn a_path_that_is_listed_twice_runs_once_and_not_at_all_where_rules_differ() {
     let problems = |text: &str| -> Vec<Option<String>> {
         let file = parse(text).unwrap();
-        file.workspaces.iter().map(|entry| entry.as_ref().err().map(|bad| bad.problem.to_string())).collect()
+        file.workspaces.iter().map(|entry| entry.as_ref().err().map(|bad| bad.problem.line())).collect()
     };
     assert_eq!(
         problems("{\"workspaces\": [{\"path\": \"/a\"},\n{\"path\": \"/b\"},\n{\"path\": \"/a/./\"}]}"),
-        [None, None, Some("/m/config.json:3:1: workspace \"/a\" is also listed in line 1; only that entry counts; remove one of the two".into())]
+        [None, None, Some("/m/config.json:3:1: workspace \"/a\" is also listed in line 1, and only that entry counts; remove one of the two".into())]
     );
     assert_eq!(
         problems("{\"workspaces\": [{\"path\": \"/a\"},\n{\"path\": \"/a\", \"permissions\": \"skip\"}]}"),
         [
-            Some("/m/config.json:1:17: workspace \"/a\" is also listed in line 2; the two disagree on \"permissions\", so nothing runs there; remove one of the two".into()),
-            Some("/m/config.json:2:1: workspace \"/a\" is also listed in line 1; only that entry counts; remove one of the two".into()),
+            Some("/m/config.json:1:17: workspace \"/a\" is also listed in line 2, and the two disagree on \"permissions\", so nothing runs there; remove one of the two".into()),
+            Some("/m/config.json:2:1: workspace \"/a\" is also listed in line 1, and only that entry counts; remove one of the two".into()),
         ]
     );
     let first =
@@ -308,8 +308,11 @@ fn no_file_is_an_empty_configuration_and_a_file_without_text_is_torn() {
     for text in ["", " \n", "\u{feff}"] {
         assert!(parse(text).unwrap_err().to_string().contains("it is empty"), "{text:?}");
     }
-    let error = File::read(folder.path(), &crons).unwrap_err().to_string();
-    assert_eq!(error, format!("{} cannot be read; check its owner and mode", folder.path().display()));
+    let error = File::read(folder.path(), &crons).unwrap_err().line();
+    assert_eq!(
+        error,
+        format!("{} cannot be read: it is no file; check its owner and mode", folder.path().display())
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! One entry of `workspaces`: each key is read by its own type, so that an error names the key and its place.
 
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -152,14 +154,14 @@ impl<'a, 'b> Reader<'a, 'b> {
             first.get_or_insert(Problem::at(
                 self.text.path,
                 self.text.place(value),
-                format!("{:?}: {error}", error.key()),
+                error.failure().after(format_args!("{:?}: ", error.key())),
             ));
         }
         if first.is_none() && keys.path.is_none() {
             first = Some(Problem::at(
                 self.text.path,
                 place,
-                "\"path\" is missing; write the folder's absolute path",
+                failure!("\"path\" is missing"; "write the folder's absolute path"),
             ));
         }
         let schedule = schedule.unwrap_or_default();
@@ -188,7 +190,11 @@ impl<'a, 'b> Reader<'a, 'b> {
             }),
             (path, first) => {
                 let problem = first.unwrap_or_else(|| {
-                    Problem::at(self.text.path, place, "\"path\" is wrong; write the folder's absolute path")
+                    Problem::at(
+                        self.text.path,
+                        place,
+                        failure!("\"path\" is wrong"; "write the folder's absolute path"),
+                    )
                 });
                 Err(Box::new(BadWorkspace { problem, path, schedule, last_run }))
             }
@@ -282,12 +288,11 @@ fn read<T: DeserializeOwned>(
     accepted: &str,
 ) -> Result<Option<T>, Problem> {
     serde_json::from_str(value).map_err(|error| {
-        // A message that ends with what to do comes from a type that knows its own rules.
-        let said = json::message(&error);
-        if said.contains("; write ") {
-            return Problem::at(text.path, text.place(value), format!("{key:?}: {said}"));
+        // A type that knows its own rules says what to do.
+        match Failure::unpacked(&json::message(&error)) {
+            Some(own) => Problem::at(text.path, text.place(value), own.after(format_args!("{key:?}: "))),
+            None => text.wrong(key, value, accepted),
         }
-        text.wrong(key, value, accepted)
     })
 }
 
@@ -304,14 +309,15 @@ fn path(text: &Text<'_>, value: &str) -> Result<String, Problem> {
     let path: String =
         read(text, "path", value, accepted)?.ok_or_else(|| text.wrong("path", value, accepted))?;
     if path.starts_with('~') {
-        return Err(text.wrong(
+        return Err(text.wrong_since(
             "path",
             value,
-            "`~` is not expanded; write your home folder's absolute path instead",
+            ", and `~` is not expanded",
+            "write your home folder's absolute path instead",
         ));
     }
     if !path.starts_with('/') || path.contains('\0') {
-        return Err(text.wrong("path", value, &format!("it is not absolute; {accepted}")));
+        return Err(text.wrong_since("path", value, ", which is not absolute", accepted));
     }
     Ok(path)
 }

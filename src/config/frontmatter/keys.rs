@@ -1,5 +1,7 @@
 //! The keys of the frontmatter: YAML text in, settings out, errors with their place in HEARTBEAT.md.
 
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use std::num::NonZeroU32;
 
 use serde::de::{Deserialize, Deserializer};
@@ -103,7 +105,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     for (key, word) in [("name", &keys.name), ("description", &keys.description), ("model", &keys.model)] {
         if let Some(word) = word.as_ref().filter(|word| !is_word(&word.value)) {
             let accepted = "write one line of text that is not empty and does not start with '-'";
-            return Err(wrong(word.referenced, format!("{key:?} is {:?}; {accepted}", word.value)));
+            return Err(wrong(word.referenced, failure!("{key:?} is {:?}", word.value; "{accepted}")));
         }
     }
     if let Some(agent) =
@@ -111,7 +113,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     {
         return Err(wrong(
             agent.referenced,
-            format!("agent {:?} is not known; write \"claude\"", agent.value),
+            failure!("agent {:?} is not known", agent.value; "write \"claude\""),
         ));
     }
     let (cron, tz) = (keys.cron.as_ref(), keys.tz.as_ref());
@@ -125,7 +127,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     .map_err(|error| {
         let place = if error.key() == "tz" { tz } else { cron };
         let place = place.map_or(Location::UNKNOWN, |found| found.referenced);
-        wrong(place, format!("{:?}: {error}", error.key()))
+        wrong(place, error.failure().after(format_args!("{:?}: ", error.key())))
     })?;
     Ok(Frontmatter {
         name: keys.name.map(|name| name.value.into()),
@@ -147,7 +149,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     })
 }
 
-fn wrong(location: Location, what: String) -> FrontmatterError {
+fn wrong(location: Location, what: Failure) -> FrontmatterError {
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).max(1);
     // The YAML begins in the second line of the file.
     FrontmatterError::Wrong {
@@ -167,22 +169,25 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
                 || format!("known are {}", KEYS.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
-            format!("key {field:?} is not known; {hint}")
+            failure!("key {field:?} is not known"; "{hint}")
         }
         (Error::DuplicateMappingKey { key, .. }, _) => {
-            format!("key {:?} is given twice; remove one of the two", key.as_deref().unwrap_or_default())
+            failure!("key {:?} is given twice", key.as_deref().unwrap_or_default(); "remove one of the two")
         }
-        (Error::Message { msg, .. }, Some(key)) if msg.contains("; write ") => format!("{key:?}: {msg}"),
+        (Error::Message { msg, .. }, Some(key)) if let Some(own) = Failure::unpacked(msg) => {
+            own.after(format_args!("{key:?}: "))
+        }
         (_, Some(key)) if line.contains(": *") => {
-            format!("{key:?} begins with `*`, which YAML reads as an alias; put the value in quotes")
+            failure!("{key:?} begins with `*`, which YAML reads as an alias"; "put the value in quotes")
         }
-        (_, Some(key)) => format!("{key:?} has a wrong value; {}", accepted(key)),
+        (_, Some(key)) => failure!("{key:?} has a wrong value"; "{}", accepted(key)),
         (other, None) => {
             let said = other.to_string();
             let said = said.lines().next().unwrap_or_default();
             let said = said.split(" at line ").next().unwrap_or_default().trim_start_matches("error: ");
-            format!(
-                "the frontmatter is not `key: value` lines of YAML ({said}); correct it, or begin the text with `***` if no frontmatter is meant"
+            failure!(
+                "the frontmatter is not `key: value` lines of YAML ({said})";
+                "correct it, or begin the text with `***` if no frontmatter is meant"
             )
         }
     };

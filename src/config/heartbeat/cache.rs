@@ -3,6 +3,7 @@
 //! The identity of a file changed twice within one step of the file system's clock can be the same, so a file that
 //! changed shortly before it was read is read once more next time.
 
+use crate::error::Failure;
 use std::collections::{HashMap, hash_map};
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -147,7 +148,8 @@ impl Cache {
             for heartbeat in
                 out.heartbeats.iter_mut().skip(first).filter(|heartbeat| heartbeat.schedule.is_none())
             {
-                let what = "it has no schedule, so it never runs; write \"interval\" or \"cron\" into config.json or its frontmatter";
+                let what = Failure::new("it has no schedule, so it never runs")
+                    .hint("write \"interval\" or \"cron\" into config.json or its frontmatter");
                 heartbeat.problem.get_or_insert_with(|| Problem::with(&heartbeat.file, what));
             }
         }
@@ -225,11 +227,11 @@ impl Entry {
 impl Resolved {
     /// Two entries lead to the same folder by different paths.
     fn refuse_link(&mut self, config: &Path, (before, at): (&Workspace, usize), workspace: &Workspace) {
-        let at_place = |place: Place, what: String| Problem::at(config, place, what);
+        let at_place = |place: Place, what: Failure| Problem::at(config, place, what);
         let what = format!("it is the same folder as {:?}, and only that entry counts", before.path);
         self.problems.push(at_place(workspace.place, file::twice(&workspace.path, before.place, &what)));
         if let Some(key) = file::disagreement(before, workspace) {
-            let what = format!("the two disagree on {key:?}, so nothing runs there");
+            let what = format!("and the two disagree on {key:?}, so nothing runs there");
             let problem = at_place(before.place, file::twice(&before.path, workspace.place, &what));
             let own = self
                 .heartbeats

@@ -1,5 +1,7 @@
 //! A HEARTBEAT.md as a file: is it there, can it be read, what does its frontmatter say.
 
+use crate::error::Hinted;
+use crate::failure;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -64,7 +66,7 @@ pub fn load_body(path: &Path) -> Result<String, Problem> {
 }
 
 pub(super) fn missing(path: &Path) -> Problem {
-    Problem::with(path, "HEARTBEAT.md not found; create it, or run `murmur init` in its folder")
+    Problem::with(path, failure!("HEARTBEAT.md not found"; "create it, or run `murmur init` in its folder"))
 }
 
 pub(super) fn is_absent(error: &io::Error) -> bool {
@@ -72,16 +74,19 @@ pub(super) fn is_absent(error: &io::Error) -> bool {
 }
 
 pub(super) fn unreadable(path: &Path, error: &io::Error) -> Problem {
-    Problem::with(path, format!("cannot be read ({error}); check its owner and mode"))
+    Problem::with(path, failure!("cannot be read ({error})"; "check its owner and mode"))
 }
 
 fn wrong(path: &Path, error: &FrontmatterError) -> Problem {
-    error.place().map_or_else(|| Problem::with(path, error), |place| Problem::at(path, place, error))
+    error.place().map_or_else(
+        || Problem::with(path, error.failure()),
+        |place| Problem::at(path, place, error.failure()),
+    )
 }
 
 fn not_empty(path: &Path, body: &str) -> Result<(), Problem> {
     if body.trim().is_empty() {
-        Err(Problem::with(path, "it is empty; write what the agent is to do"))
+        Err(Problem::with(path, failure!("it is empty"; "write what the agent is to do")))
     } else {
         Ok(())
     }
@@ -89,10 +94,13 @@ fn not_empty(path: &Path, body: &str) -> Result<(), Problem> {
 
 fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
     if found.is_dir() {
-        return Err(Problem::with(path, "it is a folder; put a text file in its place"));
+        return Err(Problem::with(path, failure!("it is a folder"; "put a text file in its place")));
     }
     if !found.is_file() {
-        return Err(Problem::with(path, "it is not a regular file; put a text file in its place"));
+        return Err(Problem::with(
+            path,
+            failure!("it is not a regular file"; "put a text file in its place"),
+        ));
     }
     if found.len() > MAX_BYTES {
         return Err(too_large(path));
@@ -110,5 +118,8 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn too_large(path: &Path) -> Problem {
-    Problem::with(path, "it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read")
+    Problem::with(
+        path,
+        failure!("it is larger than 1 MiB (1048576 bytes)"; "shorten it, and let it name files to read"),
+    )
 }

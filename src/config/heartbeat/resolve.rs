@@ -1,5 +1,6 @@
 //! One workspace: its entry in config.json laid under the frontmatter of each HEARTBEAT.md in its folder.
 
+use crate::failure;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,10 +50,13 @@ impl Folder {
 pub(super) fn folder_problem(path: &Path, found: &io::Result<Metadata>) -> Option<Problem> {
     match found {
         Ok(metadata) if metadata.is_dir() => None,
-        Ok(_) => Some(Problem::with(path, "the workspace is not a folder; correct its path in config.json")),
+        Ok(_) => Some(Problem::with(
+            path,
+            failure!("the workspace is not a folder"; "correct its path in config.json"),
+        )),
         Err(error) if note::is_absent(error) => Some(Problem::with(
             path,
-            "the workspace does not exist; create the folder, or correct its path in config.json",
+            failure!("the workspace does not exist"; "create the folder, or correct its path in config.json"),
         )),
         Err(error) => Some(note::unreadable(path, error)),
     }
@@ -79,7 +83,7 @@ pub(super) fn list(workspace: &Path) -> (Vec<Box<str>>, Vec<Problem>) {
             Some(name) if !name.chars().any(char::is_control) => names.push(name.into()),
             _ => problems.push(Problem::with(
                 &entry.path(),
-                "its name has control characters or is not UTF-8, so it never runs; rename the folder",
+                failure!("its name has control characters or is not UTF-8, so it never runs"; "rename the folder"),
             )),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::asking::{Checker, Questions};
+use crate::error::Hinted;
 use jiff::tz::TimeZone;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -43,7 +44,8 @@ impl Home {
         let resolved = self.load();
         let line = |beat: &Heartbeat| {
             let schedule = beat.schedule.as_ref().map_or("never".into(), ToString::to_string);
-            let problem = beat.problem.as_ref().map_or(String::new(), |problem| format!(" ! {problem}"));
+            let problem =
+                beat.problem.as_ref().map_or(String::new(), |problem| format!(" ! {}", problem.line()));
             format!("{} {schedule}{problem}", beat.id).replace(&self.folder.path().display().to_string(), "@")
         };
         resolved.heartbeats.iter().map(line).collect()
@@ -162,8 +164,8 @@ fn two_paths_to_one_folder_are_one_workspace() {
     symlink(home.path("a"), home.path("b")).unwrap();
     home.config(r#"{"path": "@/a", "interval": "1h"}, {"path": "@/b", "interval": "1h"}"#);
     assert_eq!(home.lines(), ["@/a every 1h"]);
-    let problem = home.load().problems[0].to_string();
-    assert!(problem.contains("/b\" is also listed in line 1; it is the same folder as"), "{problem}");
+    let problem = home.load().problems[0].line();
+    assert!(problem.contains("/b\" is also listed in line 1, it is the same folder as"), "{problem}");
     home.config(
         r#"{"path": "@/a", "interval": "1h"}, {"path": "@/b", "interval": "1h", "permissions": "skip"}"#,
     );

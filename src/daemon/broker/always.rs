@@ -1,5 +1,7 @@
 //! An answer once and for all: a rule for just this call, in the project's permissions.toml.
 
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::hook::judge;
 use crate::permit::call::{Call, Place};
 use crate::permit::request::Request;
@@ -13,26 +15,25 @@ use std::path::Path;
 ///
 /// # Errors
 /// Why there is no such rule, and what to do.
-pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action) -> Result<(), String> {
+pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action) -> Result<(), Failure> {
     if request.project.is_empty() {
         return Err(
-            "the agent has no project whose permissions.toml could have a rule; answer without --always"
-                .to_owned(),
+            failure!("the agent has no project whose permissions.toml could have a rule"; "answer without --always"),
         );
     }
-    let path = dir.project_rules(&request.project).map_err(|error| error.to_string())?;
+    let path = dir.project_rules(&request.project).map_err(|error| error.failure())?;
     let place =
         Place { cwd: request.cwd.clone(), workspace: request.workspace.clone(), home: home.to_path_buf() };
     let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
-    let failed = |error: io::Error| format!("cannot add a rule to {}: {error}", path.display());
+    let failed = |error: io::Error| failure!("cannot add a rule to {}: {error}", path.display());
     let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();
     let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
-    let text = appended(&text, &path, &call, action).map_err(|error| error.to_string())?;
-    let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.to_string())?;
+    let text = appended(&text, &path, &call, action).map_err(|error| error.failure())?;
+    let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.failure())?;
     let decides = judge::matched(&call, &[&rules], request.doubt.is_some());
     match decides.filter(|matched| matched.action != action) {
-        Some(rules::Matched { number, file, .. }) => Err(format!(
-            "rule {number} of {file} comes before a new one; change that, or answer without --always"
+        Some(rules::Matched { number, file, .. }) => Err(failure!(
+            "rule {number} of {file} comes before a new one"; "change that, or answer without --always"
         )),
         None => {
             let folder = path.parent().unwrap_or(Path::new("/"));

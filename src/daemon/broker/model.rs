@@ -13,6 +13,7 @@ mod prompt;
 mod wire;
 
 use crate::config::settings::{Provider, Secret};
+use crate::error::Hinted;
 use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request};
 use crate::rpc::envelope::{Request as Line, Response};
@@ -50,6 +51,12 @@ pub struct Models {
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Unreachable(AccessError);
+
+impl Hinted for Unreachable {
+    fn hint(&self) -> Option<String> {
+        self.0.hint()
+    }
+}
 
 impl Unreachable {
     /// Whether a daemon that was started with another environment may be able to.
@@ -90,6 +97,16 @@ enum ModelError {
     Broken,
 }
 
+impl Hinted for ModelError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Access(error) => error.hint(),
+            Self::Prompt(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
 /// What a model says of a call.
 #[derive(Debug)]
 struct Judgement {
@@ -105,7 +122,7 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Model
     let mut unread = sink();
     tokio::select! {
         answer = models.answer(asked) => {
-            let payload = serde_json::to_value(answer).map_err(|error| error.to_string());
+            let payload = serde_json::to_value(answer).map_err(|error| error.to_string().into());
             let response = Response::new(line.msg_type, line.id, payload);
             let _gone = writing.write_all(&response.line()).await;
         }
@@ -139,7 +156,7 @@ impl Models {
                 };
                 (verdict, reason, By::Model(model))
             }
-            Err(error) => (Verdict::Deny, format!("{error}; the call is denied"), By::Failure),
+            Err(error) => (Verdict::Deny, format!("{}; the call is denied", error.line()), By::Failure),
         };
         Answer { verdict, reason: Some(reason), answers: None, by, id }
     }

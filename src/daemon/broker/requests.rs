@@ -2,6 +2,7 @@
 //!
 //! `D` is where an answer goes: a hook's connection.
 
+use crate::error::Hinted;
 use crate::journal::put_off::{self, PutOff};
 use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
@@ -94,7 +95,7 @@ pub enum Answered<D> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
     /// It is over.
-    #[error("request {id} {how}; see: murmur permission list")]
+    #[error("request {id} {how}")]
     Over {
         /// The request.
         id: RequestId,
@@ -102,8 +103,17 @@ pub enum NotTaken {
         how: Ended,
     },
     /// There is none of that id.
-    #[error("there is no request {0}; see: murmur permission list, murmur question list")]
+    #[error("there is no request {0}")]
     Unknown(RequestId),
+}
+
+impl Hinted for NotTaken {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Over { .. } => "see: murmur permission list".to_owned(),
+            Self::Unknown(..) => "see: murmur permission list, murmur question list".to_owned(),
+        })
+    }
 }
 
 impl<D> Default for Requests<D> {

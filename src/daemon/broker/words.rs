@@ -1,6 +1,7 @@
 //! What is said to the broker: questions, answers, and a request as people are shown it.
 
 use super::requests::{Late, Open, Standing};
+use crate::error::Failure;
 use crate::journal::put_off;
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Request, RequestId};
@@ -41,7 +42,7 @@ pub enum Order {
     /// All that waits for a person.
     List(oneshot::Sender<Vec<Row>>),
     /// A person, or a model, answers.
-    Respond(Response, oneshot::Sender<Result<Row, String>>),
+    Respond(Response, oneshot::Sender<Result<Row, Failure>>),
 }
 
 /// An answer, on its way.

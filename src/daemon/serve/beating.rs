@@ -6,6 +6,7 @@ use crate::daemon::beats::{Beat, End};
 use crate::daemon::launch::{self, Said};
 use crate::daemon::service::Begins;
 use crate::daemon::state::{PutOff, Start};
+use crate::error::Failure;
 use crate::journal::unfinished;
 use crate::sys::clock;
 
@@ -27,7 +28,7 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     /// Starts a beat's process. Whether somebody asked for the beat matters only if it does not begin.
-    pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, String> {
+    pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, Failure> {
         let Start { running, heartbeat, before, resumes } = start;
         self.upkeep.remember(running.workspace, running.name, running.since);
         let path = self.path.clone().unwrap_or_default();
@@ -54,7 +55,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                     let kept = self.upkeep.keep(line);
                     self.say(kept);
                 }
-                Err(error)
+                Err(error.into())
             }
         }
     }

@@ -6,6 +6,8 @@ use crate::daemon::client::Beats;
 use crate::daemon::service::{Begins, Which, Wish};
 use crate::daemon::state::{NotNow, Start};
 use crate::daemon::status::{self, Status};
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::sys::clock;
 use std::path::Path;
 
@@ -47,10 +49,12 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     /// Starts a beat that is asked for.
-    fn beat_now(&mut self, which: &Which) -> Result<Begins, String> {
+    fn beat_now(&mut self, which: &Which) -> Result<Begins, Failure> {
         if !which.workspace.is_absolute() {
             let workspace = which.workspace.display();
-            return Err(format!("{workspace} is not an absolute path; say the whole path of the workspace"));
+            return Err(
+                failure!("{workspace} is not an absolute path"; "say the whole path of the workspace"),
+            );
         }
         // A beat by hand may have begun a moment ago, and the workspace may have been registered a moment ago.
         self.look();
@@ -61,7 +65,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             }
             decided => decided,
         };
-        self.start(start.map_err(|not_now| not_now.to_string())?, true)
+        self.start(start.map_err(|not_now| not_now.failure())?, true)
     }
 
     fn start_now(&mut self, which: &Which) -> Result<Start, NotNow> {
@@ -76,9 +80,9 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     /// It is to stop. Beats that have been told to end cannot be left any more.
-    fn stop(&mut self, beats: Beats) -> Result<(), String> {
+    fn stop(&mut self, beats: Beats) -> Result<(), Failure> {
         if (self.stopping, beats) == (Some(Beats::End), Beats::Leave) {
-            return Err("the daemon is stopping already, and its beats have been told to end".to_owned());
+            return Err("the daemon is stopping already, and its beats have been told to end".into());
         }
         self.stopping = Some(beats);
         Ok(())

@@ -1,18 +1,19 @@
 //! Why a beat that somebody asks for does not begin.
 
+use crate::error::Hinted;
 use std::path::PathBuf;
 
 /// Why a beat that is asked for cannot start.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotNow {
     /// There is no such workspace.
-    #[error("{} is not registered; run: murmur workspaces add {}", .workspace.display(), .workspace.display())]
+    #[error("{} is not registered", .workspace.display())]
     Unknown {
         /// What was asked for.
         workspace: PathBuf,
     },
     /// There is no such heartbeat in it.
-    #[error("no such heartbeat in {}; its names are: {names}", .workspace.display())]
+    #[error("no such heartbeat in {}", .workspace.display())]
     Unnamed {
         /// The workspace.
         workspace: PathBuf,
@@ -20,20 +21,30 @@ pub enum NotNow {
         names: String,
     },
     /// Another beat runs there.
-    #[error("a beat of {} is running already; wait for its end, see: murmur status", .workspace.display())]
+    #[error("a beat of {} is running already", .workspace.display())]
     Busy {
         /// The workspace.
         workspace: PathBuf,
     },
     /// There is no room for another.
-    #[error(
-        "{running} beats are running, as many as may; wait for an end, or raise maxConcurrent in config.json"
-    )]
+    #[error("{running} beats are running, as many as may")]
     Full {
         /// How many run.
         running: usize,
     },
     /// There are to be no more.
-    #[error("the daemon is stopping; ask the next one, see: murmur status")]
+    #[error("the daemon is stopping")]
     Stopping,
+}
+
+impl Hinted for NotNow {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unknown { workspace, .. } => format!("run: murmur workspaces add {}", workspace.display()),
+            Self::Unnamed { names, .. } => format!("its names are: {names}"),
+            Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
+            Self::Full { .. } => "wait for an end, or raise maxConcurrent in config.json".to_owned(),
+            Self::Stopping => "ask the next one, see: murmur status".to_owned(),
+        })
+    }
 }

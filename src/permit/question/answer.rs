@@ -1,5 +1,6 @@
 //! A person's answers: read, held against the questions, and put into the call's input.
 
+use crate::error::Hinted;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -15,10 +16,10 @@ pub type Answers = BTreeMap<String, String>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// It is no object.
-    #[error("the answers are no JSON object; write one such as {{\"q1\": 1}}")]
+    #[error("the answers are no JSON object")]
     NoObject,
     /// A key that stands for no question.
-    #[error("{key:?} is none of the questions; they are {known}")]
+    #[error("{key:?} is none of the questions")]
     UnknownKey {
         /// The key.
         key: String,
@@ -26,19 +27,19 @@ pub enum AnswerError {
         known: String,
     },
     /// A key that stands for more than one question.
-    #[error("{key:?} could be more than one question; write q1, q2 and so on")]
+    #[error("{key:?} could be more than one question")]
     Ambiguous {
         /// The key.
         key: String,
     },
     /// Two answers to one question.
-    #[error("q{number} is answered twice; remove one of the two")]
+    #[error("q{number} is answered twice")]
     Twice {
         /// The question, from 1.
         number: usize,
     },
     /// A question without an answer.
-    #[error("q{number} ({question:?}) is not answered; {accepted}")]
+    #[error("q{number} ({question:?}) is not answered")]
     Missing {
         /// The question, from 1.
         number: usize,
@@ -48,7 +49,7 @@ pub enum AnswerError {
         accepted: String,
     },
     /// A value that is none of the choices.
-    #[error("q{number} cannot be answered with {found}; {accepted}")]
+    #[error("q{number} cannot be answered with {found}")]
     NoChoice {
         /// The question, from 1.
         number: usize,
@@ -58,7 +59,7 @@ pub enum AnswerError {
         accepted: String,
     },
     /// Several, where there is to be one.
-    #[error("q{number} takes one answer and not {count}; {accepted}")]
+    #[error("q{number} takes one answer and not {count}")]
     TooMany {
         /// The question, from 1.
         number: usize,
@@ -67,6 +68,20 @@ pub enum AnswerError {
         /// What can be answered.
         accepted: String,
     },
+}
+
+impl Hinted for AnswerError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoObject => format!("write one such as {{\"q1\": 1}}"),
+            Self::UnknownKey { known, .. } => format!("they are {known}"),
+            Self::Ambiguous { .. } => "write q1, q2 and so on".to_owned(),
+            Self::Twice { .. } => "remove one of the two".to_owned(),
+            Self::Missing { accepted, .. } => format!("{accepted}"),
+            Self::NoChoice { accepted, .. } => format!("{accepted}"),
+            Self::TooMany { accepted, .. } => format!("{accepted}"),
+        })
+    }
 }
 
 impl Asked {

@@ -1,6 +1,7 @@
 //! Questions as Claude Code asks them, and what people answer.
 
 use super::*;
+use crate::error::Hinted;
 use serde_json::json;
 
 fn input() -> Value {
@@ -36,7 +37,7 @@ fn asked() -> Asked {
 fn answer(number: usize, value: Value) -> Result<String, String> {
     let mut given = json!({"q1": 1, "q2": 1, "q3": "x"});
     given[format!("q{number}")] = value;
-    let answers = asked().answers(&given).map_err(|error| error.to_string())?;
+    let answers = asked().answers(&given).map_err(|error| error.line())?;
     Ok(answers[&asked().questions()[number - 1].question].clone())
 }
 
@@ -135,17 +136,14 @@ fn every_question_is_answered_once_and_no_other_is() {
         (json!({"": 1}), "\"\" is none of the questions; they are"),
         (json!({"q1": 1, "Database": 1}), "q1 is answered twice; remove one of the two"),
     ] {
-        let error = asked().answers(&given).unwrap_err().to_string();
+        let error = asked().answers(&given).unwrap_err().line();
         assert!(error.starts_with(expected), "{given}: {error}");
     }
     let alike = json!({"questions": [{"question": "a", "header": "q2"}, {"question": "b", "header": "H"}, {"question": "c", "header": "h"}]});
     let alike = Asked::parse(&alike).unwrap();
     for key in ["q2", "H"] {
         let error = alike.answers(&json!({ key: "x" })).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("{key:?} could be more than one question; write q1, q2 and so on")
-        );
+        assert_eq!(error.line(), format!("{key:?} could be more than one question; write q1, q2 and so on"));
     }
 }
 

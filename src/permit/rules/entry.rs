@@ -1,5 +1,6 @@
 //! A new rule for a call that a person has decided on once and for all, as text for the end of a permissions.toml.
 
+use crate::error::Hinted;
 use std::path::Path;
 
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::permit::call::Call;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// A pattern would mean more than the call.
-    #[error("no pattern means this call of {tool} and nothing else; write a rule of your own into {file}")]
+    #[error("no pattern means this call of {tool} and nothing else")]
     Inexact {
         /// Its tool.
         tool: String,
@@ -23,6 +24,15 @@ pub enum EntryError {
     /// The file is wrong as it is, or it cannot be added to.
     #[error(transparent)]
     Wrong(#[from] Problem),
+}
+
+impl Hinted for EntryError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Inexact { file, .. } => format!("write a rule of your own into {file}"),
+            Self::Wrong(problem) => return problem.hint(),
+        })
+    }
 }
 
 /// The text of a permissions.toml with one more rule at its end, which means exactly this call: the same line of shell,

@@ -1,5 +1,7 @@
 //! The shape of permissions.toml. Whatever is not exactly understood is an error: it was meant to have an effect.
 
+use crate::error::Failure;
+use crate::failure;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -44,7 +46,7 @@ impl Rules {
     pub fn parse(bytes: &[u8], file: &Path) -> Result<Self, Problem> {
         let read: File = toml_text::read(bytes, file)?;
         let text = toml_text::text_of(bytes, file)?;
-        let at = |offset: usize, what: String| Problem::at(file, Place::of(text, offset), what);
+        let at = |offset: usize, what: Failure| Problem::at(file, Place::of(text, offset), what);
         let mut rules = Vec::with_capacity(read.rules.len());
         for entry in read.rules {
             rules.push(entry.rule(text).map_err(|(offset, what)| at(offset, what))?);
@@ -60,20 +62,24 @@ impl Rules {
 }
 
 /// What is wrong, and at which byte.
-type Wrong = (usize, String);
+type Wrong = (usize, Failure);
 
 impl Entry {
     fn rule(self, text: &str) -> Result<Rule, Wrong> {
         let tool = tool(&self.tool)?;
         let patterns = match (self.pattern, self.patterns) {
             (Some(one), Some(_)) => {
-                let what = "both \"pattern\" and \"patterns\" are given; put all of them into \"patterns\"";
-                return Err((one.span().start, what.to_owned()));
+                let what = failure!(
+                    "both \"pattern\" and \"patterns\" are given"; "put all of them into \"patterns\""
+                );
+                return Err((one.span().start, what));
             }
             (Some(one), None) => vec![one],
             (None, Some(several)) if several.get_ref().is_empty() => {
-                let what = "\"patterns\" is empty; write one, or no \"patterns\" for every call of the tool";
-                return Err((several.span().start, what.to_owned()));
+                let what = failure!(
+                    "\"patterns\" is empty"; "write one, or no \"patterns\" for every call of the tool"
+                );
+                return Err((several.span().start, what));
             }
             (None, Some(several)) => several.into_inner(),
             (None, None) => Vec::new(),
@@ -90,35 +96,35 @@ impl Entry {
 fn tool(found: &Spanned<String>) -> Result<Tool, Wrong> {
     let text = found.get_ref();
     let what = if text.contains('(') {
-        "what stands in its parentheses is a pattern; write tool = \"Bash\" and pattern = \"git push:*\""
+        failure!("what stands in its parentheses is a pattern"; "write tool = \"Bash\" and pattern = \"git push:*\"")
     } else if text.is_empty() || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        "it is no tool's name; write one such as \"Bash\", \"mcp__server\" or \"*\""
+        failure!("it is no tool's name"; "write one such as \"Bash\", \"mcp__server\" or \"*\"")
     } else if text.ends_with(":*") {
-        "`:*` is for patterns; write a name, with a plain `*` for any text in it"
+        failure!("`:*` is for patterns"; "write a name, with a plain `*` for any text in it")
     } else {
         let parsed = Wildcard::parse(text).map(|name| Tool { text: text.clone(), name });
-        return parsed.ok_or_else(|| (found.span().start, "it is empty; write a tool's name".to_owned()));
+        return parsed.ok_or_else(|| (found.span().start, failure!("it is empty"; "write a tool's name")));
     };
-    Err((found.span().start, format!("tool {text:?}: {what}")))
+    Err((found.span().start, what.after(format_args!("tool {text:?}: "))))
 }
 
 fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {
     let start = found.span().start;
     let text = found.into_inner();
-    let wrong = |what: &str| (start, format!("pattern {text:?}: {what}"));
+    let wrong = |what: Failure| (start, what.after(format_args!("pattern {text:?}: ")));
     let Some(words) = Wildcard::parse(&text) else {
-        return Err(wrong("nothing stands before its end; write \"*\" for everything"));
+        return Err(wrong(failure!("nothing stands before its end"; "write \"*\" for everything")));
     };
     let path = PathPattern::parse(&text);
     if let Err(error) = &path
         && PATH_TOOLS.iter().any(|name| tool.is_meant(name))
     {
-        return Err(wrong(error));
+        return Err(wrong(error.clone()));
     }
     let host = Host::parse(&text);
     if host.is_none() && text.starts_with(web::DOMAIN) && tool.is_meant("WebFetch") {
         return Err(wrong(
-            "it names no host; write domain:example.com, or domain:*.example.com for those below it",
+            failure!("it names no host"; "write domain:example.com, or domain:*.example.com for those below it"),
         ));
     }
     Ok(Pattern { words, path: path.ok(), host, text })
@@ -130,7 +136,7 @@ fn manager_pattern(found: Spanned<String>) -> Result<String, Wrong> {
     if Wildcard::parse(&text).is_none() || text.contains(['(', ')']) || text.chars().any(char::is_control) {
         return Err((
             start,
-            format!("pattern {text:?}: it names no command; write one such as \"murmur:*\""),
+            failure!("pattern {text:?}: it names no command"; "write one such as \"murmur:*\""),
         ));
     }
     Ok(text)

@@ -1,5 +1,7 @@
 //! Patterns of paths: `/p` from the workspace, `//p` from the root, `~/p` from home, `p` from where the agent is.
 
+use crate::error::Failure;
+use crate::failure;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -30,7 +32,7 @@ impl PathPattern {
     ///
     /// # Errors
     /// What is wrong with it, and what to do.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         let (origin, path) = if let Some(path) = text.strip_prefix("//") {
             (Origin::Root, path)
         } else if let Some(path) = text.strip_prefix('/') {
@@ -44,7 +46,7 @@ impl PathPattern {
         };
         let mut parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") {
-            return Err("it has `..`; write where that leads".to_owned());
+            return Err(failure!("it has `..`"; "write where that leads"));
         }
         if path.ends_with('/') && !parts.is_empty() {
             parts.push("**");
@@ -77,10 +79,10 @@ impl PathPattern {
     }
 }
 
-fn glob(text: &str) -> Result<GlobMatcher, String> {
+fn glob(text: &str) -> Result<GlobMatcher, Failure> {
     let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
     glob.map(|glob| glob.compile_matcher())
-        .map_err(|error| format!("it is no pattern of paths ({}); correct it", error.kind()))
+        .map_err(|error| failure!("it is no pattern of paths ({})", error.kind(); "correct it"))
 }
 
 #[cfg(test)]

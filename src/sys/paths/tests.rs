@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::Hinted;
 
 #[test]
 fn the_argument_beats_the_variable_beats_the_home() {
@@ -17,8 +18,8 @@ fn a_data_folder_that_is_closed_to_its_owner_is_to_be_opened_and_no_other_chosen
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     let hint = |kind: io::ErrorKind| {
-        let error = PathsError::Unusable { path: path.clone(), source: kind.into() }.to_string();
-        error.split_once("; ").unwrap().1.to_owned()
+        let error = PathsError::Unusable { path: path.clone(), source: kind.into() };
+        error.hint().unwrap()
     };
     let another = "choose another with --data-dir or MURMUR_DIR";
     assert_eq!(hint(io::ErrorKind::PermissionDenied), another);

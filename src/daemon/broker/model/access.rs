@@ -2,6 +2,7 @@
 
 use super::wire::{self, WireError};
 use crate::config::settings::{LlmAuth, Provider, Secret, Settings, SettingsError};
+use crate::error::Hinted;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::OpenOptions;
@@ -27,26 +28,38 @@ pub(super) struct Access {
 pub(super) enum AccessError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    #[error("no model is named that could decide; add [llm_auth] to {}", .0.display())]
+    #[error("no model is named that could decide")]
     NoModel(PathBuf),
-    #[error(
-        "there is no key for {name}; add api-key-file to [providers.{name}] in {}, or start the daemon with {variable}",
-        .settings.display()
-    )]
+    #[error("there is no key for {name}")]
     NoKey { name: &'static str, variable: &'static str, settings: PathBuf },
-    #[error("the file of the key, {}, cannot be read: {source}; correct api-key-file, or put the key there", .path.display())]
+    #[error("the file of the key, {}, cannot be read: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("the file of the key, {}, is none, or has more than {LONGEST} bytes; write the key alone into one", .0.display())]
+    #[error("the file of the key, {}, is none, or has more than {LONGEST} bytes", .0.display())]
     NotAFile(PathBuf),
-    #[error(
-        "the file of the key, {}, is open to other users (mode {mode:04o}); run: chmod 600 {}",
-        .path.display(), .path.display()
-    )]
+    #[error("the file of the key, {}, is open to other users (mode {mode:04o})", .path.display())]
     Open { path: PathBuf, mode: u32 },
-    #[error("the key for {0} is no line of letters, digits and signs; write it anew")]
+    #[error("the key for {0} is no line of letters, digits and signs")]
     Garbled(&'static str),
     #[error("{}: [providers.{name}] base-url {error}", .settings.display())]
     Url { name: &'static str, settings: PathBuf, error: WireError },
+}
+
+impl Hinted for AccessError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Url { error, .. } => return error.hint(),
+            Self::NoModel(field0, ..) => format!("add [llm_auth] to {}", field0.display()),
+            Self::NoKey { name, settings, variable, .. } => format!(
+                "add api-key-file to [providers.{name}] in {}, or start the daemon with {variable}",
+                settings.display()
+            ),
+            Self::Unreadable { .. } => "correct api-key-file, or put the key there".to_owned(),
+            Self::NotAFile(..) => "write the key alone into one".to_owned(),
+            Self::Open { path, .. } => format!("run: chmod 600 {}", path.display()),
+            Self::Garbled(..) => "write it anew".to_owned(),
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Access {

@@ -1,5 +1,6 @@
 //! What is said to a model: what it is to judge, and the call, as data that has no say in it.
 
+use crate::error::Hinted;
 use crate::permit::request::Request;
 use serde::Serialize;
 use serde_json::Value;
@@ -33,11 +34,17 @@ Answer with exactly one JSON object and nothing before or after it, no code fenc
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PromptError {
     /// It is too long.
-    #[error("the call has {0} bytes, and a model is asked about {LONGEST} at most; make it shorter")]
+    #[error("the call has {0} bytes, and a model is asked about {LONGEST} at most")]
     Long(usize),
     /// It is no text.
     #[error("the call cannot be written as JSON")]
     NotText,
+}
+
+impl Hinted for PromptError {
+    fn hint(&self) -> Option<String> {
+        matches!(self, Self::Long(_)).then(|| "make it shorter".to_owned())
+    }
 }
 
 #[derive(Serialize)]

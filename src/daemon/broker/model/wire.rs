@@ -6,6 +6,7 @@
 use super::access::Access;
 use super::prompt::SYSTEM;
 use crate::config::settings::Provider;
+use crate::error::Hinted;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use ureq::http::Uri;
@@ -27,7 +28,7 @@ pub(super) struct Call {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WireError {
     /// The address is none.
-    #[error("is no address; write it as \"https://host\" or \"https://host/path\"")]
+    #[error("is no address")]
     Address,
     /// The answer is not that of the provider's API.
     #[error("not the answer of {0}")]
@@ -38,6 +39,15 @@ pub(super) enum WireError {
     /// The model does not want to.
     #[error("the model refused to answer")]
     Refused,
+}
+
+impl Hinted for WireError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Address => "write it as \"https://host\" or \"https://host/path\"".to_owned(),
+            _ => return None,
+        })
+    }
 }
 
 /// Where questions to `provider` go. An address of Anthropic's is written without `/v1`, one of OpenAI's with the path

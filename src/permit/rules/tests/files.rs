@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::settings::Settings;
+use crate::error::Hinted;
 use crate::permit::question::Asked;
 
 #[test]
@@ -79,7 +80,7 @@ fn what_is_not_understood_is_an_error_with_its_place_and_what_to_do() {
         ("[manager]\n".to_owned(), "1:1: \"allowed_patterns\" is missing; write it, or remove the entry"),
         ("x = ".to_owned(), "1:5: "),
     ] {
-        let error = Rules::parse(text.as_bytes(), Path::new(FILE)).unwrap_err().to_string();
+        let error = Rules::parse(text.as_bytes(), Path::new(FILE)).unwrap_err().line();
         assert!(error.starts_with(&format!("{FILE}:{expected}")), "{text}\n{error}");
     }
 }

@@ -47,7 +47,7 @@ async fn of_what_is_lost_a_host_is_asked_and_one_that_tells_no_more_is_left() {
 #[tokio::test(flavor = "current_thread")]
 async fn a_host_is_refused_for_good_only_if_it_says_no() {
     let mut hosts = hosts();
-    hosts.left(&agent("no"), Err(AskError::Refused("full".to_owned())));
+    hosts.left(&agent("no"), Err(AskError::Refused("full".into())));
     hosts.left(&agent("slow"), Err(AskError::Silent(PATIENCE)));
     hosts.left(&agent("ended"), Ok(()));
     assert_eq!(hosts.refused, [agent("no")].into());

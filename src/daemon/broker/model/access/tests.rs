@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::Hinted;
 use std::os::unix::fs::PermissionsExt;
 
 /// What is found with `text` for config.toml, and `key` and its mode in the file `key` beside it.
@@ -13,7 +14,7 @@ fn find(text: &str, key: Option<(&str, u32)>) -> Result<Access, String> {
     }
     let keys = BTreeMap::from([(Provider::Openai, Secret::new("of-environment".to_owned()))]);
     let shown = folder.path().display().to_string();
-    Access::find(&settings, &keys).map_err(|error| error.to_string().replace(&shown, ""))
+    Access::find(&settings, &keys).map_err(|error| error.line().replace(&shown, ""))
 }
 
 fn of(provider: &str, more: &str) -> String {
