@@ -33,10 +33,10 @@ pub enum IdError {
 impl Hinted for IdError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Empty => format!("{HINT}"),
+            Self::Empty => HINT.to_owned(),
             Self::Long(..) => "use a shorter one".to_owned(),
-            Self::Edge(..) => format!("{HINT}"),
-            Self::Character(..) => format!("{HINT}"),
+            Self::Edge(..) => HINT.to_owned(),
+            Self::Character(..) => HINT.to_owned(),
         })
     }
 }

@@ -30,6 +30,7 @@ use super::state::State;
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
 use crate::config::settings::{Provider, Secret};
+use crate::error::Hinted;
 use crate::journal::append;
 use crate::rpc;
 use crate::sys::alarm::{Alarm, Woke};
@@ -382,6 +383,6 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// Why no agent can be started. Looked at anew each time: it may have been installed meanwhile.
     fn agent_problem(&self) -> Option<String> {
         let path = self.path.as_ref()?;
-        find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.to_string())
+        find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.line())
     }
 }

@@ -68,7 +68,7 @@ impl Hinted for PathsError {
             Self::Unusable { path, source } => usable(path, source),
             Self::Foreign { .. } => "choose another with --data-dir or MURMUR_DIR".to_owned(),
             Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
-            Self::Project { .. } => format!("name a folder of {{data folder}}/projects, such as \"site\""),
+            Self::Project { .. } => "name a folder of {data folder}/projects, such as \"site\"".to_owned(),
         })
     }
 }

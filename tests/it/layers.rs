@@ -138,3 +138,29 @@ fn only_sys_is_unsafe() {
         outside.filter(|file| fs::read_to_string(file).unwrap().contains("unsafe {")).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
+
+#[test]
+fn every_error_with_a_hint_is_asked_for_it() {
+    let list = fs::read_to_string(root().join("src/cli/complaint.rs")).unwrap();
+    // What only reaches a person inside another error, or as a text that a model reads.
+    let inner = ["ModelError", "PromptError", "AccessError", "WireError"];
+    for file in rust_files(&root().join("src")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for named in code.split("impl Hinted for ").skip(1).map(|rest| rest.split(' ').next().unwrap()) {
+            let name = named.rsplit("::").next().unwrap();
+            let is_listed = list.contains(&format!("::{name},")) || list.contains(&format!(" {name},"));
+            assert!(is_listed || inner.contains(&name), "{name} in {}", file.display());
+        }
+    }
+}
+
+#[test]
+fn no_message_has_its_hint_in_it() {
+    for file in rust_files(&root().join("src/cli")) {
+        let text = fs::read_to_string(&file).unwrap();
+        for line in text.lines().filter(|line| line.contains("bail!(\"") || line.contains("#[error(\"")) {
+            assert!(!line.contains("; "), "{}: {line}", file.display());
+        }
+    }
+}

@@ -122,7 +122,7 @@ fn a_daemon_that_starts_says_which_heartbeats_it_cannot_run() {
     let env = Env::new();
     env.configure(r#"{ "workspaces": [{ "path": "site" }] }"#);
     let shown = env.run(["start"]);
-    assert!(shown.contains("config.json:1:28: \"path\" is \"site\"; it is not absolute"), "{shown}");
+    assert!(shown.contains("config.json:1:28: \"path\" is \"site\", which is not absolute"), "{shown}");
     env.run(["stop"]);
 }
 

@@ -73,13 +73,13 @@ pub enum AnswerError {
 impl Hinted for AnswerError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoObject => format!("write one such as {{\"q1\": 1}}"),
+            Self::NoObject => "write one such as {\"q1\": 1}".to_owned(),
             Self::UnknownKey { known, .. } => format!("they are {known}"),
             Self::Ambiguous { .. } => "write q1, q2 and so on".to_owned(),
             Self::Twice { .. } => "remove one of the two".to_owned(),
-            Self::Missing { accepted, .. } => format!("{accepted}"),
-            Self::NoChoice { accepted, .. } => format!("{accepted}"),
-            Self::TooMany { accepted, .. } => format!("{accepted}"),
+            Self::Missing { accepted, .. } => accepted.clone(),
+            Self::NoChoice { accepted, .. } => accepted.clone(),
+            Self::TooMany { accepted, .. } => accepted.clone(),
         })
     }
 }

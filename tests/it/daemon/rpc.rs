@@ -87,7 +87,7 @@ fn every_example_of_the_page_is_what_the_daemon_says() {
         } else {
             let answer = asked.pop().unwrap();
             assert_eq!(shape(&answer), shape(&example), "{answer}");
-            for part in ["msg_type", "id", "success", "error"] {
+            for part in ["msg_type", "id", "success", "error", "hint"] {
                 assert_eq!(answer[part], example[part]);
             }
         }
@@ -207,7 +207,7 @@ fn rude_clients_are_told_so_and_keep_nobody_from_an_answer() {
         ("[1,2]", "not a request"),
         ("\u{0}", "not a request"),
         ("", "not a request"),
-        (r#"{"msg_type":"PING","id":"1"}"#, "unknown msg_type \"PING\"; known are ping, status"),
+        (r#"{"msg_type":"PING","id":"1"}"#, "unknown msg_type \"PING\" known are ping, status"),
         (r#"{"msg_type":"attach","id":"1","payload":{"from":-1}}"#, "invalid value"),
         (r#"{"msg_type":"attach","id":"1","payload":{"from":1}}"#, "there is no event 1, the next one is 0"),
         (r#"{"msg_type":"stop","id":"1"}"#, "docs/daemon-protocol.md"),
@@ -215,7 +215,9 @@ fn rude_clients_are_told_so_and_keep_nobody_from_an_answer() {
     ] {
         client.say(format!("{line}\n"));
         let answer = client.hear().unwrap();
-        assert!(answer["error"].as_str().unwrap().contains(error), "{line}: {answer}");
+        let said =
+            [&answer["error"], &answer["hint"]].map(|part| part.as_str().unwrap_or_default()).join(" ");
+        assert!(said.contains(error), "{line}: {answer}");
     }
     // Several at once come in their order, and what was begun is answered when it is whole.
     client.say("{\"msg_type\":\"ping\",\"id\":\"1\"}\n{\"msg_type\":\"status\",\"id\":\"2\"}\n");

@@ -71,7 +71,8 @@ impl Socket {
     pub(crate) fn refusal(&mut self, msg_type: &str, payload: &Value) -> String {
         let answer = self.answer(msg_type, payload);
         assert_eq!(answer["success"], false, "{answer}");
-        answer["error"].as_str().unwrap().to_owned()
+        let error = answer["error"].as_str().unwrap();
+        answer["hint"].as_str().map_or_else(|| error.to_owned(), |hint| format!("{error}; {hint}"))
     }
 
     /// The next event, of this type.

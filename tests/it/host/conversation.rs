@@ -60,8 +60,10 @@ fn a_message_waits_for_the_end_of_the_turn_and_the_one_after_64_is_refused() {
         let state = json!({ "state": "running", "turn": 1, "queued": queued });
         assert_eq!(send(&format!("message {}", queued + 1))["payload"], state);
     }
-    let full = "64 messages wait already; try again when a turn has ended";
-    assert_eq!(send("one more"), json!({ "msg_type": "send", "id": "66", "success": false, "error": full }));
+    let full = "64 messages wait already";
+    let hint = "try again when a turn has ended";
+    let refused = json!({ "msg_type": "send", "id": "66", "success": false, "error": full, "hint": hint });
+    assert_eq!(send("one more"), refused);
     drop(gate);
     let told = briefs(&events.until(|event| is_idle_after(event, 65)));
     let said: Vec<&String> = told.iter().filter(|line| line.starts_with("user: ")).collect();

@@ -90,7 +90,8 @@ impl Peer {
     pub(super) fn refusal(&mut self, msg_type: &str, payload: Value) -> String {
         let answer = self.ask(msg_type, payload);
         assert_eq!((&answer["success"], answer.get("payload")), (&json!(false), None), "{answer}");
-        answer["error"].as_str().unwrap().to_owned()
+        let error = answer["error"].as_str().unwrap();
+        answer["hint"].as_str().map_or_else(|| error.to_owned(), |hint| format!("{error}; {hint}"))
     }
 
     /// Follows the events from `from` on.
