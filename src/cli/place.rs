@@ -38,7 +38,7 @@ impl Place {
     pub(super) fn own_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.prepared_data_dir()?;
         if let Some(open) = dir.require_ours()? {
-            let _closed = writeln!(io::stderr(), "warning: {open}");
+            let _closed = writeln!(io::stderr(), "warning: {}", crate::error::Hinted::line(&open));
         }
         Ok(dir)
     }

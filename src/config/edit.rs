@@ -57,13 +57,13 @@ pub enum EditError {
         source: io::Error,
     },
     /// Another program has the file open for writing.
-    #[error("{} is being written by another program; it is tried again", path.display())]
+    #[error("{} is being written by another program", path.display())]
     Open {
         /// The file.
         path: PathBuf,
     },
     /// Other programs change it all the time.
-    #[error("{} changes all the time; stop what changes it", path.display())]
+    #[error("{} changes all the time", path.display())]
     Restless {
         /// The file.
         path: PathBuf,
@@ -102,6 +102,8 @@ impl Hinted for EditError {
             Self::Busy { .. } => "it is tried again".to_owned(),
             Self::Read { .. } => "check its owner and mode".to_owned(),
             Self::Write { .. } => "check its folder's owner, mode and free space".to_owned(),
+            Self::Open { .. } => "it is tried again".to_owned(),
+            Self::Restless { .. } => "stop what changes it".to_owned(),
             Self::Wrong(problem) => return problem.hint(),
         })
     }

@@ -36,7 +36,7 @@ pub enum PathsError {
         owner: u32,
     },
     /// Others can change what is in it.
-    #[error("other users can write to {} (mode {mode:04o}); check what is there, then run: chmod {} {}", .path.display(), if *is_folder { 700 } else { 600 }, .path.display())]
+    #[error("other users can write to {} (mode {mode:04o})", .path.display())]
     Writable {
         /// The folder, or what is in it.
         path: PathBuf,
@@ -68,6 +68,10 @@ impl Hinted for PathsError {
             Self::Unusable { path, source } => usable(path, source),
             Self::Foreign { .. } => "choose another with --data-dir or MURMUR_DIR".to_owned(),
             Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
+            Self::Writable { path, is_folder, .. } => {
+                let mode = if *is_folder { 700 } else { 600 };
+                format!("check what is there, then run: chmod {mode} {}", path.display())
+            }
             Self::Project { .. } => "name a folder of {data folder}/projects, such as \"site\"".to_owned(),
         })
     }
