@@ -22,6 +22,7 @@ use crate::permit::request::RequestId;
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::secrets::mask;
+use crate::sys::file::is_full;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
 use std::io;
@@ -56,6 +57,14 @@ pub enum BeatError {
     /// It was announced, and is not any more: another daemon has begun since, and decides anew.
     #[error("the beat was withdrawn before it began")]
     Withdrawn,
+    /// The disk is full, and its journal line would find no room.
+    #[error("no room for a beat's journal line in {}: {source}; make room on that disk", .path.display())]
+    Full {
+        /// The folder of records.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The lock on the workspace cannot be taken.
     #[error("cannot lock {}: {source}", .path.display())]
     Lock {
@@ -96,14 +105,21 @@ pub async fn run(
     let begun =
         Begun { pid, entry: entry_now, over: false, scheduled, announced: false, before: None, data_dir };
     let record = if job.announced {
-        match Record::take_announced(&dir.beats(), &begun) {
+        match Record::take_announced(dir, &begun) {
             Ok(None) => return Err(BeatError::Withdrawn),
             Ok(Some(record)) => Ok(record),
             Err(error) => Err(error),
         }
     } else {
-        Record::create(&dir.beats(), &begun)
+        Record::create(dir, &begun)
     };
+    // Whatever came of it, its line would be lost.
+    if let Err(source) = &record
+        && is_full(source)
+    {
+        let source = io::Error::new(source.kind(), source.to_string());
+        return Err(BeatError::Full { path: dir.beats(), source });
+    }
 
     let clock = Instant::now();
     let mut conversation = job.verbose.then(Conversation::default);
@@ -167,7 +183,7 @@ pub async fn run(
     // Whoever reads that it is over can begin the next.
     drop(alone);
     let unwritten = match record {
-        Ok(record) => record.finish(&dir.journal(), &entry).err(),
+        Ok(record) => record.finish(dir, &entry).err(),
         Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
     };
     // After the line is written: until then it is known here that the beat ran.

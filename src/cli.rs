@@ -92,6 +92,8 @@ use std::process::ExitCode;
 ///
 /// As process 1 of a container it leaves that to `sys::init`, and does all of this in a child.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    #[cfg(unix)]
+    crate::sys::signals::survive_file_size_limit();
     #[cfg(target_os = "linux")]
     match crate::sys::init::stay_behind() {
         Ok(None) => {}

@@ -38,6 +38,7 @@ const BLOCK: u8 = 2;
 /// Answers the event called `event`, which stdin describes.
 #[must_use]
 pub fn run(event: Option<&OsStr>) -> ExitCode {
+    crate::sys::signals::survive_file_size_limit();
     if let Some(told) = event.and_then(OsStr::to_str).and_then(told) {
         let _gone = io::stdout().lock().write_all(told.as_bytes());
         return ExitCode::SUCCESS;

@@ -1,7 +1,8 @@
 //! The journal: one line for every beat that was started, whatever crashed (spec 0, Log Format).
 //!
 //! An entry goes in and is appended in one write; entries come out newest first. A beat that has begun stands in
-//! `beats/` until its line is written, so that neither a crash nor a full disk loses one. A call that waits for a person
+//! `beats/` until its line is written, so that a crash loses none. What that needs on a full disk is made while there is
+//! room: spare records (`spares`), and room for lines that are not in the journal (`reserve`). A call that waits for a person
 //! without a process stands in `approvals/`.
 
 pub mod append;
@@ -10,5 +11,6 @@ pub mod last_beat;
 pub mod put_off;
 pub mod read;
 pub mod reserve;
+pub mod spares;
 pub mod tail;
 pub mod unfinished;

@@ -18,11 +18,9 @@ use crate::error::Hinted;
 use crate::failure;
 use crate::journal::append;
 use crate::journal::entry::Entry;
-use crate::journal::reserve::Reserve;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
-use crate::sys::lock::{self, Lock};
 use crate::sys::paths::DataDir;
 use crate::sys::{clock, process};
 use anyhow::{Context, bail};
@@ -39,6 +37,9 @@ const LOGIN: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = if args.dry_run { place.data_dir()? } else { place.own_data_dir()? };
+    if !args.dry_run {
+        append::check(&dir.journal())?;
+    }
     let workspace = place.workspace(&args.path)?;
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
     super::runtime()?.block_on(async {
@@ -151,8 +152,8 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         }
     };
     // Lines that waited for room, and those of beats that were killed, where no daemon runs to write them.
-    let _later = unfinished::recover(&dir.beats(), &dir.journal(), clock::now());
-    let mut room = Room::take(dir);
+    let _later = unfinished::recover(dir, clock::now());
+    let _later = unfinished::take_room(dir);
     let style = Style::of_stdout();
     let show = args.verbose && !args.json;
     let mut screen = Screen::new();
@@ -165,17 +166,19 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         }
     })
     .await?;
+    // What is said may go to a file on the same full disk.
     if let Some(error) = &report.unreachable {
-        writeln!(io::stderr(), "warning: nobody could follow the agent: {error}")?;
+        let _full = writeln!(io::stderr(), "warning: nobody could follow the agent: {error}");
     }
+    let mut is_lost = false;
     if let Some((error, kept)) = &report.unwritten {
-        let reserved = *kept == Kept::Nowhere && room.as_mut().is_some_and(|room| room.keep(&report.entry));
+        is_lost = *kept == Kept::Nowhere;
         let kept = match kept {
-            Kept::Nowhere if reserved => "; the line is kept and written when there is room".to_owned(),
-            Kept::InRecord => "; the line is kept and written when there is room".to_owned(),
+            Kept::OnDisk => "; the line is kept and written when there is room".to_owned(),
             Kept::Nowhere => format!("; the line is: {}", report.entry.line()?.trim_end()),
         };
-        writeln!(io::stderr(), "warning: cannot write the journal: {error}{kept}")?;
+        let what = if is_lost { "error" } else { "warning" };
+        let _full = writeln!(io::stderr(), "{what}: cannot write the journal: {error}{kept}");
     }
     screen.say(|out| {
         if args.json {
@@ -199,36 +202,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
     }
-    Ok(if report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// The room on the disk that was taken in good time, where no daemon has it.
-struct Room {
-    _alone: Lock,
-    reserve: Reserve,
-    lines: Vec<String>,
-}
-
-impl Room {
-    /// Takes it, and writes the lines that found no room before. `None` if a daemon, or another beat, has it.
-    fn take(dir: &DataDir) -> Option<Self> {
-        let alone = lock::try_lock(&dir.reserve_lock()).ok()??;
-        if instance::is_running(dir).ok()? {
-            return None;
-        }
-        let mut reserve = Reserve::new(dir.reserve());
-        let mut lines = reserve.take(&dir.beats(), &dir.journal()).ok()?;
-        lines.retain(|line| append::append_line(&dir.journal(), line).is_err());
-        reserve.keep(&lines).ok()?;
-        Some(Self { _alone: alone, reserve, lines })
-    }
-
-    /// Keeps a beat's line.
-    fn keep(&mut self, entry: &Entry) -> bool {
-        let Ok(line) = entry.line() else { return false };
-        self.lines.push(line);
-        self.reserve.keep(&self.lines).is_ok()
-    }
+    Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Writes `lastRun`, where the workspace is registered. A thread of its own waits for the lock on config.json, so that

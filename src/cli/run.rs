@@ -31,9 +31,6 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(usage(&error.into())),
     };
     let command = CommandLine::new(&args.command).context("cannot run that command")?;
-    // A limit on the size of files is one more way in which a store can fail.
-    #[cfg(unix)]
-    signals::ignore(libc::SIGXFSZ);
     let mode = transport::mode();
     let retention = args.retention.unwrap_or(DEFAULT_RETENTION);
     let new = NewSession {

@@ -10,6 +10,7 @@ use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use crate::error::{Failure, Hinted};
 use crate::failure;
+use crate::journal::append;
 use crate::rpc::client::AskError;
 use crate::sys::notify::Manager;
 use crate::sys::paths::DataDir;
@@ -34,6 +35,7 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         return served;
     }
     let dir = place.own_data_dir()?;
+    append::check(&dir.journal())?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
         Started::Now(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
         Started::Before(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
@@ -160,6 +162,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     // In the background its parent has warned.
     let dir = if args.announce { place.prepared_data_dir()? } else { place.own_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
+    append::check(&dir.journal())?;
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {

@@ -12,6 +12,7 @@ use crate::daemon::{client, instance, last_runs};
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::host::discover;
+use crate::journal::append;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
 use crate::rpc::client::AskError;
@@ -84,6 +85,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     {
         status.problems.push(open.line());
     }
+    append::check(&dir.journal())?;
     add_last(dir, &mut status.heartbeats)?;
     let mut out = io::stdout().lock();
     if args.json {
@@ -122,7 +124,8 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
         heartbeat.not_scheduled();
     }
     // The others were killed; their lines are written when murmur starts, and need no room to be made.
-    let waiting_lines = survey.dead.iter().filter(|(_, begun)| begun.over).count();
+    let waiting_lines =
+        unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
     let live_agents = live.iter().map(ToString::to_string).collect();

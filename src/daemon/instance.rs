@@ -1,5 +1,6 @@
 //! The single instance: whoever holds the lock on `murmur.pid` is the daemon. Whether some PID lives proves nothing.
 
+use crate::sys::file::open_regular;
 use crate::sys::identity;
 use crate::sys::lock::{self, Lock};
 use crate::sys::paths::DataDir;
@@ -84,7 +85,7 @@ pub fn is_held_by(dir: &DataDir, pid: u32) -> io::Result<bool> {
 }
 
 fn open(dir: &DataDir) -> io::Result<Option<File>> {
-    match File::open(dir.pid()) {
+    match open_regular(&dir.pid(), File::options().read(true)) {
         Ok(file) => Ok(Some(file)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)

@@ -18,7 +18,7 @@ use tokio::process::{Child, Command};
 pub enum Said {
     /// The line is in the journal.
     Journalled,
-    /// The line waits in the beat's record for room in the journal.
+    /// The line waits in the reserve or in the beat's record for room in the journal.
     Waiting,
     /// The line is here and nowhere else.
     Homeless {

@@ -246,10 +246,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         if let Err(error) = append::repair(&self.dir.journal()) {
             (self.log)(&format!("cannot repair the journal: {error}"));
         }
-        let begun = self.upkeep.begin();
-        self.say(begun);
         let recovered = self.upkeep.recover();
         self.say(recovered);
+        // What lines need is not taken from them.
+        let begun = self.upkeep.begin();
+        self.say(begun);
         let now = clock::now();
         self.expire();
         self.survey_hosts();

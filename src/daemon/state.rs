@@ -257,11 +257,22 @@ impl State {
 
     /// A beat of ours did not begin, since another one holds the workspace: it is due again.
     pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
+        self.not_begun(beat, before, now, BUSY_PAUSE)
+    }
+
+    /// A beat of ours did not begin: it is due again after `pause`.
+    pub fn not_begun(
+        &mut self,
+        beat: &str,
+        before: Option<Timestamp>,
+        now: Timestamp,
+        pause: SignedDuration,
+    ) -> Option<Running> {
         let running = self.running.remove(beat)?;
         if let Some(place) = self.place(&running.workspace, running.name.as_deref()) {
             self.change(place, |entry| {
                 entry.ran_last(before, now);
-                entry.not_before = now.checked_add(BUSY_PAUSE).ok();
+                entry.not_before = now.checked_add(pause).ok();
             });
         }
         Some(running)

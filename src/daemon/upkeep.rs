@@ -9,6 +9,7 @@ use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
 use crate::journal::{append, unfinished};
 use crate::sys::clock;
+use crate::sys::file::is_full;
 use crate::sys::paths::DataDir;
 use crate::sys::replace::{self, Care, Outcome, Replaced};
 use crate::sys::swap::write_beside;
@@ -45,12 +46,14 @@ pub struct Upkeep {
     /// The config.json that was replaced last, and when to look at it.
     replaced: Option<(Instant, Replaced)>,
     retry_at: Option<Instant>,
-    /// Lines that wait in `beats/`.
+    /// Lines that wait in the reserve or in `beats/`.
     waiting: usize,
-    /// Lines that have no record in `beats/`.
-    homeless: Vec<String>,
-    /// Where they are kept while the journal has no room.
-    reserve: Reserve,
+    /// Lines that not even the reserve has room for.
+    homeless: Vec<Entry>,
+    /// Whether what is needed on a full disk is there.
+    has_room: bool,
+    /// Why no beat begins: its line would have nowhere to be kept.
+    full: Option<String>,
     /// Why config.json does not have the last runs.
     unwritten: Option<String>,
 }
@@ -79,21 +82,47 @@ impl Upkeep {
             retry_at: None,
             waiting: 0,
             homeless: Vec::new(),
-            reserve: Reserve::new(dir.reserve()),
+            has_room: false,
+            full: None,
             unwritten: None,
             dir,
         }
     }
 
-    /// Takes over the lines that an earlier daemon had no room for.
+    /// Takes the room that lines need on a full disk.
     ///
     /// # Errors
-    /// Why they, or those to come, cannot be kept on a full disk.
+    /// Why they cannot be kept on a full disk; it is tried again.
     pub fn begin(&mut self) -> Result<(), String> {
-        let kept = self.reserve.take(&self.dir.beats(), &self.dir.journal());
-        let kept = kept.map_err(|error| format!("cannot use {}: {error}", self.dir.reserve().display()))?;
-        self.homeless.extend(kept);
-        self.write_lines()
+        let taken = unfinished::take_room(&self.dir);
+        self.has_room = taken.is_ok();
+        self.set_retry();
+        taken.map_err(|error| format!("no room for journal lines on a full disk yet: {error}; make room"))
+    }
+
+    /// Takes that room, if it was not there the last time.
+    pub fn take_room(&mut self) {
+        if !self.has_room {
+            let _tried_again = self.begin();
+        }
+    }
+
+    /// Learns whether a beat could be recorded that is about to begin. Returns what there is to say of that, if it is
+    /// news, and whether it may begin.
+    pub fn recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
+        match recorded {
+            Err(error) if is_full(error) => {
+                let full =
+                    format!("no beat begins, as its journal line would find no room: {error}; make room");
+                let is_news = self.full.is_none();
+                self.full = Some(full.clone());
+                (false, is_news.then_some(full))
+            }
+            _ => {
+                self.full = None;
+                (true, None)
+            }
+        }
     }
 
     /// Waits until there is something to do; for ever, if there is nothing.
@@ -195,20 +224,45 @@ impl Upkeep {
         self.unwritten.as_deref()
     }
 
-    /// Takes a line that nobody else has, with its newline, and writes it as soon as it can.
+    /// Why no beat begins, for `status`.
+    #[must_use]
+    pub fn full(&self) -> Option<&str> {
+        self.full.as_deref()
+    }
+
+    /// Takes a line that nobody else has and writes it as soon as it can.
     ///
     /// # Errors
     /// Why it has to wait.
-    pub fn keep(&mut self, line: String) -> Result<(), String> {
-        self.homeless.push(line);
+    pub fn keep(&mut self, entry: Entry) -> Result<(), String> {
+        self.homeless.push(entry);
         self.write_lines()
+    }
+
+    /// Takes the line of a beat whose process is dead and could not even write it into the beat's record.
+    ///
+    /// # Errors
+    /// Why it has to wait.
+    pub fn keep_of_dead(&mut self, line: &str) -> Result<(), String> {
+        let entry: Entry = serde_json::from_str(line).map_err(|error| format!("no journal line: {error}"))?;
+        let beat = entry.beat.clone();
+        let kept = self.keep(entry);
+        if self.homeless.iter().all(|homeless| homeless.beat != beat) {
+            let _recovered_as_killed = unfinished::discard(&self.dir, &beat);
+        }
+        kept
     }
 
     /// Whether the line of `entry` is one of those that wait for room.
     #[must_use]
     pub fn keeps(&self, entry: &Entry) -> bool {
-        let mut kept = self.homeless.iter().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
-        kept.any(|kept| kept.is_same(entry))
+        let reserved = Reserve::new(&self.dir).entries().unwrap_or_default();
+        self.homeless.iter().chain(&reserved).any(|kept| kept.is_same(entry))
+    }
+
+    /// The lines that are lost if this process ends now.
+    pub fn homeless(&self) -> impl Iterator<Item = String> {
+        self.homeless.iter().filter_map(|entry| entry.line().ok())
     }
 
     /// Gives the beats of dead processes their lines.
@@ -216,11 +270,11 @@ impl Upkeep {
     /// # Errors
     /// Why that cannot be told.
     pub fn recover(&mut self) -> Result<(), String> {
-        let recovered = unfinished::recover(&self.dir.beats(), &self.dir.journal(), clock::now());
+        let recovered = unfinished::recover(&self.dir, clock::now());
         let before = self.waiting;
         let recovered = recovered.map(|waiting| self.waiting = waiting);
         self.set_retry();
-        recovered.map_err(|error| format!("beats that died wait for their lines: {error}"))?;
+        recovered.map_err(|error| format!("journal lines are kept until they can be written: {error}"))?;
         if self.waiting > before {
             return Err(format!("the journal has no room; lines kept until there is: {}", self.waiting));
         }
@@ -234,9 +288,9 @@ impl Upkeep {
     /// Why a line has to wait.
     pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
         let recovered = self.recover();
-        match unfinished::is_known(&self.dir.beats(), &self.dir.journal(), failed) {
+        match unfinished::is_known(&self.dir, failed) {
             Ok(true) => recovered,
-            _ => failed.line().map_or_else(|error| Err(error.to_string()), |line| self.keep(line)),
+            _ => self.keep(failed.clone()),
         }
     }
 
@@ -245,6 +299,17 @@ impl Upkeep {
     /// # Errors
     /// Why it goes on waiting.
     pub fn retry(&mut self) -> Result<(), String> {
+        let written = self.write();
+        // The journal first: what it needs is not taken from it.
+        self.take_room();
+        written
+    }
+
+    /// Writes whatever waits.
+    ///
+    /// # Errors
+    /// Why it goes on waiting.
+    pub fn write(&mut self) -> Result<(), String> {
         self.write_lines().and_then(|()| self.recover())
     }
 
@@ -255,25 +320,23 @@ impl Upkeep {
     }
 
     fn write_lines(&mut self) -> Result<(), String> {
-        let journal = self.dir.journal();
         let mut result = Ok(());
-        while let Some(line) = self.homeless.first() {
-            if let Err(error) = append::append_line(&journal, line) {
-                result =
-                    Err(format!("cannot write the journal: {error}; its lines are kept until there is room"));
-                break;
+        for entry in std::mem::take(&mut self.homeless) {
+            let Err(error) = append::append(&self.dir.journal(), &entry) else { continue };
+            result =
+                Err(format!("cannot write the journal: {error}; its lines are kept until there is room"));
+            match Reserve::new(&self.dir).keep(&entry, || {}) {
+                Ok(()) => self.waiting += 1,
+                Err(_) => self.homeless.push(entry),
             }
-            self.homeless.remove(0);
-        }
-        if let Err(error) = self.reserve.keep(&self.homeless) {
-            result = result.and(Err(format!("cannot use {}: {error}", self.dir.reserve().display())));
         }
         self.set_retry();
         result
     }
 
     fn set_retry(&mut self) {
-        self.retry_at = (self.waiting_lines() > 0).then(|| Instant::now() + RETRY);
+        let wants = self.waiting_lines() > 0 || !self.has_room;
+        self.retry_at = wants.then(|| Instant::now() + RETRY);
     }
 }
 

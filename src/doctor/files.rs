@@ -6,11 +6,12 @@ use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
 use crate::journal::read::{Backward, Entries};
 use crate::sys::clock;
+use crate::sys::file::{NotAFile, check_regular};
 use crate::sys::paths::{DataDir, PathsError};
 use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// With less room than this on its disk murmur still works, but not for long, in MiB.
@@ -66,14 +67,13 @@ pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
 
 /// What is there instead of a file, behind whatever link; `None` for a file, or nothing at all.
 pub(super) fn instead_of_a_file(path: &Path) -> Option<&'static str> {
-    let kind = path.metadata().ok()?.file_type();
-    match () {
-        () if kind.is_file() => None,
-        () if kind.is_dir() => Some("a folder"),
-        () if kind.is_fifo() => Some("a named pipe"),
-        () if kind.is_socket() => Some("a socket"),
-        () => Some("a device"),
-    }
+    Some(match NotAFile::of(&check_regular(path).err()?)? {
+        NotAFile::DanglingLink => "a link to nothing",
+        NotAFile::Folder => "a folder",
+        NotAFile::Pipe => "a named pipe",
+        NotAFile::Socket => "a socket",
+        NotAFile::Device => "a device",
+    })
 }
 
 fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Finding {

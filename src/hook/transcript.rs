@@ -5,6 +5,7 @@
 //! Claude Code appends a message's lines all at once when the message is complete (measured on 2.1.329): when the
 //! call's own line is there, those of its neighbours are.
 
+use crate::sys::file::open_regular;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -52,7 +53,7 @@ struct Block {
 /// Whether the transcript at `path` says that the call `tool_use_id` is alone in its message, and was written by a Claude
 /// Code that knows `defer`. What it does not say does not hold.
 pub(super) fn can_be_put_off(path: &Path, tool_use_id: &str) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = open_regular(path, File::options().read(true)) else { return false };
     let mut calls: Vec<(String, String)> = Vec::new();
     let mut defers = false;
     for line in BufReader::new(file).split(b'\n') {

@@ -4,6 +4,7 @@ use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
 use crate::agent::invocation::HOST_VARIABLE;
 use crate::error::{Failure, Hinted};
+use crate::sys::file::open_regular;
 use crate::sys::{notify, paths, random};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -253,7 +254,7 @@ impl Launch {
         // One that is there may be that of another host of this id, which lives.
         let (log, is_ours) = match options.clone().create_new(true).open(&log_path) {
             Ok(log) => (log, true),
-            Err(_) => (options.create(true).open(&log_path).map_err(failed)?, false),
+            Err(_) => (open_regular(&log_path, options.create(true).read(true)).map_err(failed)?, false),
         };
         let begin = log.metadata().map_or(0, |found| found.len());
         let mut command = std::process::Command::new(program().map_err(failed)?);

@@ -2,6 +2,8 @@
 
 use super::entry::Entry;
 use crate::sys::atomic;
+use crate::sys::file::check_regular;
+use crate::sys::unreadable::unreadable;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -32,6 +34,14 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Checks that the journal at `path` is a file or is not there yet, so that neither reading nor writing it ever waits.
+///
+/// # Errors
+/// What is there instead, or what the system says.
+pub fn check(path: &Path) -> io::Result<()> {
+    check_regular(path).map_err(|error| unreadable(path, error))
 }
 
 /// Repairs a last line that a crash left torn, if the journal at `path` has one, and touches nothing else.
@@ -130,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_an_error() {
+    fn a_device_is_not_written_to() {
         assert_eq!(
             append_line(Path::new("/dev/full"), "x\n").unwrap_err().kind(),
-            io::ErrorKind::StorageFull
+            io::ErrorKind::InvalidInput
         );
     }
 }

@@ -1,6 +1,7 @@
 //! Reading the journal newest first, from the end of the file, so that a long past costs nothing.
 
 use super::entry::Entry;
+use crate::sys::file::open_regular;
 use crate::sys::unreadable::unreadable;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
@@ -31,7 +32,7 @@ impl Backward {
     /// # Errors
     /// What the system says of opening it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = match File::open(path) {
+        let file = match open_regular(path, File::options().read(true)) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(unreadable(path, error)),

@@ -1,121 +1,258 @@
-//! Room on the disk that is taken in good time: journal lines that have no record and find no room are kept here, so
-//! that a daemon that ends on a full disk takes none of them along.
+//! The reserve, `journal.reserve`: room that is taken while the disk has it, for lines that the journal has no room for.
+//!
+//! Any process may put lines into it or move them to the journal: it does so under the file's lock. Between the lines
+//! there is only white space, and a line never moves.
 
+use super::append;
 use super::entry::Entry;
+use super::spares::share;
 use super::unfinished;
-use crate::sys::atomic;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use crate::sys::file::open_regular;
+use crate::sys::paths::DataDir;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// How much room, in bytes: some hundred lines.
+/// Its size, on a disk that is not tiny, in bytes: some hundred lines.
 const SIZE: usize = 64 << 10;
 
-/// The room.
+/// The least size, in bytes: one block of most file systems.
+const LEAST: usize = 4 << 10;
+
+/// It.
 #[derive(Debug)]
 pub struct Reserve {
     path: PathBuf,
-    used: bool,
+    root: PathBuf,
 }
 
 impl Reserve {
-    /// Room in the file at `path`, which is made by [`Self::take`].
+    /// The one of the data folder `dir`, which is made by [`Self::prepare`].
     #[must_use]
-    pub fn new(path: PathBuf) -> Self {
-        Self { path, used: false }
+    pub fn new(dir: &DataDir) -> Self {
+        Self { path: dir.reserve(), root: dir.root().to_path_buf() }
     }
 
-    /// Makes sure of the room and returns the lines that an earlier daemon left there, without those that are known
-    /// by `beats` and `journal`. They stay until [`Self::keep`] is told of others, or of none.
+    /// Makes it where it does not exist, as large as there is room for.
     ///
     /// # Errors
-    /// What the system says; there is no room then.
-    pub fn take(&mut self, beats: &Path, journal: &Path) -> io::Result<Vec<String>> {
-        let mut text = String::new();
-        match File::open(&self.path) {
-            Ok(file) => file.take(SIZE as u64).read_to_string(&mut text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(error) => return Err(error),
-        };
-        if text.len() < SIZE {
-            atomic::write(&self.path, padded(&[]).as_bytes())?;
+    /// What the system says, for example that the disk is full.
+    pub fn prepare(&self) -> io::Result<()> {
+        match self.open()? {
+            Some(file) if file.metadata()?.len() >= LEAST as u64 => return Ok(()),
+            // Somebody has emptied it.
+            Some(file) => {
+                file.lock()?;
+                let length = usize::try_from(file.metadata()?.len()).unwrap_or(LEAST);
+                return file.write_all_at(&blank(LEAST.saturating_sub(length)), length as u64);
+            }
+            None => {}
         }
-        let mut lines = Vec::new();
-        for line in text.split_inclusive('\n') {
-            let Ok(entry) = serde_json::from_str::<Entry>(line) else { continue };
-            if !unfinished::is_known(beats, journal, &entry)? {
-                lines.push(line.to_owned());
+        let most = share(&self.root, SIZE as u64);
+        let mut size = usize::try_from(most).unwrap_or(SIZE);
+        loop {
+            match self.create(size) {
+                Err(error) if size == LEAST => return Err(error),
+                Err(_) => size = (size / 2).max(LEAST),
+                Ok(()) => return Ok(()),
             }
         }
-        self.used = !text.trim().is_empty();
-        Ok(lines)
     }
 
-    /// Keeps `lines`, in the place of those kept before, without asking the disk for room. Those that do not fit are
-    /// left out.
+    fn create(&self, size: usize) -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.root)?;
+        file.write_all(&blank(size))?;
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(&self.path) {
+            // Another process was faster.
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.map(drop).map_err(|failed| failed.error),
+        }
+    }
+
+    /// Keeps the line of `entry`, without its turns and without asking the disk for room; `then` is done before anybody
+    /// else can move the line to the journal.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn keep(&mut self, lines: &[String]) -> io::Result<()> {
-        if lines.is_empty() && !self.used {
-            return Ok(());
+    /// What the system says, or that it has no room left.
+    pub fn keep(&self, entry: &Entry, then: impl FnOnce()) -> io::Result<()> {
+        let file = self.open()?.ok_or(io::ErrorKind::NotFound)?;
+        file.lock()?;
+        let text = read(&file)?;
+        if !entries(&text).any(|kept| kept.is_same(entry)) {
+            // A line that a crash has torn is in front of it, perhaps.
+            let line = format!("\n{}", Entry { turns: None, ..entry.clone() }.line()?);
+            let start = gap(&text, line.len()).ok_or(io::ErrorKind::StorageFull)?;
+            file.write_all_at(line.as_bytes(), start as u64)?;
+            file.sync_data()?;
         }
-        OpenOptions::new().write(true).open(&self.path)?.write_all_at(padded(lines).as_bytes(), 0)?;
-        self.used = !lines.is_empty();
+        then();
         Ok(())
+    }
+
+    /// Moves the lines to the journal of `dir`, as far as it has room, and returns how many stay.
+    ///
+    /// # Errors
+    /// What the system says of reading.
+    pub fn drain(&self, dir: &DataDir) -> io::Result<usize> {
+        let Some(file) = self.open()? else { return Ok(0) };
+        if read(&file)?.trim_ascii().is_empty() {
+            return Ok(0);
+        }
+        file.lock()?;
+        let text = read(&file)?;
+        let (mut stay, mut end) = (0, 0);
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let start = end;
+            end += line.len();
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            // One that is torn has not come from anywhere yet: its record is still there.
+            let is_done = match serde_json::from_slice::<Entry>(line) {
+                Err(_) => true,
+                Ok(_) if stay > 0 => false,
+                Ok(entry) => {
+                    unfinished::is_known(dir, &entry)? || append::append(&dir.journal(), &entry).is_ok()
+                }
+            };
+            if is_done {
+                file.write_all_at(&blank(line.len()), start as u64)?;
+            } else {
+                stay += 1;
+            }
+        }
+        Ok(stay)
+    }
+
+    /// What is kept.
+    ///
+    /// # Errors
+    /// What the system says of reading.
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        let Some(file) = self.open()? else { return Ok(Vec::new()) };
+        Ok(entries(&read(&file)?).collect())
+    }
+
+    fn open(&self) -> io::Result<Option<File>> {
+        match open_regular(&self.path, File::options().read(true).write(true)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
-fn padded(lines: &[String]) -> String {
-    let mut text = String::with_capacity(SIZE);
-    for line in lines {
-        if text.len() + line.len() >= SIZE {
-            break;
+fn read(file: &File) -> io::Result<Vec<u8>> {
+    let mut text = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(SIZE).min(SIZE)];
+    let mut read = 0;
+    while read < text.len() {
+        match file.read_at(&mut text[read..], read as u64) {
+            Ok(0) => break,
+            Ok(count) => read += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        text.push_str(line);
     }
-    text.extend(std::iter::repeat_n(' ', SIZE - text.len() - 1));
-    text.push('\n');
+    text.truncate(read);
+    Ok(text)
+}
+
+fn entries(text: &[u8]) -> impl Iterator<Item = Entry> {
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// Where `size` bytes of white space begin.
+fn gap(text: &[u8], size: usize) -> Option<usize> {
+    let mut start = 0;
+    while start + size <= text.len() {
+        match text[start..start + size].iter().rposition(|byte| !byte.is_ascii_whitespace()) {
+            None => return Some(start),
+            Some(taken) => start += taken + 1,
+        }
+    }
+    None
+}
+
+fn blank(size: usize) -> Vec<u8> {
+    let mut text = vec![b' '; size];
+    if let Some(last) = text.last_mut() {
+        *last = b'\n';
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Kind;
 
-    fn line(beat: &str) -> String {
-        format!(
-            r#"{{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":1,"beat":"{beat}"}}"#
-        ) + "\n"
+    fn entry(beat: &str) -> Entry {
+        let ts = "2026-02-03T10:00:00Z".to_owned();
+        Entry { beat: beat.to_owned(), ..Entry::new(ts, "/w".to_owned(), Kind::Ok, 1) }
+    }
+
+    fn data() -> (tempfile::TempDir, DataDir, Reserve) {
+        let top = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(top.path()), None, None).unwrap();
+        let reserve = Reserve::new(&dir);
+        reserve.prepare().unwrap();
+        (top, dir, reserve)
+    }
+
+    fn beats(reserve: &Reserve) -> Vec<String> {
+        reserve.entries().unwrap().into_iter().map(|entry| entry.beat).collect()
     }
 
     #[test]
-    fn lines_outlive_their_daemon_and_known_ones_do_not_come_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let [path, beats, journal] = ["reserve", "beats", "journal"].map(|name| folder.path().join(name));
-        let mut reserve = Reserve::new(path.clone());
-        assert!(reserve.take(&beats, &journal).unwrap().is_empty());
-        let before = path.metadata().unwrap().len();
-        reserve.keep(&[line("one"), line("two")]).unwrap();
-        assert_eq!(path.metadata().unwrap().len(), before, "nothing was asked of the disk");
-        std::fs::write(&journal, line("one")).unwrap();
-        let mut next = Reserve::new(path.clone());
-        assert_eq!(next.take(&beats, &journal).unwrap(), [line("two")]);
-        next.keep(&[]).unwrap();
-        assert!(Reserve::new(path).take(&beats, &journal).unwrap().is_empty());
+    fn lines_go_to_the_journal_once_and_nothing_is_asked_of_the_disk() {
+        let (_top, dir, reserve) = data();
+        let size = || dir.reserve().metadata().unwrap().len();
+        let before = size();
+        for beat in ["one", "two", "one"] {
+            reserve.keep(&entry(beat), || {}).unwrap();
+        }
+        assert_eq!((beats(&reserve), size()), (vec!["one".to_owned(), "two".to_owned()], before));
+        append::append(&dir.journal(), &entry("one")).unwrap();
+        assert_eq!(reserve.drain(&dir).unwrap(), 0);
+        assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 2);
+        assert_eq!((beats(&reserve), size()), (Vec::new(), before));
+        reserve.prepare().unwrap();
+        assert_eq!(size(), before);
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_and_the_rest_is_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("reserve");
-        let mut reserve = Reserve::new(path.clone());
-        reserve.take(folder.path(), &path).unwrap();
-        let many: Vec<String> = (0..2000).map(|n| line(&n.to_string())).collect();
-        reserve.keep(&many).unwrap();
-        let kept = reserve.take(folder.path(), Path::new("/nonexistent/journal")).unwrap();
-        assert_eq!(kept, many[..kept.len()]);
-        assert!(kept.len() > 500);
+    fn it_is_full_when_it_is_and_every_gap_is_used_again() {
+        let (_top, dir, reserve) = data();
+        std::fs::create_dir(dir.journal()).unwrap();
+        let kept = (0..2000).take_while(|n| reserve.keep(&entry(&n.to_string()), || {}).is_ok()).count();
+        assert!((400..2000).contains(&kept), "{kept}");
+        let text = std::fs::read(dir.reserve()).unwrap();
+        let start = memchr::memmem::find(&text, br#""beat":"17""#).unwrap();
+        let line = text[..start].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        let length = text[line..].iter().position(|byte| *byte == b'\n').unwrap();
+        let file = File::options().write(true).open(dir.reserve()).unwrap();
+        file.write_all_at(&vec![b' '; length], line as u64).unwrap();
+        reserve.keep(&entry("a"), || {}).unwrap();
+        assert!(reserve.drain(&dir).is_err(), "a folder is no journal");
+        std::fs::remove_dir(dir.journal()).unwrap();
+        assert_eq!(reserve.drain(&dir).unwrap(), 0);
+        assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), kept);
+        reserve.keep(&entry("b"), || {}).unwrap();
+        assert_eq!(beats(&reserve), ["b"]);
+    }
+
+    #[test]
+    fn a_torn_line_spoils_none_that_comes_later() {
+        let (_top, dir, reserve) = data();
+        let torn = &entry("torn").line().unwrap()[..40];
+        let file = File::options().write(true).open(dir.reserve()).unwrap();
+        file.write_all_at(format!("\n{torn}").as_bytes(), 0).unwrap();
+        reserve.keep(&entry("one"), || {}).unwrap();
+        assert_eq!(beats(&reserve), ["one"]);
+        assert_eq!(reserve.drain(&dir).unwrap(), 0);
+        assert!(std::fs::read(dir.reserve()).unwrap().trim_ascii().is_empty());
+        assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 1);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::append::start_of_last_line;
 use super::entry::Entry;
+use crate::sys::file::open_regular;
 use crate::sys::unreadable::unreadable;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -87,7 +88,7 @@ impl Tail {
     /// # Errors
     /// What the system says, or `take`. The line counts as read then.
     pub fn read(&mut self, most: u64, mut take: impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
-        let found = Open::new(&self.path)?;
+        let found = Open::new(&self.path).map_err(|error| unreadable(&self.path, error))?;
         // It may have got more after another one took its place and before that was noticed.
         if let Some(open) = &mut self.open
             && open.read(most, &mut take)?
@@ -116,7 +117,7 @@ impl Tail {
 
 impl Open {
     fn new(path: &Path) -> io::Result<Option<Self>> {
-        let file = match File::open(path) {
+        let file = match open_regular(path, File::options().read(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -153,7 +154,6 @@ impl Open {
         most: u64,
         take: &mut impl FnMut(&Line<'_>) -> io::Result<()>,
     ) -> io::Result<bool> {
-        // Not until a read finds nothing: a device that stands in for a journal has no end.
         let size = self.file.metadata()?.size();
         let (first, mut searched) = (self.at, self.at);
         let mut block = vec![0; BLOCK];
@@ -327,11 +327,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_journal_has_no_lines() {
+    fn a_link_to_a_device_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal { folder };
         std::os::unix::fs::symlink("/dev/zero", journal.path()).unwrap();
-        assert!(read(&mut Tail::from_end(journal.path()).unwrap()).is_empty());
+        let refused = Tail::from_end(journal.path()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Beats that have begun and are not in the journal: one file each in `beats/`, locked by the process that runs it.
 //!
 //! The lock ends with its holder, so a record that can be locked belongs to a dead process. The file is as large
-//! from the start as its line will ever need, so that the line can be kept in it when the disk is full.
+//! from the start as its line will ever need, so that the line can be kept in it when the disk is full. A record is
+//! removed only when its line is in the journal or in the reserve; whoever finds one of a dead process sees to that.
 
 use super::append;
 use super::entry::Entry;
 use super::read::{Backward, Entries};
+use super::reserve::Reserve;
+use super::spares::Spares;
 use crate::agent::invocation;
 use crate::sys::held::{self, Held, Lasting};
+use crate::sys::paths::DataDir;
 use crate::sys::process;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -48,13 +52,14 @@ fn name(beat: &str) -> String {
 }
 
 impl Record {
-    /// Records that a beat has begun. `folder` is made where it does not exist.
+    /// Records that a beat has begun.
     ///
     /// # Errors
-    /// What the system says, for example that the disk is full.
-    pub fn create(folder: &Path, begun: &Begun) -> io::Result<Self> {
+    /// What the system says, for example that the disk is full and no spare record is left.
+    pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
-        let held = Held::create(folder, &name(&begun.entry.beat), &text, Lasting::Yes)?;
+        let name = name(&begun.entry.beat);
+        let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::Yes)?;
         held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
@@ -62,8 +67,10 @@ impl Record {
     ///
     /// # Errors
     /// What the system says.
-    pub fn take_announced(folder: &Path, begun: &Begun) -> io::Result<Option<Self>> {
-        let Some(held) = Held::take_over(&folder.join(name(&begun.entry.beat)))? else { return Ok(None) };
+    pub fn take_announced(dir: &DataDir, begun: &Begun) -> io::Result<Option<Self>> {
+        let Some(held) = Held::take_over(&dir.beats().join(name(&begun.entry.beat)))? else {
+            return Ok(None);
+        };
         held.rewrite(&serde_json::to_vec(begun)?)?;
         held.sync()?;
         Ok(Some(Self(held)))
@@ -78,35 +85,57 @@ impl Record {
     }
 
     /// Moves the beat to the journal: appends `entry` there and removes the record. Where the journal has no room
-    /// the line is kept in the record, without its turns, and goes to the journal when [`recover`] finds it.
+    /// the line is kept, without its turns, in the reserve, or else in the record; [`recover`] moves it to the journal.
     ///
     /// # Errors
-    /// Why the journal could not be written. The line is kept all the same if `Err` holds [`Kept::InRecord`].
-    pub fn finish(self, journal: &Path, entry: &Entry) -> Result<(), (io::Error, Kept)> {
-        let appended = append::append(journal, entry);
-        let Err(error) = appended else {
-            let _stays_and_is_recovered = self.0.remove();
+    /// Why the journal could not be written, and where the line is.
+    pub fn finish(self, dir: &DataDir, entry: &Entry) -> Result<(), (io::Error, Kept)> {
+        let Err(error) = append::append(&dir.journal(), entry) else {
+            let _stays_and_is_recovered = Spares::new(dir).give_back(self.0);
             return Ok(());
         };
-        let begun = Begun {
-            pid: std::process::id(),
-            entry: Entry { turns: None, ..entry.clone() },
-            over: true,
-            scheduled: false,
-            announced: false,
-            before: None,
-            data_dir: None,
-        };
-        let kept = serde_json::to_vec(&begun).map_err(io::Error::from).and_then(|text| self.0.rewrite(&text));
-        Err((error, if kept.is_ok() { Kept::InRecord } else { Kept::Nowhere }))
+        let over = over(entry).and_then(|text| self.0.rewrite(&text));
+        let reserved = keep_in_reserve(dir, entry, self.0);
+        let kept = if over.is_ok() || reserved { Kept::OnDisk } else { Kept::Nowhere };
+        Err((error, kept))
     }
+}
+
+/// The record of a beat that is over and whose line is that of `entry`, without its turns.
+fn over(entry: &Entry) -> io::Result<Vec<u8>> {
+    let begun = Begun {
+        pid: std::process::id(),
+        entry: Entry { turns: None, ..entry.clone() },
+        over: true,
+        scheduled: false,
+        announced: false,
+        before: None,
+        data_dir: None,
+    };
+    Ok(serde_json::to_vec(&begun)?)
+}
+
+/// Moves the line of `entry` from its record to the reserve, so that another beat can have the room of the record.
+fn keep_in_reserve(dir: &DataDir, entry: &Entry, record: Held) -> bool {
+    let give_back = || {
+        let _stays_and_is_recovered = Spares::new(dir).give_back(record);
+    };
+    Reserve::new(dir).keep(entry, give_back).is_ok()
+}
+
+/// Takes the room that lines and records need on a full disk, as far as it is not taken.
+///
+/// # Errors
+/// What the system says, for example that there is no room now.
+pub fn take_room(dir: &DataDir) -> io::Result<()> {
+    Spares::new(dir).fill().and(Reserve::new(dir).prepare())
 }
 
 /// Where a line is that the journal had no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// In the beat's record; the next recovery moves it to the journal.
-    InRecord,
+    /// In the reserve or in the beat's record; the next recovery moves it to the journal.
+    OnDisk,
     /// Nowhere on disk: whoever has it must say it.
     Nowhere,
 }
@@ -115,11 +144,12 @@ pub enum Kept {
 /// withdraws it, and starts the heartbeat anew.
 ///
 /// # Errors
-/// What the system says, for example that the disk is full.
-pub fn announce(folder: &Path, begun: &Begun) -> io::Result<()> {
+/// What the system says, for example that the disk is full and no spare record is left.
+pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
     let text = serde_json::to_vec(&Begun { announced: true, ..begun.clone() })?;
     // After a power failure it has not begun either.
-    let held = Held::create(folder, &name(&begun.entry.beat), &text, Lasting::No)?;
+    let name = name(&begun.entry.beat);
+    let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::No)?;
     held.map(drop).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
 }
 
@@ -127,11 +157,11 @@ pub fn announce(folder: &Path, begun: &Begun) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn withdraw(folder: &Path, beat: &str) -> io::Result<bool> {
-    let Some(held) = Held::take_over(&folder.join(name(beat)))? else { return Ok(false) };
+pub fn withdraw(dir: &DataDir, beat: &str) -> io::Result<bool> {
+    let Some(held) = Held::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
     let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.announced);
     if is_announced {
-        held.remove()?;
+        Spares::new(dir).give_back(held)?;
     }
     Ok(is_announced)
 }
@@ -181,14 +211,25 @@ pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
     process::signal_if(begun.pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
-/// Gives every dead beat of `folder` its line in `journal`, exactly once, and returns how many still wait because
-/// the journal has no room.
+/// Removes the record of a dead process whose line is elsewhere.
+///
+/// # Errors
+/// What the system says.
+pub fn discard(dir: &DataDir, beat: &str) -> io::Result<()> {
+    match Held::take_over(&dir.beats().join(name(beat)))? {
+        Some(held) => Spares::new(dir).give_back(held),
+        None => Ok(()),
+    }
+}
+
+/// Gives every dead beat its line in the journal, exactly once, also those whose lines are in the reserve. Returns how many
+/// still wait because the journal has no room.
 ///
 /// # Errors
 /// What the system says of reading.
-pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usize> {
-    let mut waiting = 0;
-    for (path, mut begun) in survey(folder)?.dead {
+pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<usize> {
+    let mut waiting = Reserve::new(dir).drain(dir)?;
+    for (path, mut begun) in survey(&dir.beats())?.dead {
         // Whoever holds the lock is the one that recovers; a record that is gone was recovered by another.
         let Some(record) = Held::take_over(&path)? else { continue };
         if !begun.over {
@@ -198,24 +239,36 @@ pub fn recover(folder: &Path, journal: &Path, now: Timestamp) -> io::Result<usiz
             let lasted = begun.entry.started().map(|started| now.duration_since(started).as_millis());
             begun.entry.duration_ms = lasted.and_then(|lasted| u64::try_from(lasted).ok()).unwrap_or(0);
         }
-        let written = has_line(journal, &begun.entry)? || append::append(journal, &begun.entry).is_ok();
-        if written {
-            record.remove()?;
+        if has_line(&dir.journal(), &begun.entry)? || append::append(&dir.journal(), &begun.entry).is_ok() {
+            Spares::new(dir).give_back(record)?;
         } else {
             waiting += 1;
+            if !begun.over {
+                let _recovered_again = over(&begun.entry).and_then(|text| record.rewrite(&text));
+            }
+            let _stays_in_its_record = keep_in_reserve(dir, &begun.entry, record);
         }
     }
     Ok(waiting)
 }
 
-/// Whether what `entry` is about has a line in `journal`, or is a beat with a record in `folder` from which it will get
-/// one.
+/// How many lines wait because the journal has no room.
 ///
 /// # Errors
 /// What the system says of reading.
-pub fn is_known(folder: &Path, journal: &Path, entry: &Entry) -> io::Result<bool> {
-    let has_record = || entry.kind.is_beat() && folder.join(name(&entry.beat)).exists();
-    Ok(has_line(journal, entry)? || has_record())
+pub fn waiting(dir: &DataDir) -> io::Result<usize> {
+    let in_records = survey(&dir.beats())?.dead.iter().filter(|(_, begun)| begun.over).count();
+    Ok(in_records + Reserve::new(dir).entries()?.len())
+}
+
+/// Whether what `entry` is about has a line in the journal, or is a beat with a record from which it will get one.
+///
+/// # Errors
+/// What the system says of reading.
+pub fn is_known(dir: &DataDir, entry: &Entry) -> io::Result<bool> {
+    // The record first: it is removed when the journal has the line.
+    let has_record = entry.kind.is_beat() && dir.beats().join(name(&entry.beat)).exists();
+    Ok(has_record || has_line(&dir.journal(), entry)?)
 }
 
 /// Whether the journal has a line of this already: the beat's process died after writing it.
@@ -234,6 +287,12 @@ mod tests {
     use super::*;
     use crate::outcome::Kind;
 
+    fn data() -> (tempfile::TempDir, DataDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        (folder, dir)
+    }
+
     fn begun(beat: &str) -> Begun {
         let entry = Entry {
             error: Some("died".to_owned()),
@@ -246,66 +305,93 @@ mod tests {
 
     #[test]
     fn an_announced_beat_begins_once_or_is_withdrawn() {
-        let folder = tempfile::tempdir().unwrap();
-        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
-        announce(&beats, &begun("one")).unwrap();
-        announce(&beats, &begun("two")).unwrap();
-        assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        let record = Record::take_announced(&beats, &begun("one")).unwrap().unwrap();
-        assert!(!withdraw(&beats, "one").unwrap());
-        assert!(withdraw(&beats, "two").unwrap());
-        assert!(Record::take_announced(&beats, &begun("two")).unwrap().is_none());
+        let (_folder, dir) = data();
+        let (beats, journal) = (dir.beats(), dir.journal());
+        announce(&dir, &begun("one")).unwrap();
+        announce(&dir, &begun("two")).unwrap();
+        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        let record = Record::take_announced(&dir, &begun("one")).unwrap().unwrap();
+        assert!(!withdraw(&dir, "one").unwrap());
+        assert!(withdraw(&dir, "two").unwrap());
+        assert!(Record::take_announced(&dir, &begun("two")).unwrap().is_none());
         let seen = survey(&beats).unwrap();
         assert_eq!((seen.running.len(), seen.dead.len(), seen.announced.len()), (1, 0, 0));
-        record.finish(&journal, &begun("one").entry).unwrap();
-        assert!(!withdraw(&beats, "one").unwrap());
+        record.finish(&dir, &begun("one").entry).unwrap();
+        assert!(!withdraw(&dir, "one").unwrap());
         assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
     }
 
     #[test]
     fn a_running_beat_is_seen_and_a_finished_one_is_in_the_journal_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
-        let record = Record::create(&beats, &begun("one")).unwrap();
+        let (_folder, dir) = data();
+        let (beats, journal) = (dir.beats(), dir.journal());
+        let record = Record::create(&dir, &begun("one")).unwrap();
         assert_eq!(survey(&beats).unwrap().running.len(), 1);
-        assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        record.finish(&journal, &begun("one").entry).unwrap();
+        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        record.finish(&dir, &begun("one").entry).unwrap();
         assert_eq!(std::fs::read_dir(&beats).unwrap().count(), 0);
         assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
     }
 
     #[test]
     fn a_dead_process_leaves_one_line_however_often_one_looks() {
-        let folder = tempfile::tempdir().unwrap();
-        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
-        drop(Record::create(&beats, &begun("one")).unwrap());
+        let (_folder, dir) = data();
+        let journal = dir.journal();
+        drop(Record::create(&dir, &begun("one")).unwrap());
         for _ in 0..3 {
-            assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
+            assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
         }
         assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
     }
 
     #[test]
     fn a_process_that_died_after_its_line_gets_no_second_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
-        drop(Record::create(&beats, &begun("one")).unwrap());
+        let (_folder, dir) = data();
+        let journal = dir.journal();
+        drop(Record::create(&dir, &begun("one")).unwrap());
         append::append(&journal, &begun("one").entry).unwrap();
-        recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap();
+        recover(&dir, Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
     }
 
+    /// A journal that cannot be written stands for one without room.
+    fn block(dir: &DataDir) -> impl Fn() {
+        let journal = dir.journal();
+        crate::sys::fifo::make(&journal).unwrap();
+        move || std::fs::remove_file(&journal).unwrap()
+    }
+
     #[test]
-    fn a_line_the_journal_has_no_room_for_waits_in_the_record() {
-        let folder = tempfile::tempdir().unwrap();
-        let (beats, journal) = (folder.path().join("beats"), folder.path().join("journal"));
-        let record = Record::create(&beats, &begun("one")).unwrap();
-        let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
-        let (error, kept) = record.finish(Path::new("/dev/full"), &done).unwrap_err();
-        assert_eq!((error.kind(), kept), (io::ErrorKind::StorageFull, Kept::InRecord));
-        assert_eq!(recover(&beats, Path::new("/dev/full"), Timestamp::UNIX_EPOCH).unwrap(), 1);
-        assert!(survey(&beats).unwrap().dead[0].1.over);
-        assert_eq!(recover(&beats, &journal, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        assert_eq!(std::fs::read_to_string(&journal).unwrap(), done.line().unwrap());
+    fn a_line_the_journal_has_no_room_for_waits_in_the_record_and_in_the_reserve() {
+        for has_reserve in [false, true] {
+            let (_folder, dir) = data();
+            let record = Record::create(&dir, &begun("one")).unwrap();
+            if has_reserve {
+                take_room(&dir).unwrap();
+            }
+            let unblock = block(&dir);
+            let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
+            let (_, kept) = record.finish(&dir, &done).unwrap_err();
+            assert_eq!((kept, waiting(&dir).unwrap()), (Kept::OnDisk, 1));
+            let records = std::fs::read_dir(dir.beats()).unwrap().count();
+            assert_eq!(records, usize::from(!has_reserve));
+            unblock();
+            assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+            assert_eq!(waiting(&dir).unwrap(), 0);
+            assert_eq!(std::fs::read_to_string(dir.journal()).unwrap(), done.line().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_in_the_reserve_and_in_its_record_comes_once() {
+        let (_folder, dir) = data();
+        take_room(&dir).unwrap();
+        drop(Record::create(&dir, &Begun { over: true, ..begun("one") }).unwrap());
+        Reserve::new(&dir).keep(&begun("one").entry, || {}).unwrap();
+        for _ in 0..2 {
+            assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        }
+        assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 1);
+        assert_eq!(waiting(&dir).unwrap(), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! Files that are never seen half written: a temporary file beside the target, fsync, rename, fsync of the folder.
 
+use super::file::open_regular;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -81,9 +82,9 @@ pub fn close_folder(path: &Path) -> io::Result<()> {
 /// Opens `path` for appending, makes it with mode 0600 where it does not exist, and can also be read.
 ///
 /// # Errors
-/// What the system says.
+/// What the system says, or [`super::file::NotAFile`].
 pub fn open_append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+    open_regular(path, OpenOptions::new().read(true).append(true).create(true).mode(0o600))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ extern "C" fn ring(_signal: libc::c_int) {
 }
 
 /// Has this process end with exit code 0 after `limit`, whatever it does then, unless it has ended by itself: for one
-/// whose failure may not be anybody else's. It outgrows no limit on files' sizes either, but is told of it.
+/// whose failure may not be anybody else's.
 pub fn exit_after(limit: Duration) {
     // SAFETY: the handler does what a handler may do, and stands for as long as the process. Without SA_RESTART, so
     // that it ends a wait for a lock.
@@ -33,7 +33,6 @@ pub fn exit_after(limit: Duration) {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         action.sa_sigaction = ring as *const () as usize;
         libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         // Whoever started this process may have blocked the signal.
         let mut rings: libc::sigset_t = MaybeUninit::zeroed().assume_init();
         libc::sigemptyset(&raw mut rings);

@@ -1,6 +1,8 @@
 //! Reading a file at a place, wherever it was read last; and reading what is a file and nothing else.
 
 use std::fs::File;
+#[cfg(unix)]
+use std::fs::{Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 #[cfg(unix)]
@@ -47,6 +49,99 @@ pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Something that stands where a file should be.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAFile {
+    /// A link whose target does not exist.
+    #[error("it is a link to nothing, not a file")]
+    DanglingLink,
+    /// A directory.
+    #[error("it is a folder, not a file")]
+    Folder,
+    /// A FIFO.
+    #[error("it is a named pipe, not a file")]
+    Pipe,
+    /// A socket.
+    #[error("it is a socket, not a file")]
+    Socket,
+    /// A device.
+    #[error("it is a device, not a file")]
+    Device,
+}
+
+#[cfg(unix)]
+impl NotAFile {
+    /// What `error` says about this, if [`open_regular`] returned it for that reason.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+
+    fn check(found: &Metadata) -> io::Result<()> {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = found.file_type();
+        let instead = match () {
+            () if kind.is_file() => return Ok(()),
+            () if kind.is_dir() => Self::Folder,
+            () if kind.is_fifo() => Self::Pipe,
+            () if kind.is_socket() => Self::Socket,
+            () => Self::Device,
+        };
+        Err(instead.into())
+    }
+}
+
+#[cfg(unix)]
+impl From<NotAFile> for io::Error {
+    fn from(instead: NotAFile) -> Self {
+        Self::new(io::ErrorKind::InvalidInput, instead)
+    }
+}
+
+/// Opens the file at `path` with `options`. Never waits, and opens nothing but a regular file, or a link to one.
+///
+/// # Errors
+/// What the system says, or [`NotAFile`]. Nothing is created behind a dangling link.
+#[cfg(unix)]
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // Before it is opened: opening a device can have an effect.
+    check_regular(path)?;
+    let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+    NotAFile::check(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Checks that a regular file, a link to one, or nothing at all is at `path`.
+///
+/// # Errors
+/// What the system says, or [`NotAFile`].
+#[cfg(unix)]
+pub fn check_regular(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(found) => NotAFile::check(&found),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            Err(NotAFile::DanglingLink.into())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether `error` says that nothing more can be written there: the disk, a quota or a limit on files' sizes is reached, or
+/// the disk is read-only.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge
+            | io::ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 /// Where the link at `path` leads, if that is out of its folder; none where it is no link.

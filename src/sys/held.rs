@@ -3,6 +3,7 @@
 //! It has its full size from the start, so that what comes of the process can be written into it on a full disk. Its
 //! lock ends with its holder, whatever kills that; no PID is trusted.
 
+use super::file::open_regular;
 use super::unreadable::unreadable;
 use super::{atomic, lock};
 use std::fs::File;
@@ -12,6 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// The size of a file, in bytes.
 pub const SIZE: usize = 16 << 10;
+
+/// The size of a spare file, in bytes: enough for most, and a block of most file systems.
+pub const SPARE_SIZE: usize = 4 << 10;
 
 /// Such a file of this process.
 #[derive(Debug)]
@@ -36,8 +40,20 @@ impl Held {
     /// # Errors
     /// What the system says, for example that the disk is full.
     pub fn create(folder: &Path, name: &str, text: &[u8], lasting: Lasting) -> io::Result<Option<Self>> {
+        Self::create_sized(folder, name, padded(text.to_vec(), SIZE)?, lasting)
+    }
+
+    /// Makes the spare file `name` in `folder`, for [`Self::create_from`]. One that is there stays as it is.
+    ///
+    /// # Errors
+    /// What the system says, for example that the disk is full.
+    pub fn create_spare(folder: &Path, name: &str) -> io::Result<()> {
+        Self::create_sized(folder, name, padded(Vec::new(), SPARE_SIZE)?, Lasting::No).map(drop)
+    }
+
+    fn create_sized(folder: &Path, name: &str, text: Vec<u8>, lasting: Lasting) -> io::Result<Option<Self>> {
         atomic::create_private_folder(folder)?;
-        let (path, text) = (folder.join(name), padded(text.to_vec())?);
+        let path = folder.join(name);
         // Locked and whole before it gets its name, so that nobody takes it for a dead process's.
         let fill = |mut file: &File| {
             file.lock()?;
@@ -62,12 +78,39 @@ impl Held {
         }
     }
 
+    /// Makes `name` in `folder` of the spare file at `spare`, without asking the disk for room, and holds it. `None` if the
+    /// spare is gone, or somebody else is taking it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn create_from(spare: &Path, folder: &Path, name: &str, text: &[u8]) -> io::Result<Option<Self>> {
+        let Some(held) = Self::take_over(spare)? else { return Ok(None) };
+        held.rewrite(text)?;
+        let path = folder.join(name);
+        std::fs::rename(spare, &path)?;
+        Ok(Some(Self { path, ..held }))
+    }
+
+    /// Whether it was a spare file.
+    #[must_use]
+    pub fn is_spare(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.len() <= SPARE_SIZE as u64)
+    }
+
+    /// Makes it the spare file at `spare`.
+    ///
+    /// # Errors
+    /// What the system says; it is where it was then.
+    pub fn put_aside(&self, spare: &Path) -> io::Result<()> {
+        std::fs::rename(&self.path, spare)
+    }
+
     /// Takes the file at `path` over from a dead process. `None` if its process lives, or if it is gone.
     ///
     /// # Errors
     /// What the system says.
     pub fn take_over(path: &Path) -> io::Result<Option<Self>> {
-        let file = match File::options().read(true).write(true).open(path) {
+        let file = match open_regular(path, File::options().read(true).write(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -89,12 +132,18 @@ impl Held {
         (ours.dev(), ours.ino()) == (named.dev(), named.ino())
     }
 
-    /// Writes `text` in place of what is there, without asking the disk for room.
+    /// Writes `text` in place of what is there, without asking the disk for room where it fits.
     ///
     /// # Errors
     /// What the system says, or that it is too long.
     pub fn rewrite(&self, text: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(&padded(text.to_vec())?, 0)
+        let mut size = usize::try_from(self.file.metadata()?.len()).unwrap_or(SIZE);
+        if text.len() >= size && size < SIZE {
+            // A spare one that is too small. Its end first: what is there stays whole if there is no room for it.
+            self.file.write_all_at(&vec![b' '; SIZE - size], size as u64)?;
+            size = SIZE;
+        }
+        self.file.write_all_at(&padded(text.to_vec(), size)?, 0)
     }
 
     /// Brings it to the disk.
@@ -171,7 +220,7 @@ pub fn all_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Vec<Fo
 /// The file at `path`; `None` if there is none that can be read.
 #[must_use]
 pub fn look(path: &Path) -> Option<Found> {
-    let file = File::open(path).ok()?;
+    let file = open_regular(path, File::options().read(true)).ok()?;
     let is_held = lock::is_held(&file).ok()?;
     let mut text = Vec::new();
     // Read after it was asked who holds it: whoever is dead now has written all that it ever will.
@@ -215,11 +264,11 @@ mod nameless {
     }
 }
 
-fn padded(mut text: Vec<u8>) -> io::Result<Vec<u8>> {
-    if text.len() >= SIZE {
+fn padded(mut text: Vec<u8>, size: usize) -> io::Result<Vec<u8>> {
+    if text.len() >= size {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    text.resize(SIZE - 1, b' ');
+    text.resize(size - 1, b' ');
     text.push(b'\n');
     Ok(text)
 }

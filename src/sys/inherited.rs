@@ -1,7 +1,6 @@
 //! What this process was given when it was started, and what Rust's runtime hides: it ignores SIGPIPE and opens
-//! `/dev/null` where a standard stream is closed. We ignore SIGXFSZ ourselves, since files of ours are no concern of
-//! a command. A command that is to run as if we were not there gets the
-//! original back.
+//! `/dev/null` where a standard stream is closed. We handle SIGXFSZ ourselves. A command that is to run as if we were
+//! not there gets the original back.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 

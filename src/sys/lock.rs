@@ -22,7 +22,8 @@ fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
-    options.mode(0o600);
+    return super::file::open_regular(path, options.mode(0o600));
+    #[cfg(windows)]
     options.open(path)
 }
 

@@ -319,11 +319,12 @@ impl DataDir {
 
     /// Every folder that murmur makes in this one.
     #[must_use]
-    pub fn folders(&self) -> [PathBuf; 8] {
+    pub fn folders(&self) -> [PathBuf; 9] {
         let locks = self.root.join("locks");
         let projects = self.root.join("projects");
-        let sockets = self.root.join(Self::PRIVATE_SOCKETS);
-        [self.agents(), self.approvals(), self.beats(), self.pulses(), self.hosts(), locks, projects, sockets]
+        let (pulses, sockets) = (self.pulses(), self.root.join(Self::PRIVATE_SOCKETS));
+        let (beats, spares, hosts) = (self.beats(), self.spares(), self.hosts());
+        [self.agents(), self.approvals(), beats, spares, pulses, hosts, locks, projects, sockets]
     }
 
     /// Room for journal lines that find none.
@@ -332,16 +333,16 @@ impl DataDir {
         self.root.join("journal.reserve")
     }
 
+    /// Records that are made while there is room, for beats that begin when there is none.
+    #[must_use]
+    pub fn spares(&self) -> PathBuf {
+        self.root.join("beats.reserve")
+    }
+
     /// The lock under which Claude Code's settings files are changed.
     #[must_use]
     pub fn settings_lock(&self) -> PathBuf {
         self.root.join("setup.lock")
-    }
-
-    /// The lock of a beat by hand that has that room.
-    #[must_use]
-    pub fn reserve_lock(&self) -> PathBuf {
-        self.root.join("reserve.lock")
     }
 
     /// The conversation of a heartbeat's last verbose beat.

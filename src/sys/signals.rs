@@ -190,6 +190,23 @@ pub fn ignore(signal: i32) {
     dispose(signal, libc::SIG_IGN);
 }
 
+/// Has a file that outgrows its limit (`ulimit -f`) be an error of the write, as a full disk is, and not the end of this
+/// process. By a handler that does nothing: unlike an ignored signal it is not inherited by the programs we start.
+pub fn survive_file_size_limit() {
+    extern "C" fn nothing(_signal: i32) {}
+    if is_ignored(libc::SIGXFSZ) {
+        return;
+    }
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: the action is initialised, and its handler does nothing.
+    #[expect(unsafe_code, reason = "there is no safe way to set a handler")]
+    unsafe {
+        (*action.as_mut_ptr()).sa_sigaction = nothing as extern "C" fn(i32) as usize;
+        (*action.as_mut_ptr()).sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGXFSZ, action.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 /// Has `signal` do what it does by default.
 pub fn default(signal: i32) {
     dispose(signal, libc::SIG_DFL);

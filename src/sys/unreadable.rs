@@ -28,7 +28,9 @@ fn to_do(path: &Path, kind: io::ErrorKind) -> String {
                 in_the_way.display()
             )
         }
-        io::ErrorKind::IsADirectory => "move it away: murmur writes a file there".to_owned(),
+        io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => {
+            "move it away: murmur writes a file there".to_owned()
+        }
         _ => "look at the disk".to_owned(),
     }
 }

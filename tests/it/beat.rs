@@ -72,12 +72,12 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     assert_snapshot!(env.names(&env.data()), @"
     agents
     beats
+    beats.reserve
     config.lock
     heartbeats.jsonl
     hosts
     journal.reserve
     locks
-    reserve.lock
     ");
     assert_snapshot!(env.names(&env.data().join("beats")), @"");
 }

@@ -46,6 +46,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     env.wait(&env.data(), || env.data().join("journal.reserve").exists().then_some(()));
     assert_snapshot!(env.names(&env.data()), @"
     beats
+    beats.reserve
     heartbeats
     hosts
     journal.reserve
@@ -59,6 +60,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     ");
     assert_snapshot!(env.names(&env.data()), @"
     beats
+    beats.reserve
     heartbeats
     hosts
     journal.reserve

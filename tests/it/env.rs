@@ -5,6 +5,7 @@
 //! run to run and stand in brackets.
 
 mod daemon;
+mod disk;
 mod files;
 mod programs;
 mod reap;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) use daemon::Daemon;
+pub(crate) use disk::Disk;
 pub(crate) use files::{Workspace, fixture, result};
 pub(crate) use programs::programs;
 pub(crate) use reap::{ends_within, is_agent, kill, wait_for_end};

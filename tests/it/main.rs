@@ -34,6 +34,8 @@ mod fake_claude;
 #[cfg(test)]
 mod fake_model;
 #[cfg(test)]
+mod file_size;
+#[cfg(test)]
 mod generated;
 #[cfg(test)]
 mod guard;
@@ -49,6 +51,8 @@ mod llm;
 mod log;
 #[cfg(test)]
 mod mcp;
+#[cfg(test)]
+mod not_files;
 #[cfg(test)]
 mod packaging;
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod beats;
 mod daemons;
 mod edits;
 mod follow;
+mod full;
 mod hosts;
 mod load;
 mod starts;

@@ -78,24 +78,24 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     assert_snapshot!(env.names(&env.data()), @"
     agents
     beats
+    beats.reserve
     config.lock
     heartbeats.jsonl
     hosts
     journal.reserve
     locks
-    reserve.lock
     ");
     env.run(["beat", "site", "--verbose"]);
     assert_snapshot!(env.names(&env.data()), @"
     agents
     beats
+    beats.reserve
     config.lock
     heartbeats.jsonl
     hosts
     journal.reserve
     last-beat-site-[HASH].json
     locks
-    reserve.lock
     ");
     let [quiet, verbose] = &env.journal()[..] else { panic!("not two lines") };
     assert_eq!(quiet["turns"], Value::Null);

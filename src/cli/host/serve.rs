@@ -104,7 +104,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         if let Ok((run, _)) = &ran
             && let Some(lost) = &run.lost
         {
-            writeln!(io::stderr(), "{ended_at} not all output is kept: {lost}")?;
+            let _full = writeln!(io::stderr(), "{ended_at} not all output is kept: {lost}");
         }
         let closed = hosting.close(Ended { ended_at, exit, error });
         let (run, farewell) =
@@ -221,11 +221,12 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
         anyhow::Ok(match beat::run(&job, &dir, captures(), stop, note_version).await {
             Ok(report) => {
                 if let Some(error) = report.unreachable {
-                    writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()))?;
+                    // The log may be on the same full disk: what came of the beat is said all the same.
+                    let _full = writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
                 }
                 match report.unwritten {
                     None => BeatSaid::Journalled,
-                    Some((_, Kept::InRecord)) => BeatSaid::Waiting,
+                    Some((_, Kept::OnDisk)) => BeatSaid::Waiting,
                     Some((_, Kept::Nowhere)) => BeatSaid::Homeless { line: report.entry.line()? },
                 }
             }

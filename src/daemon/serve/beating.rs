@@ -9,6 +9,10 @@ use crate::daemon::state::{PutOff, Start};
 use crate::error::Failure;
 use crate::journal::unfinished;
 use crate::sys::clock;
+use jiff::SignedDuration;
+
+/// How long a beat waits that finds no room for its line.
+const FULL_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
 /// How many beats are started before clients and events have their turn. Where more are due, the alarm rings at once.
 const AT_ONCE: usize = 4;
@@ -37,9 +41,20 @@ impl<L: FnMut(&str)> Daemon<L> {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
         }
-        // Before there is a process, so that no other daemon starts it again; without room for it, it runs all the same.
-        let announcement = job.announcement(running.since, before);
-        job.announced = unfinished::announce(&self.dir.beats(), &announcement).is_ok();
+        // Before there is a process, so that no other daemon starts it again, and so that its line finds room.
+        self.upkeep.take_room();
+        let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
+        let (may_begin, news) = self.upkeep.recorded(&announced);
+        if let Some(news) = news {
+            (self.log)(&news);
+        }
+        if !may_begin {
+            if let Some(running) = self.state.not_begun(&job.beat, before, clock::now(), FULL_PAUSE) {
+                self.upkeep.forget(running.workspace, running.name);
+            }
+            return Err(self.upkeep.full().unwrap_or_default().into());
+        }
+        job.announced = announced.is_ok();
         let begins = Begins { beat: job.beat.clone(), agent: job.agent.clone() };
         match launch::start(self.dir.root()) {
             Ok(child) => {
@@ -51,10 +66,8 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.withdraw(&begins.beat);
                 self.state.ended(&begins.beat);
                 let error = format!("cannot start a process for the beat: {error}");
-                if let Ok(line) = job.failed(running.since, error.clone()).line() {
-                    let kept = self.upkeep.keep(line);
-                    self.say(kept);
-                }
+                let kept = self.upkeep.keep(job.failed(running.since, error.clone()));
+                self.say(kept);
                 Err(error.into())
             }
         }
@@ -81,7 +94,10 @@ impl<L: FnMut(&str)> Daemon<L> {
                 return;
             }
             Ok(Said::Journalled) => Ok(()),
-            Ok(Said::Homeless { line }) => self.upkeep.keep(line),
+            Ok(Said::Homeless { line }) => {
+                self.withdraw(&beat);
+                self.upkeep.keep_of_dead(&line)
+            }
             Ok(Said::Waiting) => self.upkeep.recover(),
             Err(error) => {
                 self.withdraw(&beat);
@@ -97,7 +113,7 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Takes back what was announced, if nobody took it over.
     fn withdraw(&mut self, beat: &str) {
-        if let Err(error) = unfinished::withdraw(&self.dir.beats(), beat) {
+        if let Err(error) = unfinished::withdraw(&self.dir, beat) {
             (self.log)(&format!("cannot withdraw beat {beat}: {error}"));
         }
     }
@@ -108,7 +124,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         for begun in survey.announced {
             let (workspace, name) = (begun.entry.workspace.as_ref(), begun.entry.heartbeat.as_deref());
-            match (unfinished::withdraw(&self.dir.beats(), &begun.entry.beat), begun.entry.started()) {
+            match (unfinished::withdraw(&self.dir, &begun.entry.beat), begun.entry.started()) {
                 (Ok(true), _) => self.state.withdrawn(workspace, name, begun.before, clock::now()),
                 // It is just being taken over, and its record may not say so yet.
                 (Ok(false), Some(at)) => self.learn(workspace, name, at),

@@ -3,8 +3,8 @@
 use super::Daemon;
 use crate::daemon::broker::{Broker, Order, Told};
 use crate::permit::request::RequestId;
-use crate::sys::clock;
 use crate::sys::paths::{DataDir, User};
+use crate::sys::{clock, file};
 
 /// The broker, with what waits since a daemon before this one. An answer is done with when the journal has the beat
 /// that went on with it.
@@ -12,7 +12,8 @@ pub(super) fn begin(dir: &DataDir, user: &User) -> Broker {
     let journal = std::cell::OnceCell::new();
     Broker::begin(dir, user.home.clone(), |id| {
         // Read only where an answer was waiting, which is rare.
-        let text = journal.get_or_init(|| std::fs::read(dir.journal()).unwrap_or_default());
+        let text =
+            journal.get_or_init(|| file::read_regular(&dir.journal()).ok().flatten().unwrap_or_default());
         memchr::memmem::find(text, format!("\"resumes\":\"{id}\"").as_bytes()).is_some()
     })
 }

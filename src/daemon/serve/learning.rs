@@ -87,10 +87,8 @@ impl<L: FnMut(&str)> Daemon<L> {
         troubles.iter().for_each(|trouble| (self.log)(trouble));
         // A daemon before this one may have had no room for one.
         for entry in lines {
-            if !self.upkeep.keeps(&entry)
-                && let Ok(line) = entry.line()
-            {
-                let kept = self.upkeep.keep(line);
+            if !self.upkeep.keeps(&entry) {
+                let kept = self.upkeep.keep(entry);
                 self.say(kept);
             }
         }

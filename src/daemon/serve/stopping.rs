@@ -58,8 +58,10 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.flush();
         let looked = self.upkeep.look_back();
         self.say(looked);
-        let retried = self.upkeep.retry();
+        let retried = self.upkeep.write();
         self.say(retried);
+        let lost: Vec<String> = self.upkeep.homeless().collect();
+        lost.iter().for_each(|line| (self.log)(&format!("a journal line is lost: {}", line.trim_end())));
         // Who follows learns of all that came until now.
         self.look();
         while self.unread {

@@ -32,6 +32,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let mut problems = self.follow.problems().to_vec();
         problems.extend(self.agent_problem());
         problems.extend(self.upkeep.problem().map(str::to_owned));
+        problems.extend(self.upkeep.full().map(str::to_owned));
         Status {
             daemon: Some(status::Daemon {
                 pid: std::process::id(),

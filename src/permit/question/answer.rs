@@ -207,7 +207,11 @@ fn one(question: &Question, number: usize, value: &Value) -> Result<String, Answ
                     Err(AnswerError::TooMany { number, count: chosen.len(), accepted: accepted(question) })
                 }
                 None if is_slip(question, text) => Err(wrong()),
-                None if question.multi_select && parts.iter().any(|part| is_slip(question, part)) => {
+                None if question.multi_select
+                    && parts
+                        .iter()
+                        .any(|part| label(question, part).is_none() && is_slip(question, part)) =>
+                {
                     Err(wrong())
                 }
                 // Claude Code offers a text of one's own beside any choices.

@@ -67,6 +67,7 @@ fn writable_within(folder: &Path, found: &Metadata, depth: usize) -> Option<Path
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Hinted;
     use std::fs::{Permissions, create_dir, set_permissions, write};
     use std::os::unix::fs::PermissionsExt;
 
@@ -80,13 +81,15 @@ mod tests {
         let said = || match dir.require_ours() {
             Ok(None) => "ours".to_owned(),
             Ok(Some(open)) => format!("warn: {open}").replace(root.to_str().unwrap(), "X"),
-            Err(error) => error.to_string().replace(root.to_str().unwrap(), "X"),
+            Err(error) => {
+                let hint = error.hint().unwrap_or_default();
+                format!("{error}; {hint}").replace(root.to_str().unwrap(), "X")
+            }
         };
         assert_eq!(said(), "ours");
         for mode in [0o755, 0o750, 0o705, 0o711, 0o2750] {
             set(&root, mode);
-            let expected =
-                format!("warn: the data folder X is open to other users (mode {mode:04o}); run: chmod 700 X");
+            let expected = format!("warn: the data folder X is open to other users (mode {mode:04o})");
             assert_eq!(said(), expected);
         }
         for mode in [0o777, 0o1777, 0o770, 0o702, 0o720] {

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::Env;
 
+/// The most bytes of a file under [`Env::limited`]: sh counts in blocks of 512.
+const LIMIT: usize = 256 * 512;
+
 /// A folder with a HEARTBEAT.md.
 pub(crate) struct Workspace(pub(crate) PathBuf);
 
@@ -44,6 +47,11 @@ impl Env {
     }
 
     /// The journal, to the letter.
+    /// Makes a journal that has reached [`LIMIT`] and has no beat's line in it.
+    pub(crate) fn fill_journal(&self) {
+        std::fs::write(self.made_data().join("heartbeats.jsonl"), "\n".repeat(LIMIT)).unwrap();
+    }
+
     pub(crate) fn journal_text(&self) -> String {
         std::fs::read_to_string(self.data().join("heartbeats.jsonl")).unwrap_or_default()
     }

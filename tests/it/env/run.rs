@@ -3,7 +3,7 @@
 //! Whatever runs to its end is asserted with assert_cmd and predicates, which say of a failure what was run and all that it
 //! printed; what goes on meanwhile is a [`Child`].
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -22,6 +22,13 @@ impl Env {
     /// `murmur` with these arguments, started in the Env's folder with nothing but the Env in its environment.
     pub(crate) fn murmur<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         self.program(MURMUR, args)
+    }
+
+    /// `murmur` where no file may be larger than `LIMIT`; with [`Env::fill_journal`], where the journal has no room.
+    pub(crate) fn limited<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
+        let head = ["-c", "ulimit -f 256; exec \"$@\"", "sh", MURMUR].map(OsString::from);
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.program("sh", head.into_iter().chain(args))
     }
 
     /// Any program, started as `murmur` is.

@@ -39,7 +39,8 @@ fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
         "path": path, "problem": null, "verbose": false, "scheduled": true, "announced": true,
     }))
     .unwrap();
-    unfinished::announce(&env.data().join("beats"), &job.announcement(now, Some(before))).unwrap();
+    let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    unfinished::announce(&dir, &job.announcement(now, Some(before))).unwrap();
     job
 }
 

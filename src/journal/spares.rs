@@ -1,0 +1,134 @@
+//! Spare records, made while the disk has room: a beat that begins when it has none is recorded in one of them.
+
+use crate::sys::file::is_full;
+use crate::sys::held::{Held, Lasting, SPARE_SIZE};
+use crate::sys::paths::DataDir;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How many there are, on a disk that is not tiny.
+const COUNT: u64 = 8;
+
+/// Which part of a disk they, or the reserve, may take.
+const SHARE: u64 = 16;
+
+/// How much of `most` bytes may be taken of the disk that `folder` is on, and at least one block.
+pub(super) fn share(folder: &Path, most: u64) -> u64 {
+    let size = rustix::fs::statvfs(folder).map_or(0, |found| found.f_blocks.saturating_mul(found.f_frsize));
+    let block = SPARE_SIZE as u64;
+    (size / SHARE / block * block).clamp(block, most)
+}
+
+/// The folder of spare records.
+#[derive(Debug)]
+pub struct Spares {
+    folder: PathBuf,
+    root: PathBuf,
+}
+
+impl Spares {
+    /// Those in the data folder `dir`, which [`Self::fill`] makes.
+    #[must_use]
+    pub fn new(dir: &DataDir) -> Self {
+        Self { folder: dir.spares(), root: dir.root().to_path_buf() }
+    }
+
+    /// Makes those that are missing.
+    ///
+    /// # Errors
+    /// What the system says, for example that the disk is full.
+    pub fn fill(&self) -> io::Result<()> {
+        let mut missing = (0..COUNT).filter(|number| !self.place(*number).exists()).peekable();
+        if missing.peek().is_none() {
+            return Ok(());
+        }
+        let count = share(&self.root, COUNT * SPARE_SIZE as u64) / SPARE_SIZE as u64;
+        missing
+            .take_while(|number| *number < count)
+            .try_for_each(|number| Held::create_spare(&self.folder, &file_name(number)))
+    }
+
+    /// Makes the record `name` in `folder`; of a spare one, where the disk has no room for another. `None` if there is
+    /// one of that name.
+    ///
+    /// # Errors
+    /// What the system says, for example that the disk is full and that there is no spare one.
+    pub fn record(
+        &self,
+        folder: &Path,
+        name: &str,
+        text: &[u8],
+        lasting: Lasting,
+    ) -> io::Result<Option<Held>> {
+        let full = match Held::create(folder, name, text, lasting) {
+            Err(error) if is_full(&error) => error,
+            made => return made,
+        };
+        if folder.join(name).exists() {
+            return Ok(None);
+        }
+        for number in 0..COUNT {
+            // One that cannot be used is none.
+            if let Ok(Some(held)) = Held::create_from(&self.place(number), folder, name, text) {
+                return Ok(Some(held));
+            }
+        }
+        Err(full)
+    }
+
+    /// Removes `held`, or keeps it for another beat if it was a spare one.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn give_back(&self, held: Held) -> io::Result<()> {
+        let place = (0..COUNT).map(|number| self.place(number)).find(|place| !place.exists());
+        match place.filter(|_| held.is_spare()) {
+            Some(place) if held.put_aside(&place).is_ok() => Ok(()),
+            _ => held.remove(),
+        }
+    }
+
+    fn place(&self, number: u64) -> PathBuf {
+        self.folder.join(file_name(number))
+    }
+}
+
+fn file_name(number: u64) -> String {
+    format!("{number}.spare")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spare_is_used_once_and_comes_back() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(top.path()), None, None).unwrap();
+        let spares = Spares::new(&dir);
+        spares.fill().unwrap();
+        let count = || std::fs::read_dir(dir.spares()).unwrap().count() as u64;
+        assert_eq!(count(), COUNT);
+        std::fs::create_dir(dir.beats()).unwrap();
+        let taken: Vec<Held> = (0..COUNT)
+            .map(|number| {
+                let name = format!("{number}.json");
+                Held::create_from(&spares.place(number), &dir.beats(), &name, b"one").unwrap().unwrap()
+            })
+            .collect();
+        assert_eq!(count(), 0);
+        for held in taken {
+            assert!(held.is_spare());
+            // One that is too small grows.
+            held.rewrite(&[b'x'; SPARE_SIZE]).unwrap();
+            assert_eq!(held.read().unwrap().trim_ascii_end().len(), SPARE_SIZE);
+            spares.give_back(held).unwrap();
+        }
+        assert_eq!((count(), std::fs::read_dir(dir.beats()).unwrap().count()), (0, 0));
+        spares.fill().unwrap();
+        let held = Held::create_from(&spares.place(3), &dir.beats(), "a.json", b"one").unwrap().unwrap();
+        assert_eq!(count(), COUNT - 1);
+        spares.give_back(held).unwrap();
+        assert_eq!(count(), COUNT);
+    }
+}
