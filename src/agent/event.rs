@@ -92,7 +92,7 @@ pub enum Event<'a> {
         request_id: String,
     },
     /// The run's own summary.
-    Result(RunResult),
+    Result(Box<RunResult>),
     /// A line was longer than the parser keeps and was passed over.
     Oversized {
         /// The line's length.

@@ -90,7 +90,8 @@ fn places(dir: &DataDir) -> Vec<Place> {
     places
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;

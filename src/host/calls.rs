@@ -59,7 +59,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::event::{Json, RunResult};
+    use crate::agent::event::Json;
     use serde_json::{Value, json};
 
     fn begin(calls: &mut Calls, id: &str, name: &str, input: &Value) {
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(newest(&calls), "Bash: cargo test [1m");
         end(&mut calls, "2");
         assert_eq!(newest(&calls), "Task: Look around");
-        calls.see(&Event::Result(RunResult::default()), Duration::ZERO);
+        calls.see(&Event::Result(Box::default()), Duration::ZERO);
         assert_eq!(newest(&calls), "");
         for number in 0..MOST + 10 {
             begin(&mut calls, &number.to_string(), "Read", &json!({ "file_path": number.to_string() }));

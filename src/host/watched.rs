@@ -66,7 +66,7 @@ impl Watched {
                 if self.kind == Kind::Live {
                     self.said.clear();
                 }
-                self.said.push(result.clone());
+                self.said.push((**result).clone());
                 self.retries = None;
                 self.turn = Turn::Ended(at);
                 Some(Input::TurnEnded)

@@ -62,7 +62,7 @@ impl Seen {
         let (mut main, mut subagent, mut results) = (Vec::new(), Vec::new(), Vec::new());
         let mut sink = |event: Event<'_>| {
             if let Event::Result(result) = &event {
-                results.push(result.clone());
+                results.push((**result).clone());
             }
             let of_subagent = matches!(&event, Event::Text { parent, .. } | Event::ToolUse { parent, .. }
                 | Event::ToolResult { parent, .. } if !parent.is_empty());
@@ -99,8 +99,8 @@ fn normalised(event: Event<'_>) -> String {
         Event::Result(result) => {
             let (usage, total_usage, models) = (None, None, Vec::new());
             let text = result.text.map(|text| estimated(&text));
-            let result = RunResult { duration_ms: None, text, usage, total_usage, models, ..result };
-            format!("{:?}", Event::Result(result))
+            let result = RunResult { duration_ms: None, text, usage, total_usage, models, ..*result };
+            format!("{:?}", Event::Result(Box::new(result)))
         }
         Event::Text { message, parent, text } => {
             format!("{:?}", Event::Text { message, parent, text: estimated(&text).into() })

@@ -41,7 +41,7 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
         }
         Some(())
     });
-    read.map_or(Event::Garbled, |()| Event::Result(result))
+    read.map_or(Event::Garbled, |()| Event::Result(Box::new(result)))
 }
 
 /// The model is tried again.
