@@ -39,7 +39,7 @@ pub struct Sources {
 
 /// Why Claude Code's sessions are not among the agents.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {}: {source}, so that sessions that have no pulse are not listed", .path.display())]
+#[error("sessions without a pulse are not listed: cannot read {}: {source}", .path.display())]
 pub struct SessionsError {
     path: PathBuf,
     source: io::Error,

@@ -142,6 +142,7 @@ impl Hinted for SetupError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Homeless => "set one, or pass --scope project".to_owned(),
+            Self::NotText(error) => return error.hint(),
             Self::Renamed { .. } => "give the program its name, or put murmur-hook beside it".to_owned(),
             Self::Foreign { .. } => "run this as that user".to_owned(),
             Self::Linked { .. } => "make the others symbolic links".to_owned(),
@@ -150,7 +151,6 @@ impl Hinted for SetupError {
             Self::Write { .. } => "check its folder's owner, mode and free space".to_owned(),
             Self::Restless { .. } => "close what writes it, and try again".to_owned(),
             Self::Wrong(problem) => return problem.hint(),
-            _ => return None,
         })
     }
 }

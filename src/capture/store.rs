@@ -31,11 +31,8 @@ const FOLDER: &str = "its folder";
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No variable says where it is.
-    #[cfg_attr(
-        unix,
-        error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set; set one")
-    )]
-    #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set; set one"))]
+    #[cfg_attr(unix, error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set"))]
+    #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set"))]
     Homeless,
     /// It cannot be made or read.
     #[error("cannot use the state folder {}: {source}", .path.display())]
@@ -77,6 +74,8 @@ pub enum StoreError {
 impl Hinted for StoreError {
     fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Homeless => "set one".to_owned(),
+            Self::Id(error) => return error.hint(),
             Self::Unusable { .. } => "choose another with DERUN_STATE_ROOT".to_owned(),
             Self::Exists(..) => "choose another, or leave --session-id out".to_owned(),
             _ => return None,

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<ExitCode> {
         let _goes_on_next_time = sweeping.recv_timeout(SWEEP);
     }
     if let Some(error) = uncaptured {
-        warn(&format!("nothing was captured: {error}"));
+        warn(&format!("nothing was captured: {}", super::complaint::told(&error).line()));
     }
     if let Err(error) = written {
         warn(&error.to_string());

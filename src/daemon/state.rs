@@ -88,16 +88,21 @@ impl State {
             .into_iter()
             .map(|heartbeat| {
                 let said = heartbeat.last_run;
-                let (is_news, mut entry) = match known.remove(&heartbeat.id) {
-                    Some(old) => (old.heartbeat.last_run != said, Entry { heartbeat, ..old }),
+                let (is_news, before, mut entry) = match known.remove(&heartbeat.id) {
+                    Some(old) => {
+                        let before = old.heartbeat.last_run;
+                        (before != said, before, Entry { heartbeat, ..old })
+                    }
                     None => {
                         let last_run = self.retired.remove(&heartbeat.id);
-                        (true, Entry::new(heartbeat, last_run))
+                        (true, None, Entry::new(heartbeat, last_run))
                     }
                 };
+                // A file that is behind what is known here, but ahead of what it said before, was not set back.
+                let is_later = before.is_some_and(|before| said.is_some_and(|at| before < at && at <= now));
                 if is_news {
                     entry.ran(said.map(|at| at.min(now)));
-                    corrections.extend(Correction::of(&entry));
+                    corrections.extend(Correction::of(&entry).filter(|_| !is_later));
                 }
                 entry.counted_from(now)
             })

@@ -274,7 +274,8 @@ impl Upkeep {
         let before = self.waiting;
         let recovered = recovered.map(|waiting| self.waiting = waiting);
         self.set_retry();
-        recovered.map_err(|error| format!("journal lines are kept until they can be written: {error}"))?;
+        recovered
+            .map_err(|error| format!("journal lines are kept until they can be written: {}", error.line()))?;
         if self.waiting > before {
             return Err(format!("the journal has no room; lines kept until there is: {}", self.waiting));
         }

@@ -88,6 +88,7 @@ pub enum HostingError {
 impl Hinted for HostingError {
     fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Claim(error) => return error.hint(),
             Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
             _ => return None,
         })

@@ -14,6 +14,7 @@ use crate::capture::recorder::{Recorder, Unsaid};
 use crate::capture::retention;
 use crate::capture::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use crate::capture::writer::End;
+use crate::error::Hinted;
 use crate::rpc::feed::{Feed, Older};
 use crate::sys::clock;
 use jiff::Timestamp;
@@ -72,7 +73,7 @@ impl Keep {
             Ok(Begun { store, session, recorder, ledger }) => {
                 (Some(store), Some(session), recorder, Some(ledger), None)
             }
-            Err(error) => (None, None, Recorder::none(), None, Some(error.to_string())),
+            Err(error) => (None, None, Recorder::none(), None, Some(error.line())),
         };
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
             let (root, agent_id, limit) =

@@ -54,7 +54,7 @@ const FILTERS: [(&str, &str); 23] = [
     (r#"("pid": ?)\d+"#, "$1[PID]"),
     (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),
     (r"\bup \d+s", "up [SPAN]"),
-    (r"\bstopped after \d+s", "stopped after [SPAN]"),
+    (r"\bstopped (by you )?after \d+s", "stopped ${1}after [SPAN]"),
     (r"\b(the model|had run|an answer) for \d+s", "$1 for [SPAN]"),
     (r"\b\d+[smhd]( \d+[smhd])? ago\b", "[SPAN] ago"),
     (r"\bin \d+[smhd]( \d+[smhd])? \(", "in [SPAN] ("),

@@ -48,7 +48,7 @@ fn a_journal_that_is_not_a_file_is_refused_and_named_by_every_command() {
         ] {
             let said = env.run(command.iter().copied());
             let expected = format!(
-                "| error: cannot read {}: {words}\n| hint: move it away; murmur writes a file there\n[exit 1]",
+                "| error: cannot read {}: {words}\n| hint: move it away: murmur writes a file there\n[exit 1]",
                 journal.display()
             );
             assert_eq!(said, expected, "{kind} {command:?}");
@@ -75,7 +75,7 @@ fn a_journal_that_becomes_a_pipe_under_a_daemon_loses_no_line() {
     let blog = env.workspace("blog", "Do it.");
     blog.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
     env.register(&[&site, &blog]);
-    assert_snapshot!(daemon.says("named pipe"), @"[TIME] journal lines are kept until they can be written: cannot read [ENV]/data/heartbeats.jsonl: it is a named pipe, not a file; move it away; murmur writes a file there");
+    assert_snapshot!(daemon.says("named pipe"), @"[TIME] journal lines are kept until they can be written: cannot read [ENV]/data/heartbeats.jsonl: it is a named pipe, not a file; move it away: murmur writes a file there");
     assert!(env.run(["status"]).contains("it is a named pipe, not a file"));
     std::fs::remove_file(&journal).unwrap();
     std::fs::rename(env.root().join("moved"), &journal).unwrap();

@@ -255,14 +255,14 @@ fn a_link_to_somebody_elses_file_is_left_to_them() {
     for command in ["install", "uninstall"] {
         allow_duplicates! { assert_snapshot!(env.run(["service", command]), @"
         | error: [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service
-        | hint: whoever made it, for example Home Manager, changes it
+        | hint: change it with the program that made it, for example Home Manager
         [exit 1]
         ") };
     }
     assert_eq!(env.names(unit(&env).parent().unwrap()), "murmur.service");
     assert_eq!(asked(&env), "");
     assert_snapshot!(env.run(["service", "status"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service; whoever made it, for example Home Manager, changes it
+    [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service; change it with the program that made it, for example Home Manager
     active, linked
     [exit 0]
     ");

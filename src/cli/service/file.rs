@@ -1,6 +1,7 @@
 //! The file by which the manager knows the service: where it is, what is in it, and how it is replaced and put back.
 
 use super::manager::IS_LAUNCHD;
+use crate::error::Failure;
 use crate::service::{LABEL, UNIT};
 use crate::sys::{atomic, file};
 use anyhow::{Context, bail};
@@ -20,22 +21,19 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     file::read_regular(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// That it is no link to somebody else's file, which is nobody's here to replace or remove.
+/// Refuses a link to somebody else's file, which is not ours to replace or remove.
 pub(super) fn require_ours(path: &Path) -> anyhow::Result<()> {
     match of_others(path) {
-        Some(link) => bail!("{link}"),
+        Some(link) => bail!(link),
         None => Ok(()),
     }
 }
 
-/// That it is a link to somebody else's file, in a sentence.
-pub(super) fn of_others(path: &Path) -> Option<String> {
+/// Whether it is a link to somebody else's file, as an error.
+pub(super) fn of_others(path: &Path) -> Option<Failure> {
     let target = file::leads_out(path)?;
-    Some(format!(
-        "{} is a link to {}; whoever made it, for example Home Manager, changes it",
-        path.display(),
-        target.display()
-    ))
+    let what = format!("{} is a link to {}", path.display(), target.display());
+    Some(Failure::new(what).hint("change it with the program that made it, for example Home Manager"))
 }
 
 /// Writes `text` where `found` was, which is kept beside it.

@@ -36,7 +36,7 @@ pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCod
             None => writeln!(out, "murmur is no service; murmur service install makes it one")?,
             Some(true) => writeln!(out, "{}", path.display())?,
             Some(false) => match file::of_others(path) {
-                Some(link) => writeln!(out, "{link}")?,
+                Some(link) => writeln!(out, "{}", link.line())?,
                 None => writeln!(
                     out,
                     "{} is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup",

@@ -40,7 +40,9 @@ fn a_client_begins_wherever_it_wants_to() {
     assert_eq!(at_null.attach(Value::Null), attached);
     assert_eq!(unsaid.result("attach", Value::Null), attached);
     let refused = agent.peer().refusal("attach", json!({ "from": next + 1 }));
-    assert_eq!(refused, format!("offset {} has not come; the next event is {next}", next + 1));
+    let expected =
+        format!("offset {} has not come, the next event is {next}; attach from {next} on", next + 1);
+    assert_eq!(refused, expected);
     agent.stop();
     let rest = at_next.rest_lines();
     assert!(

@@ -11,6 +11,10 @@ fn complaint(error: &str) -> Value {
     json!({ "msg_type": "", "id": "", "success": false, "error": error })
 }
 
+fn complaint_with(error: &str, hint: &str) -> Value {
+    json!({ "msg_type": "", "id": "", "success": false, "error": error, "hint": hint })
+}
+
 fn begun(env: &Env) -> Live<'_> {
     env.live(&json!({}))
 }
@@ -151,7 +155,7 @@ fn the_longest_idle_of_too_many_clients_is_dropped_for_the_newest() {
     clients[0].result("ping", Value::Null);
     let mut newer: Vec<Peer> = (0..40).map(|_| agent.peer()).collect();
     let dropped =
-        complaint("too many clients are connected, and this one was idle the longest; connect again");
+        complaint_with("too many clients are connected, and this one was idle the longest", "connect again");
     for client in &mut clients[1..=40] {
         assert_eq!(client.next(), Some(dropped.clone()));
         assert_eq!(client.line(), "");
@@ -171,8 +175,9 @@ fn where_every_client_follows_events_one_more_is_turned_away() {
     for follower in &mut followers {
         follower.next().unwrap();
     }
-    let full = complaint(
-        "too many clients are connected, and each waits for an answer or for events; try again when one has gone",
+    let full = complaint_with(
+        "too many clients are connected, and each waits for an answer or for events",
+        "try again when one has gone",
     );
     let mut refused = agent.peer();
     assert_eq!(refused.next(), Some(full));

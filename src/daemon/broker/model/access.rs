@@ -47,6 +47,7 @@ pub(super) enum AccessError {
 impl Hinted for AccessError {
     fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Settings(error) => return error.hint(),
             Self::Url { error, .. } => return error.hint(),
             Self::NoModel(field0, ..) => format!("add [llm_auth] to {}", field0.display()),
             Self::NoKey { name, settings, variable, .. } => format!(
@@ -57,7 +58,6 @@ impl Hinted for AccessError {
             Self::NotAFile(..) => "write the key alone into one".to_owned(),
             Self::Open { path, .. } => format!("run: chmod 600 {}", path.display()),
             Self::Garbled(..) => "write it anew".to_owned(),
-            _ => return None,
         })
     }
 }
