@@ -9,4 +9,5 @@ pub mod event;
 pub mod find;
 pub mod invocation;
 pub mod prompt;
+pub mod rule_files;
 pub mod settings;

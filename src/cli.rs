@@ -70,6 +70,7 @@ mod status;
 #[cfg(unix)]
 mod stop;
 mod style;
+mod usage;
 #[cfg(unix)]
 mod verbose;
 #[cfg(unix)]
@@ -110,7 +111,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match parsed(args) {
         Ok(outcome) => outcome,
         Err(error) => {
-            let _closed = error.print();
+            match usage::told(&error) {
+                Some(wrong) => complaint::show(&wrong),
+                None => drop(error.print()),
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

@@ -18,7 +18,7 @@
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `permit`: pure: (call, policy, rules, what the guard finds) → a decision, or whom to ask; questions and answers
-//! - `agent`: prompt, invocation, events, the stream parser
+//! - `agent`: prompt, invocation, the files of rules, events, the stream parser
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
 //! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events

@@ -4,6 +4,7 @@
 use crate::agent::find::{self, CLAUDE};
 use crate::agent::invocation::{Invocation, Limits, beat_args};
 use crate::agent::prompt;
+use crate::agent::rule_files;
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::config::asking::Asking;
 use crate::config::file::DEFAULT_BACKGROUND_WAIT;
@@ -182,9 +183,11 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
+    let project = project(&job.workspace);
+    // Before anything is spent on an agent that may do nothing.
+    rule_files::check(dir, &job.user.settings, &project)?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
-    let project = project(&job.workspace);
     let guarded = Guarded {
         agent: &job.agent,
         dir: dir.root(),

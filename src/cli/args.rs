@@ -5,15 +5,16 @@ use super::data_dir;
 use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
 use super::init::Templates;
+use super::log::{count, since};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
 };
 pub(super) use super::setup_args::{Setup, SetupCommand};
-use crate::config::template;
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use jiff::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -172,9 +173,9 @@ pub(super) struct Init {
     /// The time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// What to write: a file of yours, or one of these
-    #[arg(long, default_value = template::DEFAULT, value_parser = Templates)]
-    pub(super) template: String,
+    /// What to write: a file of yours, or one of these [default: default]
+    #[arg(long, value_parser = Templates)]
+    pub(super) template: Option<String>,
     /// Make a workspace of your home folder, or of one above it, too
     #[arg(long)]
     pub(super) force: bool,
@@ -310,8 +311,8 @@ Examples:
   murmur log --outcome error --since 1d  what went wrong today
   murmur log --follow --json | jq .      every beat as it ends, for a program")]
 pub(super) struct Log {
-    /// The most lines to show
-    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    /// The most lines to show, or all
+    #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count)]
     pub(super) count: usize,
     /// Go on and show beats as they end
     #[arg(long, short = 'f')]
@@ -322,9 +323,9 @@ pub(super) struct Log {
     /// Only this outcome
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
-    /// Only beats that ended in this span of time, such as 2h
-    #[arg(long, value_name = "INTERVAL", value_parser = humantime::parse_duration)]
-    pub(super) since: Option<Duration>,
+    /// Only beats that ended since then: a span such as 2h, today, yesterday, or a date such as 2026-11-22
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(super) since: Option<Timestamp>,
     /// The journal's own lines
     #[arg(long)]
     pub(super) json: bool,

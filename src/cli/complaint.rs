@@ -9,7 +9,12 @@ use std::io::{self, Write};
 
 /// Shows `error`, and what to do about it.
 pub(super) fn complain(error: &anyhow::Error) {
-    let _closed = writeln!(io::stderr().lock(), "{}", told(error).shown());
+    show(&told(error));
+}
+
+/// Shows what failed, and what to do about it.
+pub(super) fn show(failure: &Failure) {
+    let _closed = writeln!(io::stderr().lock(), "{}", failure.shown());
 }
 
 /// What failed with its causes, none of them twice, and what to do about it.

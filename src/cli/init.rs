@@ -8,8 +8,10 @@ use crate::config::edit::NewWorkspace;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Standing};
 use crate::config::interval::Interval;
-use crate::config::template::{TEMPLATES, is_schedule, is_unedited, split};
+use crate::config::spelling::nearest;
+use crate::config::template::{DEFAULT, TEMPLATES, is_schedule, is_unedited, split};
 use crate::config::timing::Schedule as Timing;
+use crate::error::Failure;
 use crate::failure;
 use crate::sys::atomic;
 use crate::sys::paths::DataDir;
@@ -50,11 +52,14 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     let schedule = schedule(args, place)?;
     // Before anything is written: a configuration that cannot be read cannot be added to.
     refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), place)?;
-    let template = template(&args.template)?;
+    let template = template(args.template.as_deref().unwrap_or(DEFAULT))?;
     let file = match &args.name {
         Some(name) => workspace.join("heartbeats").join(checked(name)?).join("HEARTBEAT.md"),
         None => workspace.join("HEARTBEAT.md"),
     };
+    if let Some(name) = args.template.as_ref().filter(|_| file.symlink_metadata().is_ok()) {
+        return Err(not_applied(name, &file).into());
+    }
     let mut out = io::stdout().lock();
     if is_new {
         std::fs::create_dir(&workspace).with_context(|| format!("cannot make {}", workspace.display()))?;
@@ -65,6 +70,8 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     if create(&file, &text)? {
         let edit = if is_unedited(&text) { "; edit it: nothing runs until then" } else { "" };
         writeln!(out, "wrote {}{edit}", file.display())?;
+    } else if let Some(name) = &args.template {
+        return Err(not_applied(name, &file).into());
     } else {
         writeln!(out, "{} is there already; left as it is", file.display())?;
     }
@@ -232,10 +239,24 @@ fn template(name: &str) -> anyhow::Result<String> {
     }
     let known: Vec<&str> = TEMPLATES.iter().map(|(known, _)| *known).collect();
     std::fs::read_to_string(name).map_err(|error| {
-        anyhow::Error::new(
-            failure!("no template {name:?}: {error}"; "there are {}, and files of yours", known.join(", ")),
-        )
+        let what = match error.kind() {
+            ErrorKind::NotFound => failure!("no template {name:?}, and no file of this name"),
+            _ => failure!("no template {name:?}: {error}"),
+        };
+        let there_are = format!("here are {}, and files of yours", known.join(", "));
+        anyhow::Error::new(match nearest(name, &known) {
+            Some(nearest) => what.hint(format!("did you mean {nearest:?}? T{there_are}")),
+            None => what.hint(format!("t{there_are}")),
+        })
     })
+}
+
+/// That `file` stays as it is, where another text was wanted.
+fn not_applied(template: &str, file: &Path) -> Failure {
+    failure!(
+        "template {template:?} was not applied: {} is there already", file.display();
+        "move that file away first, or leave --template out"
+    )
 }
 
 fn checked(name: &str) -> anyhow::Result<&str> {

@@ -1,10 +1,11 @@
 //! `murmur log`: the journal for people, from its end, and live.
 
 mod follow;
+mod span;
 
 use super::args::Log;
 use super::place::Place;
-use super::span::span;
+use super::span::span as lasting;
 use super::style::{Style, denied, plain_line};
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
@@ -13,7 +14,6 @@ use crate::failure;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::journal::tail::Tail;
-use crate::sys::clock;
 use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use jiff::SignedDuration;
@@ -23,19 +23,17 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+pub(super) use span::{count, since};
+
 pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     // What is to be followed is there, if only as an empty folder.
     let dir = if args.follow { place.prepared_data_dir()? } else { place.data_dir()? };
     let workspace =
         args.workspace.as_ref().map(|path| path.canonicalize().or_else(|_| std::path::absolute(path)));
-    let since = args.since.map(|span| {
-        let span = SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX);
-        clock::now().checked_sub(span).unwrap_or(jiff::Timestamp::MIN)
-    });
     let filter = Filter {
         workspace: workspace.transpose()?.map(|path| path.display().to_string()),
         outcome: args.outcome.map(Into::into),
-        since,
+        since: args.since,
     };
     let printer = Printer { json: args.json, style: Style::of_stdout(), zone: TimeZone::system() };
     let mut out = io::stdout().lock();
@@ -119,7 +117,9 @@ impl Printer {
         let took = Duration::from_millis(entry.duration_ms);
         let seconds = match entry.kind.is_beat() {
             true => format!("{:.1}s", took.as_secs_f64()),
-            false => span(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default())),
+            false => {
+                lasting(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default()))
+            }
         };
         let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
         let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();

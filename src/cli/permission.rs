@@ -10,10 +10,10 @@ use super::args::{
 };
 use super::place::Place;
 use super::requests;
+use crate::agent::rule_files;
 use crate::config::cron::Crons;
 use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::broker::Kind;
-use crate::hook::judge;
 use crate::sys::{clock, paths};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl Whose<'_> {
 
 /// The files of rules, in the order in which they are looked at.
 fn files(project: &str, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(judge::files(&place.data_dir()?, &place.settings_dir()?, Some(project))?)
+    Ok(rule_files::files(&place.data_dir()?, &place.settings_dir()?, Some(project))?)
 }
 
 /// The heartbeat of the innermost workspace that `cwd` is in; without one, what `cwd` would be as a workspace.

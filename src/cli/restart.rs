@@ -4,7 +4,7 @@
 use super::args::Restart;
 use super::place::Place;
 use super::service;
-use super::start::{Started, start_behind, start_or_find};
+use super::start::{Started, start_behind, start_or_find, warn_of_denied_calls};
 use super::stop::{kill_if_silent, leave};
 use crate::daemon::instance;
 use crate::failure;
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
         false => None,
     };
     let kept = old.as_ref().and_then(|old| humantime::parse_duration(old.tick.as_deref()?).ok());
+    warn_of_denied_calls(&dir, place)?;
     let new = match is_service {
         true => service::start_again(killed.is_some())?,
         // Somebody else may have started one meanwhile, as with two restarts at once.

@@ -4,6 +4,7 @@ use super::args::Start;
 use super::place::Place;
 use super::status::Silent;
 use super::stop::ends_within;
+use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
 use crate::daemon::follow::NOTHING_RUNS;
 use crate::daemon::serve::{self, ServeError, Setup};
@@ -36,6 +37,7 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let dir = place.own_data_dir()?;
     append::check(&dir.journal())?;
+    warn_of_denied_calls(&dir, place)?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
         Started::Now(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
         Started::Before(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
@@ -142,6 +144,14 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
 }
 
+/// Says first that agents may do nothing, where that is so.
+pub(super) fn warn_of_denied_calls(dir: &DataDir, place: &Place) -> anyhow::Result<()> {
+    for problem in rule_files::problems(dir, &place.settings_dir()?) {
+        let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
+    }
+    Ok(())
+}
+
 /// Says what is wrong with the configuration of the daemon that has just been started.
 fn warn_of_config(dir: &DataDir) {
     let problems = match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
@@ -163,6 +173,9 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = if args.announce { place.prepared_data_dir()? } else { place.own_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
     append::check(&dir.journal())?;
+    if !args.announce {
+        warn_of_denied_calls(&dir, place)?;
+    }
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {
@@ -213,6 +226,9 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             tell(&told, Manager::stopping);
         };
         say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
+        for problem in rule_files::problems(&dir, &place.settings_dir()?) {
+            say(&format!("warning: {}", problem.line()));
+        }
         if args.announce {
             writeln!(io::stdout(), "ready {}", std::process::id())?;
             process::close_stdout()?;

@@ -4,6 +4,7 @@ use super::args::Status as Args;
 use super::place::Place;
 use super::span::span;
 use super::style::{Style, plain_line};
+use crate::agent::rule_files;
 use crate::config::heartbeat::{self, Cache};
 use crate::daemon::broker::Broker;
 use crate::daemon::state::{Running, State};
@@ -99,9 +100,11 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
 /// What the daemon would say if it ran.
 fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = State::default();
-    let problems = match Cache::new(place.time_zone()).load(&dir.config(), now) {
+    let denied = rule_files::problems(dir, &place.settings_dir()?);
+    let mut problems: Vec<String> = denied.iter().map(Hinted::line).collect();
+    match Cache::new(place.time_zone()).load(&dir.config(), now) {
         Ok(loaded) => {
-            let problems = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
+            problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
             let saved = last_runs::read(dir, now);
             state.recall(saved.runs, now);
@@ -109,10 +112,9 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
             if saved.as_of.is_some() {
                 state.recall(last_runs::since(dir, saved.as_of, &state).unwrap_or_default(), now);
             }
-            problems
         }
-        Err(error) => vec![error.line()],
-    };
+        Err(error) => problems.push(error.line()),
+    }
     let survey =
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));

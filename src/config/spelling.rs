@@ -1,7 +1,7 @@
 //! Which known key an unknown one was meant to be.
 
 /// The known key nearest to `found`, where it is near enough to be what was meant.
-pub(super) fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, key) = known.iter().map(|key| (distance(found, key), *key)).min()?;
     (distance <= 1 + key.len() / 4).then_some(key)
 }

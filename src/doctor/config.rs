@@ -69,7 +69,7 @@ pub(super) fn rules(environment: &Environment) -> Finding {
     let check = Check::RULES;
     let mut count = 0;
     let global = environment.user.settings.rules();
-    let projects = std::fs::read_dir(environment.dir.root().join("projects")).into_iter().flatten().flatten();
+    let projects = std::fs::read_dir(environment.dir.projects()).into_iter().flatten().flatten();
     let projects = projects.map(|entry| entry.path().join("permissions.toml"));
     for path in std::iter::once(global).chain(projects) {
         match read_rules(check, &path) {

@@ -7,6 +7,7 @@ use super::event::Input;
 use super::judge;
 use super::surroundings::Surroundings;
 use super::transcript;
+use crate::agent::rule_files;
 use crate::permit::call::{Call, Place};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
@@ -143,8 +144,8 @@ fn answered(answer: Answer, call: &Call) -> Decided {
 /// What guard and rules say.
 fn step(call: &Call, surroundings: &Surroundings) -> Step {
     let Surroundings { dir, user, project, policy, .. } = surroundings;
-    match judge::files(dir, &user.settings, project.as_deref()) {
-        Ok(paths) => judge::step(call, policy, judge::read(paths).as_deref()),
+    match rule_files::files(dir, &user.settings, project.as_deref()) {
+        Ok(paths) => judge::step(call, policy, rule_files::read(paths).as_deref()),
         Err(error) => judge::unreadable(&error),
     }
 }

@@ -1,9 +1,9 @@
-//! Guard and rules, with what they need from disk: the rules' files, and what links point to. The same for a hook and
-//! for who only asks what a hook would say.
+//! Guard and rules, with what they need from disk: what links point to. The same for a hook and for who only asks what a
+//! hook would say.
 
+use crate::agent::rule_files::File;
 use crate::config::problem::Problem;
 use crate::error::Hinted;
-use crate::failure;
 use crate::permit::call::Call;
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::guard;
@@ -11,48 +11,7 @@ use crate::permit::pipeline::{self, Step};
 use crate::permit::policy::Policy;
 use crate::permit::rules::{self, Matched, Reading, Rules};
 use crate::permit::shell;
-use crate::sys::file;
-use crate::sys::paths::{DataDir, PathsError, SettingsDir};
-use std::path::{Path, PathBuf};
-
-/// One file of rules.
-#[derive(Debug)]
-pub struct File {
-    /// Where it is, or would be.
-    pub path: PathBuf,
-    /// What is in it; none where it is not there.
-    pub rules: Option<Rules>,
-}
-
-/// The files in the order in which they are looked at: the project's, if there is one, and the user's own.
-///
-/// # Errors
-/// That the project's name is none.
-pub fn files(
-    dir: &DataDir,
-    settings: &SettingsDir,
-    project: Option<&str>,
-) -> Result<Vec<PathBuf>, PathsError> {
-    let own = project.map(|project| dir.project_rules(project)).transpose()?;
-    Ok(own.into_iter().chain([settings.rules()]).collect())
-}
-
-/// What is in the files at `paths`.
-///
-/// # Errors
-/// What is wrong with one of them: then every call is denied.
-pub fn read(paths: Vec<PathBuf>) -> Result<Vec<File>, Problem> {
-    paths
-        .into_iter()
-        .map(|path| match file::read_regular(&path) {
-            Ok(Some(bytes)) => Ok(File { rules: Some(Rules::parse(&bytes, &path)?), path }),
-            Ok(None) => Ok(File { path, rules: None }),
-            Err(error) => {
-                Err(Problem::with(&path, failure!("cannot be read ({error})"; "check its owner and mode")))
-            }
-        })
-        .collect()
-}
+use std::path::Path;
 
 /// What becomes of `call` by an agent for which `policy` and the rules of `files` hold.
 #[must_use]

@@ -236,7 +236,13 @@ impl DataDir {
         if !is_name {
             return Err(PathsError::Project { name: project.to_owned() });
         }
-        Ok(self.root.join("projects").join(project).join("permissions.toml"))
+        Ok(self.projects().join(project).join("permissions.toml"))
+    }
+
+    /// The folder with a folder for each project.
+    #[must_use]
+    pub fn projects(&self) -> PathBuf {
+        self.root.join("projects")
     }
 
     /// The journal.

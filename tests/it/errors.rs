@@ -176,7 +176,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
         &["init", "--interval", "1h", "--cron", "* * * * *"],
         &["init", "--tz", "UTC"],
         &["log", "--outcome", "fine"],
-        &["log", "--since", "yesterday"],
+        &["log", "--since", "last week"],
         &["log", "-n", "few"],
         &["start", "--tick", "0s"],
     ] {
@@ -185,13 +185,51 @@ fn wrong_usage_is_told_with_exit_code_2() {
     }
     assert_snapshot!(env.run(["log", "--outcome", "fine"]), @"
     | error: invalid value 'fine' for '--outcome <OUTCOME>'
-    |   [possible values: ok, attention, error]
-    | 
-    | For more information, try '--help'.
+    | hint: write ok, attention or error
     [exit 2]
     ");
     assert!(env.run([""; 0]).ends_with("[exit 2]"));
     assert!(!env.data().exists());
+}
+
+#[test]
+fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["stauts"]), @r#"
+    | error: no command "stauts"
+    | hint: did you mean "status"? See: murmur --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["frobnicate"]), @r#"
+    | error: no command "frobnicate"
+    | hint: see: murmur --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["workspaces", "lst"]), @r#"
+    | error: no command "lst"
+    | hint: did you mean "list"? See: murmur workspaces --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["log", "--outcome", "eror"]), @r#"
+    | error: invalid value 'eror' for '--outcome <OUTCOME>'
+    | hint: did you mean "error"? Write ok, attention or error
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["status", "--jsn"]), @r#"
+    | error: unexpected argument '--jsn' found
+    | hint: did you mean "--json"? See: murmur status --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["record"]), @r#"
+    | error: the following required arguments were not provided: <NAME> <COMMAND>...
+    | hint: see: murmur record --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["a\u{1b}[31m\nhint: run: evil"]), @r#"
+    | error: no command "a\u{1b}[31m\nhint: run: evil"
+    | hint: see: murmur --help
+    [exit 2]
+    "#);
 }
 
 #[test]

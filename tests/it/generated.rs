@@ -123,12 +123,8 @@ fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
 #[test]
 fn whoever_names_no_shell_is_told_which_there_are() {
     insta::assert_snapshot!(Env::new().run(["completions"]), @"
-    | error: the following required arguments were not provided:
-    |   <bash|zsh|fish|elvish|powershell>
-    | 
-    | Usage: murmur completions <bash|zsh|fish|elvish|powershell>
-    | 
-    | For more information, try '--help'.
+    | error: the following required arguments were not provided: <bash|zsh|fish|elvish|powershell>
+    | hint: see: murmur completions --help
     [exit 2]
     ");
 }

@@ -2,6 +2,7 @@
 
 mod broad;
 mod edited;
+mod template;
 
 use insta::assert_snapshot;
 
@@ -148,7 +149,7 @@ fn a_folder_is_made_where_nothing_else_is_missing() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "other", "--template", "nope"]), @r#"
-    | error: no template "nope": No such file or directory (os error 2)
+    | error: no template "nope", and no file of this name
     | hint: there are default, tests, issues, deploy, and files of yours
     [exit 1]
     "#);
@@ -226,7 +227,7 @@ fn a_template_is_one_of_ours_or_a_file() {
     env.run(["init", "own", "--template", "own.md"]);
     assert_eq!(std::fs::read_to_string(env.root().join("own/HEARTBEAT.md")).unwrap(), "Mine.");
     assert_snapshot!(env.run(["init", "own", "--template", "nope"]), @r#"
-    | error: no template "nope": No such file or directory (os error 2)
+    | error: no template "nope", and no file of this name
     | hint: there are default, tests, issues, deploy, and files of yours
     [exit 1]
     "#);

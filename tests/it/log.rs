@@ -1,5 +1,6 @@
 //! `murmur log`: the journal for people and for programs.
 
+mod span;
 pub(crate) mod terminal;
 
 use std::io::{BufRead, BufReader};

@@ -133,9 +133,7 @@ fn filters_choose_and_n_counts_what_they_chose() {
     ");
     assert_snapshot!(place.run(["sessions", "--state", "done"]), @"
     | error: invalid value 'done' for '--state <STATE>'
-    |   [possible values: starting, running, exited, signaled, failed, expired]
-    | 
-    | For more information, try '--help'.
+    | hint: write starting, running, exited, signaled, failed or expired
     [exit 2]
     ");
 }

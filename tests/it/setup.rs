@@ -113,9 +113,7 @@ fn each_scope_has_its_file() {
     ");
     assert_snapshot!(setup(&env, &["--scope", "all"]), @"
     | error: invalid value 'all' for '--scope <SCOPE>'
-    |   [possible values: user, project, local]
-    | 
-    | For more information, try '--help'.
+    | hint: write user, project or local
     [exit 2]
     ");
 }

@@ -7,13 +7,13 @@ use super::super::{captures, runtime, verbose};
 use crate::agent::event::Event;
 use crate::agent::find;
 use crate::agent::invocation::{Invocation, check_more, live_args};
+use crate::agent::rule_files;
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
 use crate::daemon::launch::Said as BeatSaid;
 use crate::error::Hinted;
 use crate::failure;
-use crate::hook::judge;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
 use crate::host::protocol::Card;
@@ -150,7 +150,7 @@ fn spec(
     let policy = policy(role, &worktree, &user, place)?;
     let allow = match role {
         Role::Manager => {
-            let files = judge::read(judge::files(dir, &user.settings, Some(&project))?)?;
+            let files = rule_files::read(rule_files::files(dir, &user.settings, Some(&project))?)?;
             let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
             manager::allow_settings(&manager::patterns(&rules))
         }

@@ -4,6 +4,7 @@ use super::super::args::PermissionCheck;
 use super::super::place::Place;
 use super::super::style::plain_line;
 use super::{Whose, denied, spelled};
+use crate::agent::rule_files;
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
@@ -43,7 +44,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
     let project = whose.project(place);
-    let files = judge::read(super::files(&project, place)?);
+    let files = rule_files::read(super::files(&project, place)?);
     let call = Call { tool, input, place: CallPlace { cwd, workspace, home: place.home() } };
     let step = match &settings {
         Err(error) => judge::unreadable(error),

@@ -4,7 +4,7 @@ use super::super::args::PermissionRules;
 use super::super::place::Place;
 use super::super::style::plain_line;
 use super::Whose;
-use crate::hook::judge::{self, File};
+use crate::agent::rule_files::{self, File};
 use crate::permit::manager;
 use crate::permit::rules::Rules;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
     let project = whose.project(place);
     let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
-    let files = judge::read(super::files(&project, place)?)?;
+    let files = rule_files::read(super::files(&project, place)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);
     let mut out = io::stdout().lock();

@@ -1,6 +1,7 @@
 //! What clients wish, granted between two events, when everything that is due has been started.
 
 use super::Daemon;
+use crate::agent::rule_files;
 use crate::beat;
 use crate::daemon::client::Beats;
 use crate::daemon::service::{Begins, Which, Wish};
@@ -29,7 +30,9 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     fn status(&self) -> Status {
         let now = clock::now();
-        let mut problems = self.follow.problems().to_vec();
+        let denied = rule_files::problems(&self.dir, &self.user.settings);
+        let mut problems: Vec<String> = denied.iter().map(Hinted::line).collect();
+        problems.extend_from_slice(self.follow.problems());
         problems.extend(self.agent_problem());
         problems.extend(self.upkeep.problem().map(str::to_owned));
         problems.extend(self.upkeep.full().map(str::to_owned));

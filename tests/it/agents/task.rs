@@ -22,10 +22,7 @@ fn a_task_is_set_shown_and_taken_back() {
     assert_eq!(env.listed()[0]["current_task"], "");
     assert_snapshot!(env.run(["agent", "task", "site-1", "x", "y"]), @"
     | error: unexpected argument 'y' found
-    | 
-    | Usage: murmur agent task [OPTIONS] [AGENT] [TASK]
-    | 
-    | For more information, try '--help'.
+    | hint: see: murmur agent task --help
     [exit 2]
     ");
     assert_snapshot!(env.run(["agent", "task", "", "x"]), @"

@@ -71,9 +71,8 @@ fn an_id_that_is_no_plain_name_is_refused() {
     let env = Env::new();
     env.site(&json!({}));
     assert_snapshot!(env.spawning("../x", &[]).run(), @r#"
-    | error: invalid value '../x' for '--agent-id <ID>': invalid agent id "../x"; use 1 to 80 letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'
-    | 
-    | For more information, try '--help'.
+    | error: invalid value '../x' for '--agent-id <ID>': invalid agent id "../x"
+    | hint: use 1 to 80 letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'
     [exit 2]
     "#);
     for command in ["status", "stop"] {

@@ -161,21 +161,19 @@ fn a_full_disk_is_a_refusal() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_refuse_every_call_of_a_beat() {
-    for global in [true, false] {
-        let env = Env::new();
-        env.acting("model: x", &[bash("t1", "echo hi")]);
-        let path = if global { "config/permissions.toml" } else { "projects/site/permissions.toml" };
-        let path = env.made_data().join(path);
+fn rules_that_cannot_be_read_refuse_every_call() {
+    for name in ["config/permissions.toml", "projects/site/permissions.toml"] {
+        let (env, hook) = (Env::new(), "MURMUR_PROJECT=site HOOK");
+        let path = env.made_data().join(name);
         std::fs::create_dir_all(&path).unwrap();
-        assert_eq!(env.beaten()["denials"], json!(["Bash"]));
-        let directory = env.told_once();
-        assert!(directory.text.contains("permissions.toml: cannot be read"), "{directory:?}");
-        std::fs::remove_dir(&path).unwrap();
+        let reason = refused(&env, hook, &nobody().to_string());
+        assert!(reason.contains("permissions.toml: cannot be read"), "{reason}");
+        let env = Env::new();
+        let path = env.made_data().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "rules = {").unwrap();
-        assert_eq!(env.beaten()["denials"], json!(["Bash"]));
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(env.beaten()["denials"], json!(null));
+        let reason = refused(&env, hook, &nobody().to_string());
+        assert!(reason.contains("permissions.toml:1:"), "{reason}");
     }
 }
 

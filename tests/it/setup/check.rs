@@ -127,10 +127,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     "#);
     assert_snapshot!(setup(&env, &["--check", "--remove"]), @"
     | error: the argument '--check' cannot be used with '--remove'
-    | 
-    | Usage: murmur setup hooks --check
-    | 
-    | For more information, try '--help'.
+    | hint: see: murmur setup hooks --help
     [exit 2]
     ");
 }

@@ -1,0 +1,47 @@
+//! Which lines `murmur log` is to show, as people write it: since when, and how many.
+
+use crate::config::spelling::nearest;
+use crate::error::Failure;
+use crate::failure;
+use crate::sys::clock;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// The days that have a name.
+const DAYS: [&str; 2] = ["today", "yesterday"];
+
+/// A span of time until now, a day from its midnight on, or a time. Days are those of the user's time zone.
+pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, Failure> {
+    let (now, zone) = (clock::now(), TimeZone::system());
+    let text = text.trim();
+    if let Ok(span) = humantime::parse_duration(text) {
+        let span = SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX);
+        return Ok(now.checked_sub(span).unwrap_or(Timestamp::MIN));
+    }
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    let today = now.to_zoned(zone.clone()).date();
+    let from = match text.to_lowercase().as_str() {
+        "today" => Some(today.into()),
+        "yesterday" => today.yesterday().ok().map(DateTime::from),
+        _ => text.parse().ok(),
+    };
+    from.and_then(|from| Some(from.to_zoned(zone).ok()?.timestamp())).ok_or_else(|| {
+        let accepted = "rite a span such as 2h or 1d, today, yesterday, or a date such as 2026-11-22";
+        let what = failure!("--since {text:?} is no time");
+        match nearest(text, &DAYS) {
+            Some(day) => what.hint(format!("did you mean {day:?}? W{accepted}")),
+            None => what.hint(format!("w{accepted}")),
+        }
+    })
+}
+
+/// A number of lines, or all of them.
+pub(in crate::cli) fn count(text: &str) -> Result<usize, Failure> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(usize::MAX);
+    }
+    text.parse().map_err(|_| failure!("-n {text:?} is no number"; "write how many lines to show, or all"))
+}

@@ -1,0 +1,112 @@
+//! Files of rules and settings that cannot be read deny every call: who would meet that is told so first, with the place.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{bash, line};
+use crate::env::Env;
+
+/// What is wrong in its third line.
+const BROKEN: &str = "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n";
+
+#[test]
+fn broken_rules_let_no_beat_begin_and_its_line_names_the_place() {
+    for (frontmatter, global) in
+        [("model: x", true), ("model: x", false), ("permissions: skip", true), ("permissions: skip", false)]
+    {
+        let env = Env::new();
+        let site = env.acting(frontmatter, &[bash("t1", "echo hi")]);
+        site.named("nightly", &format!("---\n{frontmatter}\n---\nDo it."));
+        let file = match global {
+            true => "config/permissions.toml",
+            false => "projects/site/permissions.toml",
+        };
+        env.setting("permissions.toml", if global { BROKEN } else { "" });
+        env.project_rules("site", if global { "" } else { BROKEN });
+        let named = line(env.murmur(["beat", "site", "--name", "nightly", "--json"]).start());
+        for line in [env.beaten(), named] {
+            let place = format!("{}/{file}:3:10: ", env.data().display());
+            let error = format!(
+                "every call would be denied: {place}\"alow\" is not known; write \"allow\" or \"deny\" or \"pass\""
+            );
+            assert_eq!((&line["outcome"], &line["error"]), (&json!("error"), &json!(error)), "{line}");
+        }
+        assert_eq!((env.agents().len(), env.journal().len()), (0, 2));
+        let shown = env.run(["beat", "site"]);
+        assert!(
+            shown.starts_with("error ") && shown.contains(file) && shown.ends_with("[exit 1]"),
+            "{shown}"
+        );
+        let shown = env.run(["beat", "site", "--dry-run"]);
+        assert!(shown.starts_with("| error: every call would be denied: "), "{shown}");
+    }
+}
+
+#[test]
+fn rules_that_cannot_be_read_and_those_of_another_project_are_told_apart() {
+    let env = Env::new();
+    env.acting("model: x", &[bash("t1", "echo hi")]);
+    env.project_rules("blog", BROKEN);
+    assert_eq!(env.beaten()["outcome"], "ok");
+    std::fs::create_dir_all(env.data().join("projects/site/permissions.toml")).unwrap();
+    assert_snapshot!(env.run(["beat", "site"]), @"
+    error [S] every call would be denied: [ENV]/data/projects/site/permissions.toml: cannot be read (it is no file); check its owner and mode
+    [exit 1]
+    ");
+    assert_eq!(env.agents().len(), 1);
+}
+
+#[test]
+fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
+    let env = Env::new();
+    env.project_rules("blog", BROKEN);
+    env.setting("permissions.toml", BROKEN);
+    env.setting("config.toml", "permissions-checker = \"of\"\n");
+    let shown = env.run(["status"]);
+    assert_snapshot!(shown, @r#"
+    murmur is not running; start it with: murmur start
+    problem: every call is denied: [ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"
+    problem: every call is denied: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
+    problem: every call in project blog is denied: [ENV]/data/projects/blog/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
+    no heartbeats
+    [exit 0]
+    "#);
+    let alone = env.murmur(["status", "--json"]).json();
+    let problems: Vec<_> =
+        alone["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap()).collect();
+    assert_eq!(problems.len(), 3);
+    assert!(
+        problems
+            .iter()
+            .zip(shown.lines().skip(1))
+            .all(|(problem, line)| line.starts_with("problem: every call")
+                && problem.starts_with("every call"))
+    );
+    let daemon = env.daemon();
+    assert_eq!(env.murmur(["status", "--json"]).json()["problems"], alone["problems"]);
+    // As they are now, and not as they were.
+    env.setting("permissions.toml", "");
+    env.setting("config.toml", "");
+    env.project_rules("blog", "");
+    assert_eq!(env.murmur(["status", "--json"]).json()["problems"], json!([]));
+    assert!(daemon.says("every call is denied").contains("config.toml:1:23"));
+    daemon.signal(rustix::process::Signal::TERM);
+    assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn start_and_restart_warn_of_broken_rules_first() {
+    let env = Env::new();
+    env.setting("permissions.toml", BROKEN);
+    let place = format!("{}/config/permissions.toml:3:10", env.data().display());
+    let warning = &*format!(
+        "| warning: every call is denied: {place}: \"alow\" is not known; write \"allow\" or \"deny\" or \"pass\"\n"
+    );
+    let started = env.run(["start"]);
+    assert!(started.contains(warning) && started.contains("murmur is running (PID "), "{started}");
+    let again = env.run(["start"]);
+    assert!(again.contains(warning) && again.contains("murmur is running already (PID "), "{again}");
+    let restarted = env.run(["restart"]);
+    assert!(restarted.contains(warning) && restarted.contains("murmur was restarted"), "{restarted}");
+    env.run(["stop"]);
+}
