@@ -87,6 +87,8 @@ pub struct Agent {
     pub source: Source,
     /// What it is doing, in a word.
     pub state: &'static str,
+    /// How many of its tasks run in the background, as far as its host knows.
+    pub background: usize,
     /// The tool it uses, or used last; empty where there is none.
     pub tool_name: String,
     /// What it did with it.

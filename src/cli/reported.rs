@@ -72,6 +72,15 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
     })
 }
 
+/// How many tasks run in the background, behind an agent's state; nothing if none does.
+pub(super) fn in_background(tasks: u64) -> String {
+    match tasks {
+        0 => String::new(),
+        1 => ", 1 background task".to_owned(),
+        tasks => format!(", {tasks} background tasks"),
+    }
+}
+
 fn short(text: &str) -> String {
     let line = plain_line(text);
     match line.char_indices().nth(SHORT) {
@@ -89,6 +98,11 @@ mod tests {
         let line = json!({ "event_type": event_type, "agent_id": "a", "offset": 0, "payload": payload });
         let event: Event = serde_json::from_value(line).unwrap();
         words(&event).map(|(tag, text)| format!("[{tag}] {text}")).unwrap_or_default()
+    }
+
+    #[test]
+    fn background_tasks_are_counted_in_words() {
+        assert_eq!([0, 1, 2].map(in_background), ["", ", 1 background task", ", 2 background tasks"]);
     }
 
     #[test]

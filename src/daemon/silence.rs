@@ -106,6 +106,7 @@ mod tests {
             agent_id: "site-1".to_owned(),
             source: Source::Pulse,
             state: "running",
+            background: 0,
             tool_name: "Bash".to_owned(),
             last_action: "cargo test".to_owned(),
             current_task: "Mend the build".to_owned(),

@@ -62,6 +62,12 @@ impl Condition {
             Self::Dead => "dead",
         }
     }
+
+    /// How many tasks of its agent run in the background.
+    #[must_use]
+    pub fn background(&self) -> usize {
+        if let Self::Up(status) = self { status.state.background() } else { 0 }
+    }
 }
 
 impl Seen {

@@ -3,6 +3,7 @@
 //! The process that calls [`run`] must have no other children: what is left when the agent is gone is the
 //! agent's, and is killed.
 
+mod cuts;
 mod stopping;
 
 use super::event::{Own, Role};
@@ -26,6 +27,7 @@ use crate::error::Hinted;
 use crate::rpc;
 use crate::sys::process::{Exit, Signal, end_all_children, reap_but};
 use crate::sys::{clock, memory, process as system, signals};
+use cuts::Cuts;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -115,6 +117,7 @@ pub async fn run(
         wait_until: None,
         rest_at: None,
         watched: Watched::new(spec.card.kind),
+        cuts: Cuts::default(),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -154,6 +157,7 @@ struct Host<'a, S> {
     /// When an idle agent's host lets go of the memory that it does not need to wait.
     rest_at: Option<Instant>,
     watched: Watched,
+    cuts: Cuts,
     stderr: Vec<u8>,
     /// Who waits for its end.
     stops: Vec<oneshot::Sender<State>>,
@@ -221,6 +225,14 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         if channel == Channel::Stderr {
             process::keep_end(&mut self.stderr, bytes);
         }
+        if channel == Channel::Stderr || self.spec.card.kind == Kind::Beat {
+            return self.heard(channel, bytes);
+        }
+        self.take_in_turns(bytes);
+    }
+
+    /// Takes what the agent wrote, in the state that it is in.
+    fn heard(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
         let most = self.spec.limits.map(|limits| limits.turns);
@@ -232,6 +244,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             overruns |= most.is_some_and(|most| watched.overruns(most));
             sink(event, at);
         });
+        self.take(Input::Background(self.watched.background()));
         for input in inputs {
             self.take(input);
         }

@@ -19,6 +19,9 @@ pub enum State {
     Idle {
         /// How many turns are over.
         turns: u64,
+        /// How many of its tasks run in the background.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        background: usize,
     },
     /// It is at work on a turn.
     Running {
@@ -26,6 +29,9 @@ pub enum State {
         turn: u64,
         /// How many messages wait for its end.
         queued: usize,
+        /// How many of its tasks run in the background.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        background: usize,
     },
     /// It has been told to end.
     Stopping {
@@ -41,7 +47,21 @@ pub enum State {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl State {
+    /// How many of its tasks run in the background.
+    #[must_use]
+    pub fn background(&self) -> usize {
+        match self {
+            Self::Idle { background, .. } | Self::Running { background, .. } => *background,
+            Self::Starting | Self::Stopping { .. } | Self::Exited { .. } => 0,
+        }
+    }
+
     /// The word for it.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -76,6 +96,8 @@ pub enum Input {
     Acted,
     /// It ended a turn.
     TurnEnded,
+    /// So many of its tasks run in the background now.
+    Background(usize),
     /// It is to end, within `grace`; with `force` at once.
     Stop {
         /// At once.
@@ -136,6 +158,7 @@ pub struct Machine {
     kind: Kind,
     state: State,
     turns: u64,
+    background: usize,
     queue: VecDeque<String>,
 }
 
@@ -143,7 +166,7 @@ impl Machine {
     /// An agent that is about to be started, with the messages that it gets first.
     #[must_use]
     pub fn new(kind: Kind, first: Option<String>) -> Self {
-        Self { kind, state: State::Starting, turns: 0, queue: first.into_iter().collect() }
+        Self { kind, state: State::Starting, turns: 0, background: 0, queue: first.into_iter().collect() }
     }
 
     /// What it is doing.
@@ -192,6 +215,14 @@ impl Machine {
                 // A beat's process may have more to say after its first result, and ends by itself.
                 if self.kind == Kind::Live { self.next_turn() } else { Vec::new() }
             }
+            (Input::Background(count), state) => {
+                self.background = count;
+                match state {
+                    State::Idle { .. } => self.rest(),
+                    State::Running { turn, .. } => self.run(*turn),
+                    _ => Vec::new(),
+                }
+            }
             (Input::Stop { force, grace }, state) => {
                 let was_idle = matches!(state, State::Idle { .. });
                 if let State::Stopping { force: is_forced, .. } = state
@@ -216,7 +247,14 @@ impl Machine {
     }
 
     fn run(&mut self, turn: u64) -> Vec<Effect> {
-        let state = State::Running { turn, queued: self.queue.len() };
+        self.become_if_new(State::Running { turn, queued: self.queue.len(), background: self.background })
+    }
+
+    fn rest(&mut self) -> Vec<Effect> {
+        self.become_if_new(State::Idle { turns: self.turns, background: self.background })
+    }
+
+    fn become_if_new(&mut self, state: State) -> Vec<Effect> {
         if self.state == state {
             return Vec::new();
         }
@@ -225,13 +263,9 @@ impl Machine {
     }
 
     fn next_turn(&mut self) -> Vec<Effect> {
-        let Some(text) = self.queue.pop_front() else {
-            let state = State::Idle { turns: self.turns };
-            let is_new = self.state != state;
-            self.state = state;
-            return if is_new { vec![Effect::Announce] } else { Vec::new() };
-        };
-        self.state = State::Running { turn: self.turns + 1, queued: self.queue.len() };
+        let Some(text) = self.queue.pop_front() else { return self.rest() };
+        let (queued, background) = (self.queue.len(), self.background);
+        self.state = State::Running { turn: self.turns + 1, queued, background };
         vec![Effect::Announce, Effect::Say(text)]
     }
 }
@@ -257,11 +291,11 @@ mod tests {
         let mut agent = live();
         assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Say("one".to_owned())]);
         assert_eq!(send(&mut agent, "two"), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1 });
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
         assert_eq!(agent.take(Input::Acted), []);
         assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Say("two".to_owned())]);
         assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Idle { turns: 2 });
+        assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
     }
 
     #[test]
@@ -269,18 +303,34 @@ mod tests {
         let mut agent = Machine::new(Kind::Live, Some("one".to_owned()));
         assert_eq!(send(&mut agent, "two"), []);
         assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Say("one".to_owned())]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1 });
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
     }
 
     #[test]
     fn it_may_go_on_by_itself() {
         let mut agent = live();
         assert_eq!(agent.take(Input::Acted), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0 });
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0, background: 0 });
         assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
         // A second result with nothing before it.
         assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Idle { turns: 2 });
+        assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
+    }
+
+    #[test]
+    fn what_runs_in_the_background_is_part_of_the_state() {
+        let mut agent = live();
+        assert_eq!(agent.take(Input::Background(0)), []);
+        send(&mut agent, "one");
+        assert_eq!(agent.take(Input::Background(2)), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0, background: 2 });
+        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Idle { turns: 1, background: 2 });
+        assert_eq!(agent.take(Input::Background(2)), []);
+        assert_eq!(agent.take(Input::Background(0)), [Effect::Announce]);
+        assert_eq!(*agent.state(), State::Idle { turns: 1, background: 0 });
+        agent.take(Input::Stop { force: false, grace: GRACE });
+        assert_eq!((agent.take(Input::Background(1)), agent.state().background()), (Vec::new(), 0));
     }
 
     #[test]
@@ -308,7 +358,7 @@ mod tests {
     fn a_beat_takes_no_messages_and_the_queue_has_an_end() {
         let mut beat = Machine::new(Kind::Beat, None);
         beat.take(Input::Started);
-        assert_eq!(*beat.state(), State::Running { turn: 1, queued: 0 });
+        assert_eq!(*beat.state(), State::Running { turn: 1, queued: 0, background: 0 });
         assert_eq!(beat.check_send(), Err(SendError::Beat));
         assert_eq!(beat.take(Input::TurnEnded), []);
         let mut agent = live();
@@ -323,7 +373,10 @@ mod tests {
     fn states_are_written_with_their_data() {
         let text = |state: State| serde_json::to_string(&state).unwrap();
         assert_eq!(text(State::Starting), r#"{"state":"starting"}"#);
-        assert_eq!(text(State::Idle { turns: 2 }), r#"{"state":"idle","turns":2}"#);
+        assert_eq!(text(State::Idle { turns: 2, background: 0 }), r#"{"state":"idle","turns":2}"#);
+        let working = State::Running { turn: 1, queued: 0, background: 3 };
+        assert_eq!(text(working.clone()), r#"{"state":"running","turn":1,"queued":0,"background":3}"#);
+        assert_eq!(serde_json::from_str::<State>(&text(working.clone())).unwrap(), working);
         assert_eq!(text(State::Exited { exit: Exit::Code(0) }), r#"{"state":"exited","exit":{"code":0}}"#);
     }
 }

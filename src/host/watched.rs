@@ -4,6 +4,7 @@
 use super::calls::Calls;
 use super::process::Doing;
 use super::state::{Input, Kind};
+use crate::agent::background::Background;
 use crate::agent::event::{Event, RunResult};
 use crate::pulse::{ACTION, brief};
 use crate::secrets::mask;
@@ -21,8 +22,7 @@ pub(super) struct Watched {
     retries: Option<(u64, Option<u64>)>,
     /// Who is asked, since when, each by the number of a hook's connection.
     waits: Vec<(u64, String, Duration)>,
-    /// What runs in the background, in words.
-    background: Vec<String>,
+    background: Background,
     /// The newest event.
     newest: Duration,
     turn: Turn,
@@ -49,7 +49,7 @@ impl Watched {
             calls: Calls::default(),
             retries: None,
             waits: Vec::new(),
-            background: Vec::new(),
+            background: Background::default(),
             newest: Duration::ZERO,
             turn: Turn::Runs { spoke: false },
             messages: 0,
@@ -61,6 +61,7 @@ impl Watched {
     pub(super) fn see(&mut self, event: &Event<'_>, at: Duration) -> Option<Input> {
         self.newest = at;
         self.calls.see(event, at);
+        self.background.see(event);
         match event {
             Event::Result(result) => {
                 if self.kind == Kind::Live {
@@ -84,18 +85,16 @@ impl Watched {
             }
             Event::Text { message, parent, .. } | Event::ToolUse { message, parent, .. } => {
                 self.retries = None;
-                if parent.is_empty() {
-                    self.turn = Turn::Runs { spoke: true };
-                    if self.message != **message {
-                        self.messages += 1;
-                        self.message = message.clone().into_owned();
-                    }
+                // What a subagent does may be in the background, while no turn runs.
+                if !parent.is_empty() {
+                    return None;
+                }
+                self.turn = Turn::Runs { spoke: true };
+                if self.message != **message {
+                    self.messages += 1;
+                    self.message = message.clone().into_owned();
                 }
                 Some(Input::Acted)
-            }
-            Event::Background { tasks } => {
-                self.background = tasks.iter().map(|task| words(&task.description, &task.id)).collect();
-                None
             }
             _ => None,
         }
@@ -126,7 +125,7 @@ impl Watched {
 
     /// How much runs in the background.
     pub(super) fn background(&self) -> usize {
-        self.background.len()
+        self.background.count()
     }
 
     /// Whether a turn that the agent began by itself takes it beyond `most` messages. Claude Code counts them too, but
@@ -154,8 +153,11 @@ impl Watched {
         }
         match self.turn {
             Turn::Runs { .. } => Doing::Model { time: since(self.newest) },
-            Turn::Ended(_) if self.background.is_empty() => Doing::Nothing,
-            Turn::Ended(_) => Doing::Background { tasks: self.background.clone() },
+            Turn::Ended(_) if self.background() == 0 => Doing::Nothing,
+            Turn::Ended(_) => {
+                let tasks = self.background.tasks();
+                Doing::Background { tasks: tasks.map(|task| words(&task.description, &task.id)).collect() }
+            }
         }
     }
 }

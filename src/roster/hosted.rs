@@ -38,6 +38,8 @@ pub enum Standing {
         pid: u32,
         /// The call of a tool that has begun and not ended.
         call: Option<Call>,
+        /// How many of its tasks run in the background.
+        background: usize,
     },
     /// Its host lives and does not say, or says it in another version.
     Closed {
@@ -70,7 +72,8 @@ impl Hosted {
                     at.or_else(|| session::conversation(claude?, &worktree, status.session_id.as_deref()?));
                 let (state, word) = (state(&status.state), status.state.word());
                 let pid = status.agent_pid.unwrap_or(0);
-                (Standing::Up { state, word, pid, call: status.call.clone() }, status.session_id.clone(), at)
+                let (call, background) = (status.call.clone(), status.state.background());
+                (Standing::Up { state, word, pid, call, background }, status.session_id.clone(), at)
             }
             Condition::Incompatible(_) | Condition::Silent => {
                 (Standing::Closed { word: seen.condition.word() }, None, None)

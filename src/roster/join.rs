@@ -93,9 +93,9 @@ impl Row<'_> {
         let age = age(at, now);
         let pulse = self.heard.map(|heard| &heard.pulse);
         let session = self.session.map(|(session, _)| session);
-        let call = match self.host.map(|host| &host.standing) {
-            Some(Standing::Up { call, .. }) => call.as_ref(),
-            _ => None,
+        let (call, background) = match self.host.map(|host| &host.standing) {
+            Some(Standing::Up { call, background, .. }) => (call.as_ref(), *background),
+            _ => (None, 0),
         };
         let text = |of_call: Option<&String>, of_pulse: Option<&String>| of_call.or(of_pulse).cloned();
         let tasks = [
@@ -118,6 +118,7 @@ impl Row<'_> {
             agent_id,
             source,
             state,
+            background,
             tool_name: text(call.map(|call| &call.tool_name), pulse.map(|pulse| &pulse.tool_name))
                 .unwrap_or_default(),
             last_action: text(call.map(|call| &call.last_action), pulse.map(|pulse| &pulse.last_action))

@@ -6,6 +6,7 @@ mod files;
 mod hostile;
 mod killed;
 mod others;
+mod own_turns;
 mod page;
 mod peer;
 mod rivals;

@@ -99,7 +99,7 @@ impl Client {
 
     /// Reads until the agent is idle after `turns` turns.
     pub(super) fn until_idle(&mut self, turns: u64) -> anyhow::Result<Seen> {
-        let state = serde_json::to_string(&State::Idle { turns })?;
+        let state = serde_json::to_string(&State::Idle { turns, background: 0 })?;
         let end = format!("\"payload\":{state}}}");
         self.until(|line| line.ends_with(end.as_bytes()))
     }

@@ -2,7 +2,7 @@
 
 use super::super::style::{Style, plain_line};
 use super::object;
-use super::table::action;
+use super::table::{action, state};
 use crate::roster::Agent;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -50,7 +50,7 @@ impl Lines {
         let padding = " ".repeat(7_usize.saturating_sub(agent.health.word().len()));
         let health = format!("{}{padding}", self.style.health(agent.health));
         let (id, tool) = (plain_line(&agent.agent_id), plain_line(&agent.tool_name));
-        let line = format!("{}  {health}  {id}  {}", self.when(agent.at), agent.state);
+        let line = format!("{}  {health}  {id}  {}", self.when(agent.at), state(agent));
         let what = plain_line(&action(agent));
         let what = if tool.is_empty() { what } else { format!("{tool}: {what}") };
         writeln!(out, "{}", format!("{line}  {what}").trim_end())

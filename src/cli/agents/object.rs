@@ -13,6 +13,8 @@ pub(super) struct Object<'a> {
     agent_id: &'a str,
     health: Health,
     state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background: Option<usize>,
     alive: Option<bool>,
     source: Source,
     tool_name: &'a str,
@@ -33,6 +35,7 @@ pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
         agent_id: &agent.agent_id,
         health: agent.health,
         state: agent.state,
+        background: Some(agent.background).filter(|tasks| *tasks > 0),
         alive: agent.alive,
         source: agent.source,
         tool_name: &agent.tool_name,

@@ -4,6 +4,7 @@ use super::super::args::Agents as Args;
 use super::super::span::span;
 use super::super::style::{Style, plain_line};
 use super::object;
+use super::table::state;
 use crate::failure;
 use crate::pulse::Pulse;
 use crate::roster::{Agent, activity};
@@ -34,7 +35,7 @@ pub(super) fn show(
     }
     let style = Style::of_stdout();
     let age = span(now.duration_since(agent.at));
-    writeln!(out, "{}  {}, {}", style.bold(plain_line(wanted)), agent.state, style.health(agent.health))?;
+    writeln!(out, "{}  {}, {}", style.bold(plain_line(wanted)), state(agent), style.health(agent.health))?;
     let heard = format!("{age} ago, by its {}", word(agent));
     let pid = if agent.pid == 0 { String::new() } else { agent.pid.to_string() };
     let workspace = agent.workspace.to_string_lossy();

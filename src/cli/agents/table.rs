@@ -1,5 +1,6 @@
 //! Agents as a table that fits.
 
+use super::super::reported::in_background;
 use super::super::style::{Style, plain_line};
 use crate::roster::{Agent, Source};
 use jiff::Timestamp;
@@ -68,7 +69,7 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     let action = action(agent);
     let texts: [&str; 7] = [
         &agent.agent_id,
-        agent.state,
+        &state(agent),
         &agent.tool_name,
         &action,
         &agent.current_task,
@@ -77,6 +78,11 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     ];
     let [id, state, tool, action, task, branch, workspace] = texts.map(plain_line);
     [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.word().to_owned()]
+}
+
+/// What `agent` is doing, and how much of it in the background.
+pub(super) fn state(agent: &Agent) -> String {
+    format!("{}{}", agent.state, in_background(agent.background as u64))
 }
 
 /// What `agent` did last, or why that failed.
@@ -200,6 +206,7 @@ mod tests {
             agent_id: id.to_owned(),
             source: Source::Pulse,
             state: "running",
+            background: 0,
             tool_name: "Bash".to_owned(),
             last_action: action.to_owned(),
             current_task: "Mend\u{1b}[2J the build".to_owned(),

@@ -1,6 +1,7 @@
 //! `murmur host list`, `status`, `discover`: which hosts there are, and how they are.
 
 use super::super::place::Place;
+use super::super::reported::in_background;
 use super::super::runtime;
 use super::super::style::plain_line;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
@@ -43,7 +44,11 @@ fn row(seen: &Seen) -> [String; 4] {
     let card = seen.record.as_ref().map(|record| &record.card);
     let [project, role] = [card.map(|card| &card.project), card.map(|card| &card.role)]
         .map(|text| text.map_or_else(|| "?".to_owned(), |text| plain_line(text)));
-    [seen.agent_id.to_string(), project, role, seen.condition.word().to_owned()]
+    [seen.agent_id.to_string(), project, role, state(&seen.condition)]
+}
+
+fn state(condition: &Condition) -> String {
+    format!("{}{}", condition.word(), in_background(condition.background() as u64))
 }
 
 pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
@@ -59,7 +64,7 @@ pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Resu
     if let Some(card) = card {
         writeln!(out, "Project: {}\nRole: {}", plain_line(&card.project), plain_line(&card.role))?;
     }
-    writeln!(out, "State: {}", seen.condition.word())?;
+    writeln!(out, "State: {}", state(&seen.condition))?;
     if let Some(issue) = card.and_then(|card| card.issue.as_deref()) {
         writeln!(out, "Issue: #{}", plain_line(issue))?;
     }

@@ -96,7 +96,8 @@ fn state(payload: &Value) -> String {
         },
         _ => String::new(),
     };
-    format!("{}{more}", plain_line(word))
+    let background = reported::in_background(number("background").unwrap_or(0));
+    format!("{}{more}{background}", plain_line(word))
 }
 
 fn short(text: &str) -> String {

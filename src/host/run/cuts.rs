@@ -1,0 +1,202 @@
+//! Where a live agent's output is cut before it is taken. What is read at once may hold the end of a turn and the next one,
+//! which the agent begins by itself: its state has to change in between, before the events of that turn have their numbers.
+
+use super::Host;
+use crate::agent::claude::Parser;
+use crate::agent::event::Event;
+use crate::capture::record::Channel;
+use crate::host::state::{Input, State};
+use memchr::{memchr, memmem};
+use std::time::Duration;
+
+/// What each line that ends a turn holds. In what is said, the quotes have backslashes; a cut behind another line that
+/// holds it does no harm.
+const RESULT: &[u8] = br#""result""#;
+
+/// How much of it may have come before its end does.
+const SEAM: usize = RESULT.len() - 1;
+
+/// What is to be done with output that has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Take so many bytes.
+    Take(usize),
+    /// A turn begins with the first line.
+    Turn,
+}
+
+/// Remembers what of a line has come.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    /// Reads what an idle agent writes before it is taken.
+    ahead: Parser,
+    /// Whether a line has begun that was not read so.
+    is_unread: bool,
+    /// Whether a line has begun that holds [`RESULT`].
+    has_result: bool,
+    /// The end of what came last, of an agent at work.
+    seam: Vec<u8>,
+}
+
+impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
+    /// Takes what a live agent printed, each turn after the state that it belongs to.
+    pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let next = match self.machine.state() {
+                State::Idle { turns, .. } => self.cuts.while_idle(bytes, *turns),
+                _ => Next::Take(self.cuts.at_work(bytes)),
+            };
+            let length = match next {
+                Next::Take(length) => length,
+                Next::Turn => {
+                    self.take(Input::Acted);
+                    self.cuts.at_work(bytes)
+                }
+            };
+            self.heard(Channel::Stdout, &bytes[..length]);
+            bytes = &bytes[length..];
+        }
+    }
+}
+
+impl Cuts {
+    /// What to do with `bytes`, of an agent that is idle after so many turns. Read line by line: there is little of it.
+    fn while_idle(&mut self, bytes: &[u8], turns: u64) -> Next {
+        self.has_result = false;
+        self.seam.clear();
+        let mut at = 0;
+        while let Some(end) = memchr(b'\n', &bytes[at..]) {
+            let line = &bytes[at..=at + end];
+            let (mut begins, mut ends) = (false, false);
+            if !std::mem::take(&mut self.is_unread) {
+                self.ahead.feed(line, &mut |event| {
+                    begins |= begins_turn(&event, turns);
+                    ends |= matches!(event, Event::Result(_));
+                });
+            }
+            match (begins, at) {
+                (true, 0) => {
+                    self.has_result = ends;
+                    return Next::Turn;
+                }
+                (true, _) => return Next::Take(at),
+                (false, _) => at += line.len(),
+            }
+        }
+        if !self.is_unread {
+            self.ahead.feed(&bytes[at..], &mut |_| {});
+        }
+        Next::Take(bytes.len())
+    }
+
+    /// How many of `bytes` to take, of an agent that is at work: up to the end of a turn.
+    fn at_work(&mut self, bytes: &[u8]) -> usize {
+        self.ahead = Parser::default();
+        let found = if self.has_result || self.is_at_seam(bytes) {
+            Some(0)
+        } else {
+            memmem::find(bytes, RESULT).map(|begin| begin + RESULT.len())
+        };
+        let newline = found.and_then(|from| Some(from + memchr(b'\n', &bytes[from..])?));
+        let length = newline.map_or(bytes.len(), |newline| newline + 1);
+        self.has_result = found.is_some() && newline.is_none();
+        self.is_unread = bytes[..length].last().is_some_and(|last| *last != b'\n');
+        if newline.is_some() {
+            self.seam.clear();
+        } else {
+            self.seam.extend_from_slice(&bytes[bytes.len().saturating_sub(SEAM)..]);
+            self.seam.drain(..self.seam.len().saturating_sub(SEAM));
+        }
+        length
+    }
+
+    /// Whether [`RESULT`] began before `bytes`.
+    fn is_at_seam(&self, bytes: &[u8]) -> bool {
+        let mut around = self.seam.clone();
+        around.extend_from_slice(&bytes[..bytes.len().min(SEAM)]);
+        memmem::find(&around, RESULT).is_some_and(|begin| begin < self.seam.len())
+    }
+}
+
+/// Whether an idle agent is at work again with this. One may say that it is up before its first turn, and what subagents
+/// do in the background belongs to none.
+fn begins_turn(event: &Event<'_>, turns: u64) -> bool {
+    match event {
+        Event::Session { .. } => turns > 0,
+        Event::Text { parent, .. } | Event::ToolUse { parent, .. } => parent.is_empty(),
+        Event::Result(_) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INIT: &str = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n";
+    const TASK: &str = "{\"type\":\"system\",\"subtype\":\"task_notification\",\"task_id\":\"b1\"}\n";
+    const SAID: &str = "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"content\":[{\"type\":\"text\",\"text\":\"\\\"result\\\"\"}]}}\n";
+    const RESULT: &str = "{\"subtype\":\"success\",\"type\": \"result\"}\n";
+
+    /// The pieces in which an agent's output is taken that comes in chunks of this size, each with whether a turn begins
+    /// before it. The agent has had a turn, and is idle after a piece that ends with a result.
+    fn pieces(output: &str, size: usize) -> Vec<(bool, String)> {
+        let (mut cuts, mut is_idle, mut pieces) = (Cuts::default(), false, Vec::<(bool, String)>::new());
+        let mut is_new = true;
+        for mut bytes in output.as_bytes().chunks(size) {
+            while !bytes.is_empty() {
+                let next = if is_idle { cuts.while_idle(bytes, 1) } else { Next::Take(cuts.at_work(bytes)) };
+                let (begins, length) = match next {
+                    Next::Take(length) => (false, length),
+                    Next::Turn => (true, cuts.at_work(bytes)),
+                };
+                let piece = std::str::from_utf8(&bytes[..length]).unwrap();
+                if begins || is_new {
+                    pieces.push((begins, String::new()));
+                }
+                pieces.last_mut().unwrap().1.push_str(piece);
+                is_new = pieces.last().unwrap().1.ends_with(RESULT);
+                is_idle = is_new || (is_idle && !begins);
+                bytes = &bytes[length..];
+            }
+        }
+        pieces
+    }
+
+    #[test]
+    fn a_turn_of_its_own_is_cut_off_however_the_output_comes() {
+        let output = [INIT, SAID, RESULT, TASK, INIT, SAID, RESULT, RESULT, TASK].concat();
+        let whole = [
+            (false, [INIT, SAID, RESULT].concat()),
+            (false, TASK.to_owned()),
+            (true, [INIT, SAID, RESULT].concat()),
+            (true, RESULT.to_owned()),
+            (false, TASK.to_owned()),
+        ];
+        assert_eq!(pieces(&output, output.len()), whole);
+        // What of a line has come before its end is known to begin a turn is taken with what is before.
+        for size in 1..output.len() {
+            let cut = pieces(&output, size);
+            assert_eq!(cut.iter().map(|(_, piece)| &**piece).collect::<String>(), output, "{size}");
+            assert_eq!(cut.iter().filter(|(begins, _)| *begins).count(), 2, "{size}: {cut:#?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_began_at_work_is_not_read_ahead_from_its_middle() {
+        let mut cuts = Cuts::default();
+        assert_eq!(cuts.at_work(&INIT.as_bytes()[..9]), 9);
+        let rest = [&INIT[9..], SAID].concat();
+        assert_eq!(cuts.while_idle(rest.as_bytes(), 1), Next::Take(INIT.len() - 9));
+        assert_eq!(cuts.while_idle(SAID.as_bytes(), 1), Next::Turn);
+    }
+
+    #[test]
+    fn what_belongs_to_no_turn_begins_none() {
+        let within =
+            SAID.replace("{\"type\":\"assistant\"", "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t1\"");
+        assert_eq!(Cuts::default().while_idle(within.as_bytes(), 1), Next::Take(within.len()));
+        assert_eq!(Cuts::default().while_idle(INIT.as_bytes(), 0), Next::Take(INIT.len()));
+        assert_eq!(Cuts::default().while_idle(RESULT.as_bytes(), 0), Next::Turn);
+    }
+}
