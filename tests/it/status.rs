@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
 use insta::assert_snapshot;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use crate::env::{Env, fixture};
@@ -178,13 +179,15 @@ fn a_check_asks_for_the_daemon_alone() {
     env.run(["beat", "site"]);
     let daemon = env.daemon();
     for name in ["heartbeats.jsonl", "beats", "hosts"] {
-        let (path, aside) = (env.data().join(name), env.root().join(name));
-        std::fs::rename(&path, &aside).unwrap();
-        if aside.is_dir() {
-            std::fs::write(&path, "").unwrap();
+        let (path, other) = (env.data().join(name), env.root().join(name));
+        if path.is_dir() {
+            std::fs::write(&other, "").unwrap();
         } else {
-            std::fs::create_dir(&path).unwrap();
+            std::fs::create_dir(&other).unwrap();
         }
+        // In one step: the daemon makes a folder again that is gone.
+        let exchange = || renameat_with(CWD, &path, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+        exchange();
         let checked = env.run(["status", "--check"]);
         assert!(checked.ends_with("[exit 0]"), "{name}: {checked}");
         // What is wrong is said as it is without the flag.
@@ -192,12 +195,7 @@ fn a_check_asks_for_the_daemon_alone() {
         let is_wrong = shown.starts_with("| error: ");
         assert_eq!(checked.starts_with("| error: "), is_wrong, "{name}: {checked} {shown}");
         assert!(is_wrong || name != "heartbeats.jsonl", "{shown}");
-        if path.is_dir() {
-            std::fs::remove_dir(&path).unwrap();
-        } else {
-            std::fs::remove_file(&path).unwrap();
-        }
-        std::fs::rename(&aside, &path).unwrap();
+        exchange();
     }
     // It has said what became of its files, so this is not the end of one that said nothing.
     env.run(["stop"]);
