@@ -1,6 +1,5 @@
 //! What can be typed after `murmur host`, and after `murmur-host`.
 
-use crate::error::Hinted;
 use crate::host::id::AgentId;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
@@ -59,7 +58,7 @@ pub(crate) struct HostSpawn {
     /// The first message to it; - reads it from stdin
     pub(crate) message: Option<String>,
     /// Its id [default: the project and eight random digits]
-    #[arg(long, value_name = "ID", value_parser = agent_id)]
+    #[arg(long, value_name = "ID")]
     pub(crate) agent_id: Option<AgentId>,
     /// What it belongs to [default: the folder's name]
     #[arg(long)]
@@ -147,7 +146,7 @@ pub(crate) struct HostProgram {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostServe {
     /// Its id
-    #[arg(long, value_name = "ID", value_parser = agent_id, required_unless_present = "beat")]
+    #[arg(long, value_name = "ID", required_unless_present = "beat")]
     pub(crate) agent_id: Option<AgentId>,
     /// What it belongs to
     #[arg(long, required_unless_present = "beat")]
@@ -176,8 +175,4 @@ pub(crate) struct HostServe {
     /// More arguments to the agent's program
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
-}
-
-fn agent_id(text: &str) -> Result<AgentId, String> {
-    AgentId::parse(text).map_err(|error| error.line())
 }
