@@ -76,6 +76,11 @@ impl Beats {
         self.running.keys().map(String::as_str)
     }
 
+    /// The ids of those that were announced: each has a record until its line is written.
+    pub fn announced(&self) -> impl Iterator<Item = &str> {
+        self.running.iter().filter(|(_, beat)| beat.job.announced).map(|(id, _)| id.as_str())
+    }
+
     /// Sends `signal` to each of their processes.
     pub fn signal(&self, signal: Signal) {
         for pid in self.running.values().filter_map(|beat| beat.pid) {

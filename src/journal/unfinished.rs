@@ -4,6 +4,9 @@
 //! from the start as its line will ever need, so that the line can be kept in it when the disk is full. A record is
 //! removed only when its line is in the journal or in the reserve; whoever finds one of a dead process sees to that.
 
+#[cfg(test)]
+mod tests;
+
 use super::append;
 use super::entry::Entry;
 use super::read::{Backward, Entries};
@@ -211,6 +214,18 @@ pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
     process::signal_if(begun.pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
+/// Whether a beat that was announced is over: its record is gone, or its process has left nothing but its line there.
+#[must_use]
+pub fn is_over(dir: &DataDir, beat: &str) -> bool {
+    let path = dir.beats().join(name(beat));
+    match held::look(&path) {
+        Some(found) => {
+            !found.is_held && serde_json::from_slice::<Begun>(&found.text).is_ok_and(|begun| begun.over)
+        }
+        None => path.try_exists().is_ok_and(|is_there| !is_there),
+    }
+}
+
 /// Removes the record of a dead process whose line is elsewhere.
 ///
 /// # Errors
@@ -280,118 +295,4 @@ fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::outcome::Kind;
-
-    fn data() -> (tempfile::TempDir, DataDir) {
-        let folder = tempfile::tempdir().unwrap();
-        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        (folder, dir)
-    }
-
-    fn begun(beat: &str) -> Begun {
-        let entry = Entry {
-            error: Some("died".to_owned()),
-            beat: beat.to_owned(),
-            agent: "w-1".to_owned(),
-            ..Entry::new("2026-02-03T10:00:00Z".to_owned(), "/w".to_owned(), Kind::Error, 0)
-        };
-        Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None, data_dir: None }
-    }
-
-    #[test]
-    fn an_announced_beat_begins_once_or_is_withdrawn() {
-        let (_folder, dir) = data();
-        let (beats, journal) = (dir.beats(), dir.journal());
-        announce(&dir, &begun("one")).unwrap();
-        announce(&dir, &begun("two")).unwrap();
-        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        let record = Record::take_announced(&dir, &begun("one")).unwrap().unwrap();
-        assert!(!withdraw(&dir, "one").unwrap());
-        assert!(withdraw(&dir, "two").unwrap());
-        assert!(Record::take_announced(&dir, &begun("two")).unwrap().is_none());
-        let seen = survey(&beats).unwrap();
-        assert_eq!((seen.running.len(), seen.dead.len(), seen.announced.len()), (1, 0, 0));
-        record.finish(&dir, &begun("one").entry).unwrap();
-        assert!(!withdraw(&dir, "one").unwrap());
-        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
-    }
-
-    #[test]
-    fn a_running_beat_is_seen_and_a_finished_one_is_in_the_journal_alone() {
-        let (_folder, dir) = data();
-        let (beats, journal) = (dir.beats(), dir.journal());
-        let record = Record::create(&dir, &begun("one")).unwrap();
-        assert_eq!(survey(&beats).unwrap().running.len(), 1);
-        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        record.finish(&dir, &begun("one").entry).unwrap();
-        assert_eq!(std::fs::read_dir(&beats).unwrap().count(), 0);
-        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
-    }
-
-    #[test]
-    fn a_dead_process_leaves_one_line_however_often_one_looks() {
-        let (_folder, dir) = data();
-        let journal = dir.journal();
-        drop(Record::create(&dir, &begun("one")).unwrap());
-        for _ in 0..3 {
-            assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        }
-        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
-    }
-
-    #[test]
-    fn a_process_that_died_after_its_line_gets_no_second_one() {
-        let (_folder, dir) = data();
-        let journal = dir.journal();
-        drop(Record::create(&dir, &begun("one")).unwrap());
-        append::append(&journal, &begun("one").entry).unwrap();
-        recover(&dir, Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
-    }
-
-    /// A journal that cannot be written stands for one without room.
-    fn block(dir: &DataDir) -> impl Fn() {
-        let journal = dir.journal();
-        crate::sys::fifo::make(&journal).unwrap();
-        move || std::fs::remove_file(&journal).unwrap()
-    }
-
-    #[test]
-    fn a_line_the_journal_has_no_room_for_waits_in_the_record_and_in_the_reserve() {
-        for has_reserve in [false, true] {
-            let (_folder, dir) = data();
-            let record = Record::create(&dir, &begun("one")).unwrap();
-            if has_reserve {
-                take_room(&dir).unwrap();
-            }
-            let unblock = block(&dir);
-            let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
-            let (_, kept) = record.finish(&dir, &done).unwrap_err();
-            assert_eq!((kept, waiting(&dir).unwrap()), (Kept::OnDisk, 1));
-            let records = std::fs::read_dir(dir.beats()).unwrap().count();
-            assert_eq!(records, usize::from(!has_reserve));
-            unblock();
-            assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
-            assert_eq!(waiting(&dir).unwrap(), 0);
-            assert_eq!(std::fs::read_to_string(dir.journal()).unwrap(), done.line().unwrap());
-        }
-    }
-
-    #[test]
-    fn a_line_that_is_in_the_reserve_and_in_its_record_comes_once() {
-        let (_folder, dir) = data();
-        take_room(&dir).unwrap();
-        drop(Record::create(&dir, &Begun { over: true, ..begun("one") }).unwrap());
-        Reserve::new(&dir).keep(&begun("one").entry, || {}).unwrap();
-        for _ in 0..2 {
-            assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
-        }
-        assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 1);
-        assert_eq!(waiting(&dir).unwrap(), 0);
-    }
 }

@@ -9,6 +9,7 @@ use crate::daemon::state::{NotNow, Start};
 use crate::daemon::status::{self, Status};
 use crate::error::{Failure, Hinted};
 use crate::failure;
+use crate::journal::unfinished;
 use crate::sys::clock;
 use std::path::Path;
 
@@ -67,9 +68,20 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.reload();
                 self.start_now(which)
             }
+            Err(NotNow::Busy { .. } | NotNow::Full { .. }) if self.make_way() => self.start_now(which),
             decided => decided,
         };
         self.start(start.map_err(|not_now| not_now.failure())?, true)
+    }
+
+    /// Lets go of what beats of ours take that are over, and whose processes are about to say so: who has seen a beat's line
+    /// can have the next one. Whether there was any.
+    fn make_way(&mut self) -> bool {
+        let before = self.state.running().len();
+        for beat in self.ours.announced().filter(|beat| unfinished::is_over(&self.dir, beat)) {
+            self.state.ended(beat);
+        }
+        self.state.running().len() < before
     }
 
     fn start_now(&mut self, which: &Which) -> Result<Start, NotNow> {

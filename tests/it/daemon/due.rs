@@ -1,12 +1,13 @@
 //! What is due beats, and what must not run at the same time does not.
 
 use std::io::Write;
+use std::os::unix::net::UnixStream;
 
 use insta::assert_snapshot;
 use serde_json::json;
 
 use super::waits_at;
-use crate::env::{Env, fixture};
+use crate::env::{Env, Socket, fixture, result};
 
 #[test]
 fn a_due_heartbeat_beats_once() {
@@ -179,4 +180,30 @@ fn a_beat_by_hand_and_a_due_one_never_run_together() {
     crate::env::ended(by_hand).success();
     daemon.stop();
     assert_eq!((env.agents().len(), env.journal().len()), (1, 1));
+}
+
+#[test]
+fn a_beat_can_be_asked_for_as_soon_as_the_one_before_has_its_line() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let (pace, mut gate) = env.gate("gate");
+    site.plays(&json!({ "stdout": result("HEARTBEAT_OK"), "pace": pace, "burst": "600:900" }));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let agent = env.wait_for_agents(1).remove(0);
+    // It takes none of what the beat has to tell, so that the beat's process does not end at once.
+    let name = agent["env"]["MURMUR_AGENT_ID"].as_str().unwrap();
+    let stream = UnixStream::connect(env.data().join(format!("hosts/{name}.sock"))).unwrap();
+    let mut slow = Socket::new(stream);
+    slow.ask("attach", &json!({ "from": 0 }));
+    gate.write_all(b".").unwrap();
+    env.wait_for_journal(1);
+    env.wait_for_no_beats();
+    site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
+    env.ask("beat", &json!({ "workspace": site.path() }));
+    env.wait_for_journal(2);
+    env.wait_for_no_beats();
+    drop(slow);
+    daemon.stop();
+    assert_eq!((env.agents().len(), env.journal().len()), (2, 2));
 }

@@ -13,7 +13,7 @@ use murmur::sys::clock;
 use serde_json::{Value, json};
 
 use super::{Moments, times};
-use crate::env::{Env, Workspace, programs, result};
+use crate::env::{Env, MURMUR, Workspace, programs, result};
 
 /// When a heartbeat ran that is due every hour, and has been due for a minute.
 fn before() -> Timestamp {
@@ -99,6 +99,26 @@ fn one_that_was_taken_over_first_is_the_only_one() {
     });
     assert_eq!((env.journal().len(), env.agents().len()), (1, 1));
     assert_eq!(env.journal()[0]["beat"], job.beat);
+}
+
+#[test]
+fn one_whose_process_may_write_nothing_says_so_and_why() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    register(&env, &site, before());
+    let job = announce(&env, &site, before());
+    let data = env.data();
+    let words = ["-c", "ulimit -f 0; exec \"$@\"", "sh", MURMUR, "--data-dir", data.to_str().unwrap()];
+    let run = env.program("sh", words.into_iter().chain(["host", "serve", "--beat"])).stdin(Stdio::piped());
+    let said = tell(run.start(), &job);
+    assert_eq!(said["beat"], "homeless", "{said}");
+    let line: Value = serde_json::from_str(said["line"].as_str().unwrap()).unwrap();
+    let error = line["error"].as_str().unwrap();
+    assert!(
+        error.contains("no room for a beat's journal line in ") && error.contains("File too large"),
+        "{error}"
+    );
+    assert_eq!((&line["beat"], env.agents().len()), (&json!(job.beat), 0));
 }
 
 #[test]

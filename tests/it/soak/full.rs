@@ -1,10 +1,11 @@
 //! A disk that is full, has room again, and is full again: every beat that began has one line, whoever is killed.
 
+use murmur::sys::clock;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{Moments, patience, times};
-use crate::env::{Disk, Env, Run, fixture, kill, result};
+use super::{Moments, parent, patience, times};
+use crate::env::{Disk, Env, Run, Workspace, fixture, kill, result, wait_for_end};
 
 /// How often the disk becomes full.
 fn flips() -> u64 {
@@ -24,6 +25,7 @@ fn check(env: &Env, disk: &Disk) {
     agents.sort_unstable();
     assert_eq!(lines, agents);
     assert_eq!(env.names(&disk.file("beats")), "");
+    eprintln!("{} flips: {} beats, {} lines", flips(), agents.len(), lines.len());
 }
 
 #[test]
@@ -81,52 +83,151 @@ fn beats_by_hand_that_are_killed_on_a_full_disk_have_their_lines() {
     check(&env, &disk);
 }
 
-/// Asks for a beat, and says whether it began.
-fn ask(disk: &Disk, workspace: &str) -> bool {
+/// Asks for a beat, and says why it did not begin, if it did not.
+fn ask(disk: &Disk, workspace: &str) -> Option<String> {
     let answer = disk.connect().answer("beat", &json!({ "workspace": workspace }));
-    answer["success"].as_bool().unwrap()
+    (answer["success"] != true).then(|| answer["error"].as_str().unwrap().to_owned())
+}
+
+/// Registers workspaces whose heartbeats are not due for days.
+fn register(disk: &Disk, workspaces: &[Workspace], instructions: &Value) {
+    let now = clock::rfc3339(clock::now());
+    let entry = |workspace: &Workspace| {
+        workspace.plays(instructions);
+        json!({ "path": workspace.0, "interval": "9d", "lastRun": now })
+    };
+    let entries: Vec<Value> = workspaces.iter().map(entry).collect();
+    std::fs::write(disk.file("config.json"), json!({ "workspaces": entries }).to_string()).unwrap();
+    std::fs::create_dir(disk.file("beats")).unwrap();
+}
+
+/// Starts or stops the daemon, in order.
+fn tell(env: &Env, disk: &Disk, what: &str) {
+    let output = disk.murmur(env, &[what]).output();
+    assert!(output.status.success(), "{what}: {output:?}");
+}
+
+/// Starts the daemon and waits until it has taken what a full disk needs: the reserve is the last of it.
+fn start_with_reserve(env: &Env, disk: &Disk) {
+    tell(env, disk, "start");
+    let root = disk.file("");
+    env.wait(&root, || root.join("journal.reserve").exists().then_some(()));
+}
+
+/// Waits until no beat has a record.
+fn over(env: &Env, disk: &Disk) {
+    let beats = disk.file("beats");
+    env.wait(&beats, || env.names(&beats).is_empty().then_some(()));
 }
 
 #[test]
 fn a_daemon_that_starts_on_a_full_disk_loses_no_line() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "512k") else { return };
-    let (site, blog) = (env.workspace("site", "Do it."), env.workspace("blog", "Do it."));
-    let mut entries = Vec::new();
-    for workspace in [&site, &blog] {
-        workspace.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
-        entries.push(json!({ "path": workspace.0, "interval": "9d", "enabled": true }));
-    }
-    std::fs::write(disk.file("config.json"), json!({ "workspaces": entries }).to_string()).unwrap();
-    std::fs::create_dir(disk.file("beats")).unwrap();
+    let workspaces = ["site", "blog"].map(|name| env.workspace(name, "Do it."));
+    register(&disk, &workspaces, &json!({ "stdout": result("HEARTBEAT_OK") }));
+    let [site, blog] = &workspaces;
     disk.fill();
-    let output = disk.murmur(&env, &["start"]).output();
-    assert!(output.status.success(), "{output:?}");
-    let beats = disk.file("beats");
-    let over = || env.wait(&beats, || env.names(&beats).is_empty().then_some(()));
+    tell(&env, &disk, "start");
     let mut began = 0;
     for flip in 0..flips() {
-        for (is_full, workspace) in [(true, &site), (true, &blog), (false, &site)] {
+        for (is_full, workspace) in [(true, site), (true, blog), (false, site)] {
             match (is_full, disk.file("fill").exists()) {
                 (true, false) => disk.fill(),
                 (false, true) => disk.free(),
                 _ => {}
             }
-            let begins = ask(&disk, workspace.path());
-            assert!(begins || (is_full && flip == 0));
-            began += usize::from(begins);
+            let refused = ask(&disk, workspace.path());
+            // Before there was room once, no line can be kept, so that no beat begins.
+            if flip == 0 && is_full {
+                assert!(refused.unwrap().contains("its journal line would find no room"));
+                continue;
+            }
+            assert_eq!(refused, None, "flip {flip}");
+            began += 1;
             env.wait_for_agents(began);
-            over();
+            over(&env, &disk);
         }
     }
     disk.fill();
-    assert!(disk.murmur(&env, &["stop"]).output().status.success());
+    tell(&env, &disk, "stop");
     disk.free();
-    assert!(disk.murmur(&env, &["start"]).output().status.success());
-    assert!(disk.murmur(&env, &["stop"]).output().status.success());
+    tell(&env, &disk, "start");
+    tell(&env, &disk, "stop");
     check(&env, &disk);
     let text = std::fs::read_to_string(disk.file("heartbeats.jsonl")).unwrap();
     assert_eq!(text.matches(r#""outcome":"ok""#).count(), began, "{text}");
+}
+
+#[test]
+fn a_daemon_and_its_beats_that_are_killed_on_a_full_disk_lose_no_line() {
+    let env = Env::for_as_long_as(patience());
+    let Some(disk) = Disk::new(&env, "512k") else { return };
+    let mut moments = Moments::new(0x6461_656d_6f6e);
+    let workspaces = ["site", "blog"].map(|name| env.workspace(name, "Do it."));
+    register(&disk, &workspaces, &json!({ "fixture": fixture("ok"), "faults": ["hang"] }));
+    start_with_reserve(&env, &disk);
+    for flip in 0..flips() {
+        disk.fill();
+        for workspace in &workspaces {
+            assert_eq!(ask(&disk, workspace.path()), None, "flip {flip}");
+        }
+        let agents = env.wait_for_agents(workspaces.len() * (usize::try_from(flip).unwrap() + 1));
+        let agents = &agents[agents.len() - workspaces.len()..];
+        let daemon = disk.connect().ask("ping", &Value::Null)["pid"].as_i64().unwrap();
+        let (mut order, mut hosts) = (Vec::new(), Vec::new());
+        for agent in agents {
+            let agent = agent["pid"].as_i64().unwrap();
+            let host = parent(agent);
+            hosts.push(host);
+            // A host whose agent is dead is about to write the line.
+            order.extend(moments.of(&[vec![host], vec![agent], vec![agent, host]]).clone());
+        }
+        let is_daemon_killed = moments.below(3) > 0;
+        if is_daemon_killed {
+            order.insert(usize::try_from(moments.below(order.len() as u64 + 1)).unwrap(), daemon);
+        }
+        for pid in order {
+            kill(pid, Signal::KILL);
+            // Some time passes, in what is done.
+            for _ in 0..moments.below(200) {
+                disk.lines();
+            }
+        }
+        hosts.iter().copied().for_each(wait_for_end);
+        agents.iter().for_each(|agent| env.wait_until_dead(agent));
+        if is_daemon_killed {
+            wait_for_end(daemon);
+            tell(&env, &disk, "start");
+        }
+        over(&env, &disk);
+        disk.free();
+    }
+    tell(&env, &disk, "stop");
+    tell(&env, &disk, "start");
+    tell(&env, &disk, "stop");
+    check(&env, &disk);
+}
+
+#[test]
+fn a_beat_whose_host_can_write_nothing_is_what_it_was_and_the_status_names_the_disk() {
+    let env = Env::new();
+    let Some(disk) = Disk::new(&env, "512k") else { return };
+    let site = [env.workspace("site", "Do it.")];
+    register(&disk, &site, &json!({ "stdout": result("HEARTBEAT_OK") }));
+    start_with_reserve(&env, &disk);
+    disk.fill();
+    assert_eq!(ask(&disk, site[0].path()), None);
+    env.wait_for_agents(1);
+    over(&env, &disk);
+    let status = disk.murmur(&env, &["status"]).output();
+    let status = String::from_utf8(status.stdout).unwrap();
+    assert!(status.contains("1 journal line waits for room on the disk; make room"), "{status}");
+    disk.free();
+    tell(&env, &disk, "stop");
+    check(&env, &disk);
+    let text = std::fs::read_to_string(disk.file("heartbeats.jsonl")).unwrap();
+    assert!(text.contains(r#""outcome":"ok""#) && !text.contains("without a word"), "{text}");
 }
 
 /// A run that hangs until it is killed.
