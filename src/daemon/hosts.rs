@@ -33,6 +33,9 @@ pub struct Hosts {
     is_dirty: bool,
 }
 
+/// How often a folder that is taken away again and again is made again.
+const TRIES: usize = 100;
+
 /// A host that lives.
 #[derive(Debug)]
 struct Known {
@@ -188,12 +191,17 @@ impl Hosts {
     /// Makes the folder again where it was taken away, and watches the new one. Where the data folder is not there, nothing
     /// is made.
     fn keep_folder(&mut self) {
-        let _exists_or_cannot = DirBuilder::new().mode(0o700).create(&self.folder);
-        if let Some(watch) = &mut self.watch
-            && watch.add([Place::new(&self.folder, &[])]).is_err()
-        {
-            self.watch = None;
+        let Some(watch) = &mut self.watch else { return };
+        // It can be taken away again before it is watched.
+        for _ in 0..TRIES {
+            let _exists_or_cannot = DirBuilder::new().mode(0o700).create(&self.folder);
+            match watch.add([Place::new(&self.folder, &[])]) {
+                Ok(_) => return,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => break,
+            }
         }
+        self.watch = None;
     }
 
     /// Whether the host of `agent`, which has ended, did not say so in its record or left its socket.

@@ -126,7 +126,7 @@ fn a_wrong_config_toml_is_said_once_and_the_defaults_hold() {
     pulse(&env, "site-1", env.root(), 20 * MINUTE, 0, RUNNING);
     pulse(&env, "site-2", env.root(), STUCK, 0, RUNNING);
     let daemon = env.daemon();
-    assert_snapshot!(daemon.says("config.toml"), @r#"[TIME] [ENV]/data/config/config.toml: "quiet" is not in order; write "stale" shorter than "warning", and that shorter than "stuck"; until then the defaults hold"#);
+    assert_snapshot!(daemon.says("until then"), @r#"[TIME] [ENV]/data/config/config.toml: "quiet" is not in order; write "stale" shorter than "warning", and that shorter than "stuck"; until then the defaults hold"#);
     assert_eq!(who(&env.wait_for_journal(1)), ["site-2"]);
     daemon.stop();
 }
