@@ -1,4 +1,4 @@
-//! What an agent has done and is in the middle of, from its events and its hooks: what a [`Run`] reports of it, and what
+//! What an agent has done and is in the middle of, from its events and its hooks: what a `Run` reports of it, and what
 //! a stop interrupts. Pure: times are those since the agent was started.
 
 use super::calls::Calls;

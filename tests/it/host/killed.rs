@@ -205,7 +205,7 @@ fn a_host_whose_record_and_socket_are_deleted_makes_them_again() {
     let agent = env.live(&json!({}));
     let daemon = env.daemon();
     // By its first answer it has looked who is there.
-    assert_eq!(env.ask("status", &serde_json::Value::Null)["liveAgents"], json!(["site-1"]));
+    assert_eq!(env.ask("status", &Value::Null)["liveAgents"], json!(["site-1"]));
     let mut follower = agent.follow(0);
     follower.next().unwrap();
     let is_back = || {
