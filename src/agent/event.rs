@@ -208,7 +208,7 @@ pub struct RateLimit {
     pub status: String,
     /// Which limit, for example `five_hour`.
     pub window: String,
-    /// When it begins anew, in seconds since 1970.
+    /// When it resets, in seconds since 1970.
     pub resets_at: Option<i64>,
     /// How much of it is used, from 0 to 1.
     pub utilization: Option<f64>,

@@ -179,7 +179,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {
-        // Whoever started this process finds out what the other one is, and starts another if need be.
+        // The process that started this one finds out whether the other is a daemon, and retries if not.
         let Some(instance) = become_daemon()? else {
             writeln!(io::stdout(), "running already")?;
             return Ok(ExitCode::SUCCESS);

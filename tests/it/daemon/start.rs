@@ -28,7 +28,7 @@ impl Impostor {
         Self { lock, listener }
     }
 
-    /// Takes the next connection and reads a `ping` from it; whoever asks waits for the answer.
+    /// Takes the next connection and reads a `ping` from it; the client waits for the answer.
     fn hear_ping(&self) -> (UnixStream, Value) {
         let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
         let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
