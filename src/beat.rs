@@ -232,8 +232,10 @@ fn fill_in(entry: &mut Entry, run: Run, waiting: Option<&(RequestId, PutOff)>) {
     entry.set_outcome(outcome);
     entry.exit = Some(run.exit);
     entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
-    if let Ending::Settled { background } = run.ending {
+    entry.out_of_turns = matches!(run.ending, Ending::OutOfTurns { .. });
+    if let Ending::Settled { background, out_of_turns } = run.ending {
         entry.background_ended = Some(background);
+        entry.out_of_turns = out_of_turns;
     }
     entry.stopped = matches!(run.ending, Ending::Stopped { .. });
     entry.session_id = run.session_id;

@@ -7,7 +7,7 @@ use crate::agent::prompt;
 use crate::agent::rule_files;
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::config::asking::Asking;
-use crate::config::file::DEFAULT_BACKGROUND_WAIT;
+use crate::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
@@ -43,6 +43,9 @@ pub struct Job {
     pub file: PathBuf,
     /// The most agent loop iterations.
     pub max_turns: u32,
+    /// Whether that is only the default.
+    #[serde(default)]
+    pub default_turns: bool,
     /// How long it may run, in seconds.
     pub timeout: u32,
     /// How long it is let be when its turn is over, in seconds.
@@ -102,7 +105,8 @@ impl Job {
             workspace: heartbeat.workspace.to_path_buf(),
             name: heartbeat.name.as_deref().map(str::to_owned),
             file: heartbeat.file.clone(),
-            max_turns: heartbeat.max_turns.get(),
+            max_turns: heartbeat.max_turns.unwrap_or(DEFAULT_MAX_TURNS).get(),
+            default_turns: heartbeat.max_turns.is_none(),
             timeout: heartbeat.timeout.as_secs(),
             background_wait: heartbeat.background_wait.as_secs(),
             model: heartbeat.model.as_deref().map(str::to_owned),
@@ -155,7 +159,7 @@ impl Job {
     pub(super) fn limits(&self) -> host::limits::Limits {
         host::limits::Limits {
             time: Duration::from_secs(self.timeout.into()),
-            turns: self.max_turns.into(),
+            turns: host::limits::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
             background_wait: Duration::from_secs(self.background_wait.into()),
         }
     }

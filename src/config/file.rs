@@ -24,8 +24,8 @@ use jiff::Timestamp;
 
 #[cfg(test)]
 pub(super) use workspace::KEYS;
-pub use workspace::{DEFAULT_BACKGROUND_WAIT, Workspace};
-pub(super) use workspace::{DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, is_word};
+pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, Workspace};
+pub(super) use workspace::{DEFAULT_TIMEOUT, is_word};
 
 /// How many beats run at once where config.json does not say.
 pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();

@@ -83,8 +83,8 @@ pub struct Heartbeat {
     pub file: PathBuf,
     /// When it runs; without one it never does by itself.
     pub schedule: Option<Schedule>,
-    /// How many turns a beat may take.
-    pub max_turns: NonZeroU32,
+    /// How many turns a beat may take; none is [`DEFAULT_MAX_TURNS`](super::file::DEFAULT_MAX_TURNS).
+    pub max_turns: Option<NonZeroU32>,
     /// How long a beat may take.
     pub timeout: Interval,
     /// How long a beat is let be when its turn is over, in case that it begins another one.

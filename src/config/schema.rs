@@ -48,7 +48,7 @@ pub(super) struct WorkspaceEntry {
     /// The time zone of `cron`, an IANA name; without it, the system's.
     #[schemars(example = "Europe/Berlin")]
     pub(super) tz: Option<String>,
-    /// How many turns a beat may take.
+    /// How many turns a beat may take in all, also those that it begins by itself after its answer.
     #[schemars(default = "default_max_turns")]
     pub(super) max_turns: Option<NonZeroU32>,
     /// How long a beat may take until it is stopped. Time spent waiting for a person doesn't count.
@@ -118,7 +118,7 @@ fn default_max_concurrent() -> u32 {
 }
 
 fn default_max_turns() -> u32 {
-    3
+    super::file::DEFAULT_MAX_TURNS.get()
 }
 
 fn default_timeout() -> &'static str {

@@ -9,10 +9,20 @@ use tokio::time::Instant;
 pub struct Limits {
     /// How long it may run, without what it waits for people.
     pub time: Duration,
-    /// How many messages its agent may send in all.
-    pub turns: u64,
+    /// How many turns it may take in all.
+    pub turns: Turns,
     /// How long it may stay when a turn is over, in case that it begins another one.
     pub background_wait: Duration,
+}
+
+/// How many turns a beat may take, which are messages of its agent.
+#[derive(Debug, Clone, Copy)]
+pub struct Turns {
+    /// The most.
+    pub most: u64,
+    /// Whether the heartbeat or its workspace says so. Otherwise it's the default, and a beat that has answered doesn't
+    /// fail by it.
+    pub is_set: bool,
 }
 
 /// Time that runs out, but not while it stands still.

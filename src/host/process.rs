@@ -31,15 +31,17 @@ pub enum Ending {
         /// What that interrupted.
         doing: Doing,
     },
-    /// It began by itself to take more turns than it may, and was stopped.
+    /// It began by itself to take more turns than it was allowed, and was stopped.
     OutOfTurns {
         /// How many that is.
         limit: u64,
     },
-    /// Its turn was over, nothing more came, and murmur ended it.
+    /// It had answered, and murmur ended it with what it went on with.
     Settled {
         /// How many of its tasks in the background were ended with it, as far as it told of them.
         background: usize,
+        /// Whether it was about to take more turns than it may where nobody set a limit.
+        out_of_turns: bool,
     },
 }
 

@@ -196,9 +196,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                     self.count_time();
                 }
                 () = at(until) => self.time_out(),
-                () = at(settled) => {
-                    self.end_as(|host| Ending::Settled { background: host.watched.background() });
-                }
+                () = at(settled) => self.settle(false),
                 () = at(grace) => {
                     self.wait_until = None;
                     self.take(Input::GraceOver);
@@ -235,21 +233,21 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
     fn heard(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let most = self.spec.limits.map(|limits| limits.turns);
+        let turns = self.spec.limits.map(|limits| limits.turns);
         let mut overruns = false;
         let Self { keep, watched, sink, second_door, .. } = self;
         keep.bytes(channel, bytes, |event| {
             second_door.see(event, watched.session_id.as_deref());
             inputs.extend(watched.see(event, at));
-            overruns |= most.is_some_and(|most| watched.overruns(most));
+            overruns |= turns.is_some_and(|turns| watched.overruns(turns));
             sink(event, at);
         });
         self.take(Input::Background(self.watched.background()));
         for input in inputs {
             self.take(input);
         }
-        if overruns {
-            self.end_as(|_| Ending::OutOfTurns { limit: most.unwrap_or_default() });
+        if let Some(turns) = turns.filter(|_| overruns) {
+            self.overrun(turns);
         }
     }
 

@@ -2,6 +2,7 @@
 //! a stop interrupts. Pure: times are those since the agent was started.
 
 use super::calls::Calls;
+use super::limits::Turns;
 use super::process::Doing;
 use super::state::{Input, Kind};
 use crate::agent::background::Background;
@@ -34,8 +35,8 @@ pub(super) struct Watched {
 /// Whether a turn runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// One does, in which the agent has spoken or not.
-    Runs { spoke: bool },
+    /// One does, which began after so many messages.
+    Runs { after: u64 },
     /// The last one ended then.
     Ended(Duration),
 }
@@ -51,7 +52,7 @@ impl Watched {
             waits: Vec::new(),
             background: Background::default(),
             newest: Duration::ZERO,
-            turn: Turn::Runs { spoke: false },
+            turn: Turn::Runs { after: 0 },
             messages: 0,
             message: String::new(),
         }
@@ -76,7 +77,7 @@ impl Watched {
                 if !id.is_empty() && self.session_id.as_deref() != Some(&**id) {
                     self.session_id = Some(id.clone().into_owned());
                 }
-                self.turn = Turn::Runs { spoke: false };
+                self.begin_turn();
                 None
             }
             Event::Retry { attempt, status, .. } => {
@@ -89,7 +90,7 @@ impl Watched {
                 if !parent.is_empty() {
                     return None;
                 }
-                self.turn = Turn::Runs { spoke: true };
+                self.begin_turn();
                 if self.message != **message {
                     self.messages += 1;
                     self.message = message.clone().into_owned();
@@ -97,6 +98,13 @@ impl Watched {
                 Some(Input::Acted)
             }
             _ => None,
+        }
+    }
+
+    /// A turn runs, if none did.
+    fn begin_turn(&mut self) {
+        if let Turn::Ended(_) = self.turn {
+            self.turn = Turn::Runs { after: self.messages };
         }
     }
 
@@ -128,14 +136,20 @@ impl Watched {
         self.background.count()
     }
 
-    /// Whether a turn that the agent began by itself takes it beyond `most` messages. Claude Code counts them too, but
-    /// begins again with each turn.
-    pub(super) fn overruns(&self, most: u64) -> bool {
-        let spoke = match self.turn {
-            Turn::Runs { spoke } if !self.said.is_empty() => spoke,
+    /// Whether a turn that the agent began by itself takes it beyond its `turns`. Claude Code counts them too, but begins
+    /// again with each turn. Where nobody set a limit, a turn that began within it goes on to its end, as what it has to
+    /// say may be an alert.
+    pub(super) fn overruns(&self, turns: Turns) -> bool {
+        let after = match self.turn {
+            Turn::Runs { after } if !self.said.is_empty() => after,
             _ => return false,
         };
-        if spoke { self.messages > most } else { self.messages >= most }
+        after >= turns.most || (turns.is_set && self.messages > turns.most)
+    }
+
+    /// Whether no turn runs, and tasks in the background go on.
+    pub(super) fn has_only_background(&self) -> bool {
+        self.ended_turn().is_some() && self.background() > 0
     }
 
     /// What it is in the middle of at `at`.

@@ -102,6 +102,9 @@ pub struct Entry {
     /// That murmur ended it when its turn was over, and how many of its tasks in the background with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_ended: Option<usize>,
+    /// Whether murmur ended it because it went on by itself beyond its turns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_turns: bool,
     /// Whether somebody stopped it: that is not a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
@@ -153,6 +156,7 @@ impl Entry {
             exit: None,
             timed_out: false,
             background_ended: None,
+            out_of_turns: false,
             stopped: false,
             api_error_status: None,
             model: None,

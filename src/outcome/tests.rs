@@ -35,9 +35,9 @@ fn what_murmur_stopped_is_an_error_whatever_it_printed() {
     assert_snapshot!(timed_out(tool("sleep 100")), @"timed out after 5m and was stopped, while Bash had run for 1m 1s: sleep 100");
     assert_snapshot!(timed_out(tool("")), @"timed out after 5m and was stopped, while Bash had run for 1m 1s");
     let tasks = |tasks: &[&str]| Doing::Background { tasks: tasks.iter().map(ToString::to_string).collect() };
-    assert_snapshot!(timed_out(tasks(&["sleep 100"])), @"timed out after 5m and was stopped, after it had answered, while 1 task ran in the background: sleep 100");
-    assert_snapshot!(timed_out(tasks(&["sleep 100", "tail -f x"])), @"timed out after 5m and was stopped, after it had answered, while 2 tasks ran in the background: sleep 100, tail -f x");
     let stopped = |doing| of(Ending::Stopped { after: time, doing });
+    assert_snapshot!(stopped(tasks(&["sleep 100"])), @"stopped after 1m 1s, before it was done, after it had answered, while 1 task ran in the background: sleep 100");
+    assert_snapshot!(stopped(tasks(&["sleep 100", "tail -f x"])), @"stopped after 1m 1s, before it was done, after it had answered, while 2 tasks ran in the background: sleep 100, tail -f x");
     assert_snapshot!(stopped(Doing::Waits { request, time: Duration::from_secs(9) }), @"stopped after 1m 1s, before it was done, while request 7ggs733k had waited for an answer for 9s");
     let waited = Duration::from_secs(7200);
     assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: tool("ls") }), @"timed out after 5m, besides 2h for answers, and was stopped, while Bash had run for 1m 1s: ls");
@@ -108,7 +108,9 @@ fn the_turn_of_the_prompt_decides_and_later_ones_only_make_it_worse() {
 
 #[test]
 fn what_is_ended_after_its_turn_is_decided_by_its_answer() {
-    let of = |results: &[RunResult]| decide(&Ending::Settled { background: 2 }, results, "Terminated");
+    let of = |results: &[RunResult]| {
+        decide(&Ending::Settled { background: 2, out_of_turns: true }, results, "Terminated")
+    };
     assert_eq!(of(&[said("HEARTBEAT_OK")]), Outcome::Ok);
     assert_eq!(of(&[said("2 tests fail")]), Outcome::Attention("2 tests fail".to_owned()));
     assert_eq!(of(&[said("HEARTBEAT_OK"), said("ATTENTION: no")]).kind(), Kind::Attention);

@@ -36,12 +36,15 @@ fn the_config_of_the_first_spec_is_read() {
     assert_eq!(&*one.path, Path::new("/Users/theo/repos/my-project"));
     assert_eq!(one.schedule.as_ref().unwrap().to_string(), "every 30m");
     assert_eq!(
-        (one.max_turns.get(), one.timeout.to_string(), one.permissions.denied().len()),
+        (one.max_turns.unwrap().get(), one.timeout.to_string(), one.permissions.denied().len()),
         (3, "5m".into(), 0)
     );
     assert_eq!(one.last_run, Some("2026-02-03T10:00:00Z".parse().unwrap()));
     assert_eq!(other.path.to_str(), Some("/Users/theo/repos/another-project"));
-    assert_eq!((other.max_turns.get(), other.permissions.denied().len(), other.last_run), (5, 2, None));
+    assert_eq!(
+        (other.max_turns.unwrap().get(), other.permissions.denied().len(), other.last_run),
+        (5, 2, None)
+    );
     assert_eq!(other.place.to_string(), "3:13");
 }
 

@@ -23,7 +23,7 @@ use crate::config::spelling;
 use crate::config::timing::Schedule;
 
 /// How many turns a beat may take where nothing says otherwise.
-pub(in crate::config) const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
+pub const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
 /// How long a beat may take where nothing says otherwise.
 pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300).unwrap();
 /// How long a beat is let be when its turn is over, where nothing says otherwise.
@@ -61,7 +61,7 @@ pub struct Workspace {
     /// When its heartbeats run that say nothing else.
     pub schedule: Option<Schedule>,
     /// How many turns a beat may take.
-    pub max_turns: NonZeroU32,
+    pub max_turns: Option<NonZeroU32>,
     /// How long a beat may take.
     pub timeout: Interval,
     /// How long a beat is let be when its turn is over, in case that it begins another one.
@@ -90,7 +90,7 @@ impl Workspace {
             path: path.components().collect::<PathBuf>().into(),
             name: None,
             schedule: None,
-            max_turns: DEFAULT_MAX_TURNS,
+            max_turns: None,
             timeout: DEFAULT_TIMEOUT,
             background_wait: DEFAULT_BACKGROUND_WAIT,
             model: None,
@@ -172,7 +172,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 path,
                 name: keys.name.map(Into::into),
                 schedule,
-                max_turns: keys.max_turns.unwrap_or(DEFAULT_MAX_TURNS),
+                max_turns: keys.max_turns,
                 timeout: keys.timeout.unwrap_or(DEFAULT_TIMEOUT),
                 background_wait: keys.background_wait.unwrap_or(DEFAULT_BACKGROUND_WAIT),
                 model: keys.model.map(Into::into),

@@ -10,9 +10,7 @@ use super::note::{self, Note};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
 use crate::config::asking::Asking;
 use crate::config::cron::Crons;
-use crate::config::file::{
-    BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, Workspace,
-};
+use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
@@ -138,7 +136,7 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
         title: title.map_or_else(|| folder_name(&workspace.path), Into::into),
         description: front.description.clone(),
         schedule: front.schedule.clone().or_else(|| workspace.schedule.clone()),
-        max_turns: front.max_turns.unwrap_or(workspace.max_turns),
+        max_turns: front.max_turns.or(workspace.max_turns),
         timeout: front.timeout.unwrap_or(workspace.timeout),
         background_wait: front.background_wait.unwrap_or(workspace.background_wait),
         model: front.model.as_deref().map(Arc::from).or_else(|| workspace.model.clone()),
@@ -168,7 +166,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         description: None,
         file: file_of(path, None),
         schedule: entry.schedule.clone(),
-        max_turns: DEFAULT_MAX_TURNS,
+        max_turns: None,
         timeout: DEFAULT_TIMEOUT,
         background_wait: DEFAULT_BACKGROUND_WAIT,
         model: None,

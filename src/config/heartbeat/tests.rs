@@ -87,7 +87,10 @@ fn frontmatter_overrides_config_and_rules_add_up() {
     home.write("a/HEARTBEAT.md", "---\ninterval: 1h\nmaxTurns: 9\npermissions: {deny: [B]}\n---\nx");
     let beat = home.load().heartbeats.remove(0);
     assert_eq!(beat.schedule.unwrap().to_string(), "every 1h");
-    assert_eq!((beat.max_turns.get(), beat.timeout.as_secs(), beat.model.as_deref()), (9, 60, Some("opus")));
+    assert_eq!(
+        (beat.max_turns.unwrap().get(), beat.timeout.as_secs(), beat.model.as_deref()),
+        (9, 60, Some("opus"))
+    );
     assert_eq!(beat.permissions.denied(), ["A".into(), "B".into()]);
 }
 
@@ -240,7 +243,10 @@ fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
     let beats = resolve_folder(&home.path("a"), &Crons::new(TimeZone::UTC));
     assert_eq!(beats.iter().map(|beat| beat.name.as_deref()).collect::<Vec<_>>(), [None, Some("n")]);
     assert!(beats.iter().all(|beat| beat.problem.is_none() && beat.schedule.is_none()));
-    assert_eq!((beats[0].max_turns.get(), load_body(&beats[0].file).unwrap().as_str()), (7, "hello\n"));
+    assert_eq!(
+        (beats[0].max_turns.unwrap().get(), load_body(&beats[0].file).unwrap().as_str()),
+        (7, "hello\n")
+    );
     fs::create_dir_all(home.path("a/heartbeats/b\u{7}d")).unwrap();
     let beats = resolve_folder(&home.path("a"), &Crons::new(TimeZone::UTC));
     assert!(beats[0].problem.as_ref().unwrap().to_string().contains("control characters"));

@@ -20,7 +20,7 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         description: None,
         file: workspace.join("HEARTBEAT.md"),
         schedule: Some(Schedule::Every(Interval::from_secs(minutes * 60).unwrap())),
-        max_turns: NonZeroU32::new(3).unwrap(),
+        max_turns: None,
         timeout: Interval::from_secs(300).unwrap(),
         background_wait: Interval::from_secs(10).unwrap(),
         model: None,

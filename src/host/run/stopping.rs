@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::agent::event::Event;
-use crate::host::limits::Allowance;
+use crate::host::limits::{Allowance, Turns};
 use crate::host::process::Ending;
 use crate::host::protocol::GRACE;
 use crate::host::state::Input;
@@ -45,8 +45,25 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         self.take(Input::Stop { force, grace });
     }
 
-    /// Its time is up.
+    /// Ends it, as its turn is over: its answer decides.
+    pub(super) fn settle(&mut self, out_of_turns: bool) {
+        self.end_as(|host| Ending::Settled { background: host.watched.background(), out_of_turns });
+    }
+
+    /// It went on by itself beyond its turns.
+    pub(super) fn overrun(&mut self, turns: Turns) {
+        if turns.is_set {
+            self.end_as(|_| Ending::OutOfTurns { limit: turns.most });
+        } else {
+            self.settle(true);
+        }
+    }
+
+    /// Its time is up. Tasks in the background are no reason to call a beat late that has answered.
     pub(super) fn time_out(&mut self) {
+        if self.watched.has_only_background() {
+            return self.settle(false);
+        }
         self.end_as(|host| Ending::TimedOut {
             limit: host.spec.limits.map(|limits| limits.time).unwrap_or_default(),
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),

@@ -87,7 +87,7 @@ fn a_person_who_is_asked_is_what_it_waits_for() {
 
 #[test]
 fn turns_that_it_began_itself_count_with_those_before() {
-    let overruns = |lines: &[Value], most| seen(lines).0.overruns(most);
+    let overruns = |lines: &[Value], most| seen(lines).0.overruns(Turns { most, is_set: true });
     let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), says("m2"), result()];
     // Claude Code itself looks after the first.
     assert!(!overruns(&first, 1));
@@ -101,4 +101,17 @@ fn turns_that_it_began_itself_count_with_those_before() {
     let of_subagent = json!({ "type": "assistant", "parent_tool_use_id": "t1",
         "message": { "id": "s1", "content": [{ "type": "text", "text": "inner" }] } });
     assert!(!overruns(&[&first[..], &[of_subagent]].concat(), 2));
+}
+
+#[test]
+fn a_turn_that_began_within_the_default_limit_goes_on_to_its_end() {
+    let overruns = |lines: &[Value]| seen(lines).0.overruns(Turns { most: 3, is_set: false });
+    let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), result()];
+    let second = [&first[..], &[init(), says("m3"), calls("m4", "t2", "ls")]].concat();
+    assert!(!overruns(&second));
+    let ended = [&second[..], &[result()]].concat();
+    assert!(!overruns(&ended));
+    assert!(overruns(&[&ended[..], &[init()]].concat()));
+    // Its first line may be lost.
+    assert!(overruns(&[&ended[..], &[says("m5")]].concat()));
 }

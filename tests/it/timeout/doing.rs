@@ -89,18 +89,18 @@ fn background(tasks: &Value) -> Value {
     json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks })
 }
 
-/// An answer, behind which two tasks go on.
-fn answers_and_goes_on() -> String {
+/// Two tasks that go on in the background.
+fn goes_on() -> String {
     let task =
         |id: &str| json!({ "task_id": id, "task_type": "local_bash", "description": format!("sleep {id}") });
-    lines(&[background(&json!([task("1"), task("2")]))]) + &result("HEARTBEAT_OK")
+    lines(&[background(&json!([task("1"), task("2")]))])
 }
 
 #[test]
 fn what_goes_on_in_the_background_is_ended_and_counted() {
     let env = Env::new();
     env.workspace("site", "---\nbackgroundWait: 1s\n---\nDo it.")
-        .plays(&json!({ "stdout": answers_and_goes_on(), "faults": ["hang", "setsid-child"] }));
+        .plays(&json!({ "stdout": goes_on() + &result("HEARTBEAT_OK"), "faults": ["hang", "setsid-child"] }));
     env.murmur(["beat", "site"]).output();
     let line = env.journal().remove(0);
     assert_eq!((&line["outcome"], &line["backgroundEnded"]), (&json!("ok"), &json!(2)), "{line}");
@@ -108,12 +108,25 @@ fn what_goes_on_in_the_background_is_ended_and_counted() {
 }
 
 #[test]
-fn a_timeout_names_what_goes_on_in_the_background() {
-    let error = timed_out(&answers_and_goes_on());
-    assert_eq!(
-        error,
-        "timed out after 1s and was stopped, after it had answered, while 2 tasks ran in the background: sleep 1, sleep 2"
-    );
+fn the_answer_decides_when_the_time_is_up_while_only_background_tasks_remain() {
+    for (answer, outcome) in [("HEARTBEAT_OK", "ok"), ("2 tests fail", "attention")] {
+        let env = Env::new();
+        let stdout = goes_on() + &result(answer);
+        env.workspace("site", "---\ntimeout: 1s\n---\nDo it.")
+            .plays(&json!({ "stdout": stdout, "faults": ["hang"] }));
+        env.murmur(["beat", "site"]).output();
+        let line = env.journal().remove(0);
+        assert_eq!((&line["outcome"], &line["timedOut"]), (&json!(outcome), &Value::Null), "{line}");
+        assert_eq!(line["backgroundEnded"], 2, "{line}");
+        assert_eq!(env.agents_alive(), [0; 0]);
+    }
+}
+
+#[test]
+fn a_turn_that_the_agent_began_itself_times_out() {
+    let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
+    let error = timed_out(&(goes_on() + &result("HEARTBEAT_OK") + &lines(&[init, sleeps("t1")])));
+    assert!(error.contains(", while Bash had run for "), "{error}");
 }
 
 #[test]
@@ -145,14 +158,22 @@ fn turns_that_the_agent_begins_itself_count_with_the_others() {
     let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
     let text = |message: &str| says(message, &json!({ "type": "text", "text": "Nothing new." }));
     let turn = |message: &str| lines(&[init.clone(), text(message)]) + &result("HEARTBEAT_OK");
-    let beat = |most: u64| {
+    let beat = |front: &str, turns: &[&str]| {
         let env = Env::new();
-        env.workspace("site", &format!("---\nmaxTurns: {most}\nbackgroundWait: 1s\n---\nDo it."))
-            .plays(&json!({ "stdout": turn("m1") + &turn("m2") + &turn("m3"), "faults": ["hang"] }));
+        let stdout: String = turns.iter().map(|message| turn(message)).collect();
+        env.workspace("site", &format!("---\n{front}backgroundWait: 1s\n---\nDo it."))
+            .plays(&json!({ "stdout": goes_on() + &stdout, "faults": ["hang"] }));
         env.murmur(["beat", "site"]).output();
         assert_eq!(env.agents_alive(), [0; 0]);
         env.journal().remove(0)
     };
-    assert_eq!(beat(2)["error"], "went on by itself beyond its 2 turns and was stopped");
-    assert_eq!(beat(3)["outcome"], "ok");
+    let line = beat("maxTurns: 2\n", &["m1", "m2", "m3"]);
+    assert_eq!(line["error"], "went on by itself beyond its 2 turns and was stopped");
+    assert_eq!((&line["outOfTurns"], &line["backgroundEnded"]), (&json!(true), &Value::Null), "{line}");
+    let line = beat("maxTurns: 3\n", &["m1", "m2", "m3"]);
+    assert_eq!((&line["outcome"], &line["outOfTurns"]), (&json!("ok"), &Value::Null), "{line}");
+    // Nobody set the limit that is the default: it ends the beat, and the answers decide.
+    let line = beat("", &["m1", "m2", "m3", "m4", "m5"]);
+    assert_eq!((&line["outcome"], &line["outOfTurns"]), (&json!("ok"), &json!(true)), "{line}");
+    assert_eq!(line["backgroundEnded"], 2, "{line}");
 }
