@@ -44,6 +44,7 @@ in
     tz = optional zone "The zone of cron, an IANA name; null is the system's.";
     maxTurns = optional types.ints.positive "How many turns a beat may take.";
     timeout = optional interval "How long a beat may take.";
+    backgroundWait = optional interval "How long a beat that has answered is given to take another turn.";
     model = optional word "The model's name; null is the agent's own choice.";
 
     permissions = optional (types.either (types.enum [ "skip" ]) (
@@ -73,5 +74,6 @@ in
       "broker"
       "deny"
     ]) "Who answers the agents' questions.";
+    requires = optional (types.listOf word) "The MCP servers that its heartbeats can't do without, by name.";
   };
 }

@@ -2,6 +2,7 @@
 //! workflow that checks all of it elsewhere. `tests/packaging.sh` does the same with the real ones.
 
 mod install;
+mod modules;
 mod workflow;
 
 use std::fs;

@@ -14,6 +14,7 @@ in
     tz = "Europe/Berlin";
     maxTurns = 5;
     timeout = "1h30m";
+    backgroundWait = "30s";
     model = "opus";
     permissions.deny = [ "Bash(curl *)" ];
     permissionsChecker = "manual";
@@ -21,6 +22,7 @@ in
     approvalWait = "2m";
     approvalExpiry = "24h";
     questions = "broker";
+    requires = [ "mail" ];
   };
   deny = words "deny" {
     permissions = { };

@@ -50,6 +50,9 @@ in
     says = option "cron";
   };
   "no turns" = wrong "maxTurns" 0;
+  "a wait without a unit" = wrong "backgroundWait" "10";
+  "a required server that is no list" = wrong "requires" "mail";
+  "a required server without a name" = wrong "requires" [ "" ];
   "a name that looks like an option" = wrong "name" "-site";
   "an empty model" = wrong "model" "";
   "permissions of another word" = wrong "permissions" "off";
