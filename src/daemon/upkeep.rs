@@ -28,6 +28,8 @@ const SPACING: Duration = Duration::from_secs(60);
 /// same: a program may keep the file open for ever.
 const AGAIN: Duration = Duration::from_secs(1);
 const PATIENCE: u32 = 30;
+/// How often another process may hold config.json's lock in a row before that is a problem: it is held for a moment only.
+const LOCK_PATIENCE: u32 = 3;
 /// How long after a write it is looked whether a program that had the old file open has written into that.
 const LOOK_BACK: Duration = Duration::from_secs(2);
 /// How often a full disk, or a config.json that cannot be changed, is tried again.
@@ -169,8 +171,7 @@ impl Upkeep {
                 }
                 saved.map(|()| runs)
             }
-            // Nothing is wrong: whoever writes it is done in a moment.
-            Err(EditError::Open { .. } | EditError::Restless { .. }) => {
+            Err(error) if self.passes(&error) => {
                 self.met += 1;
                 self.flush_at = Some(Instant::now() + AGAIN);
                 return Ok(Runs::new());
@@ -182,6 +183,15 @@ impl Upkeep {
         };
         self.unwritten = flushed.as_ref().err().cloned();
         flushed
+    }
+
+    /// Whether nothing is wrong: whoever writes config.json is done in a moment.
+    fn passes(&self, error: &EditError) -> bool {
+        match error {
+            EditError::Open { .. } | EditError::Restless { .. } => true,
+            EditError::Busy { .. } => self.met < LOCK_PATIENCE,
+            _ => false,
+        }
     }
 
     /// Looks whether a program that had config.json open when it was replaced has written into the old file since, and

@@ -83,6 +83,12 @@ impl Clients {
         true
     }
 
+    /// Whether every client that was told to leave has left. Until then it holds a file, and many that connect at one
+    /// moment would take all files that the process may open.
+    pub(super) fn all_told_to_leave_have(&self) -> bool {
+        self.tasks.len() == self.staying.len()
+    }
+
     /// Adds a client, which is idle until it says otherwise.
     pub(super) fn add<F>(&mut self, converse: impl FnOnce(Arc<Activity>) -> F)
     where

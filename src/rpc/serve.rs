@@ -74,7 +74,7 @@ pub async fn serve(
     let mut clients = Clients::new(Clients::limit(descriptor::most_open()));
     while !*over.borrow() {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if clients.all_told_to_leave_have() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
                 Ok((stream, _)) if !clients.make_room() => {
                     let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
@@ -127,6 +127,8 @@ async fn converse<S: Service>(
         let is_idle = asked.is_none() && !output.is_attached();
         activity.note(is_idle);
         tokio::select! {
+            // One that was idle when it was told to leave leaves, whatever it says by now.
+            biased;
             () = activity.dropped(), if is_idle => {
                 let _no_room = writing.try_write(&goodbye(&DROPPED));
                 return;

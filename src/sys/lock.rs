@@ -1,4 +1,7 @@
 //! Advisory file locks. They end with the process that holds them, so a crash leaves none behind.
+//!
+//! A lock belongs to the open file. A child between fork and exec has that open too, so closing the file doesn't
+//! release the lock while another thread is starting a program; [`Lock`] therefore releases it explicitly.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -15,6 +18,13 @@ impl Lock {
     #[must_use]
     pub fn file(&self) -> &File {
         &self.0
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where this fails, closing the file releases it.
+        let _closing_does_it = self.0.unlock();
     }
 }
 
@@ -119,6 +129,18 @@ mod tests {
 ";
         assert_eq!(listed(locks, "fe:00:7"), Some(14));
         assert_eq!(listed(locks, "fe:00:9"), None);
+    }
+
+    #[test]
+    fn a_child_that_has_not_called_exec_yet_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let held = try_lock(&path).unwrap().unwrap();
+        // What fork does to it.
+        let inherited = held.file().try_clone().unwrap();
+        drop(held);
+        assert!(try_lock(&path).unwrap().is_some());
+        drop(inherited);
     }
 
     #[test]

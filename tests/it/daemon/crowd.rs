@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use rustix::process::Signal;
 use serde_json::json;
 
-use crate::env::{Daemon, Env, Socket};
+use crate::env::{Daemon, Env, Socket, kill};
 
 fn idle(env: &Env, count: usize) -> Vec<Socket> {
     (0..count).map(|_| env.connect()).collect()
@@ -31,6 +32,24 @@ fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
     assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
+    daemon.stop();
+}
+
+#[test]
+fn a_hundred_clients_at_one_moment_leave_the_daemon_files_to_open() {
+    let env = Env::new();
+    env.made_data();
+    let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
+    let daemon = Daemon::new(run);
+    env.connect().ask("ping", &json!({}));
+    // It finds all of them, and the heartbeat, when it goes on.
+    kill(daemon.pid(), Signal::STOP);
+    let clients = idle(&env, 100);
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    kill(daemon.pid(), Signal::CONT);
+    assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
+    drop(clients);
     daemon.stop();
 }
 
