@@ -211,6 +211,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_long_and_deep_is_read() {
+        let deep = "[".repeat(1 << 20) + &"]".repeat(1 << 20);
+        let long = "x".repeat(8 << 20);
+        let text =
+            format!(r#"{{"tool_name":"Bash","tool_input":{{"command":"{long}"}},"tool_response":{deep}}}"#);
+        assert_eq!(read("PostToolUse", &text).pulse.last_action, "x".repeat(ACTION));
+    }
+
+    #[test]
     fn a_call_is_told_with_its_ids_and_how_long_it_took() {
         let told = read(
             "PostToolUse",

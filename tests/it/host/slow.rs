@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::{ID, Live, Peer, assert_seamless, is_idle_after};
 use crate::env::Env;
 
-/// Some 44 MB of events.
-const BURST: &str = "10500:4096";
+/// Some 18 MB of events in a turn, a little more than what makes a client lag that reads nothing meanwhile: each of them is
+/// parsed here, twice, which is what takes the time.
+const BURST: &str = "4200:4096";
 
 fn is_lagged(event: &Value) -> bool {
     event["event_type"] == "lagged"
@@ -54,7 +55,7 @@ fn one_that_stalls_is_told_where_it_was_and_misses_nothing() {
     assert!(stalled.say("{\"msg_type\":\"ping\",\"id\":\"p\"}\n"));
     let (all, turns) = flood(&agent, &mut reading);
     assert_seamless(&all, 0);
-    assert!(all.len() > 10_500);
+    assert!(all.len() > 4200);
     assert_eq!(stalled.answer()["id"], "p");
     let late = catch_up(&mut stalled, turns);
     assert_seamless(&late, 0);

@@ -55,8 +55,10 @@ fn what_is_no_json_on_stdin_is_noted_and_nothing_else() {
 #[test]
 fn what_is_long_and_deep_is_no_trouble() {
     let env = Env::new();
-    let deep = "[".repeat(1 << 20) + &"]".repeat(1 << 20);
-    let long = "x".repeat(8 << 20);
+    // No more than what would overflow a stack: the hook has 2 s, however busy the machine is. Where nothing waits for it,
+    // `hook::moment` reads far more.
+    let deep = "[".repeat(1 << 17) + &"]".repeat(1 << 17);
+    let long = "x".repeat(1 << 18);
     let told = format!(
         r#"{{"session_id":"s1","tool_name":"Bash","tool_input":{{"command":"{long}"}},"tool_response":{deep}}}"#
     );
