@@ -58,7 +58,7 @@ pub enum BeatError {
     #[error("the beat was withdrawn before it began")]
     Withdrawn,
     /// The disk is full, and its journal line would find no room.
-    #[error("no room for a beat's journal line in {}: {source}; make room on that disk", .path.display())]
+    #[error("no room for a beat's journal line in {}: {source}", .path.display())]
     Full {
         /// The folder of records.
         path: PathBuf,
@@ -79,7 +79,8 @@ impl Hinted for BeatError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
-            _ => return None,
+            Self::Full { .. } => "make room on that disk".to_owned(),
+            Self::Withdrawn | Self::Lock { .. } => return None,
         })
     }
 }

@@ -15,6 +15,7 @@
 //! - [`schema`]: the JSON Schema of config.json
 
 pub mod asking;
+mod checked;
 pub mod cron;
 pub mod edit;
 pub mod file;

@@ -43,9 +43,6 @@ pub struct Failure {
     hint: Option<String>,
 }
 
-/// Between what failed and what to do, in [`Failure::packed`].
-const SEPARATOR: char = '\u{1f}';
-
 /// A [`Failure`] from a format string, and behind a semicolon one for the hint:
 /// `failure!("no agent {id}"; "run: murmur agents")`.
 #[macro_export]
@@ -129,21 +126,6 @@ impl Failure {
             Some(hint) => one_line(&format!("{self}; {hint}")),
             None => one_line(&self.to_string()),
         }
-    }
-
-    /// The error as text that goes through serde, whose errors are nothing but text. [`Self::unpacked`] takes it apart
-    /// at control characters: no text from outside has one in it any more, and no other error begins with one.
-    #[must_use]
-    pub fn packed(&self) -> String {
-        let hint = self.hint.as_deref().unwrap_or_default();
-        format!("{SEPARATOR}{}{SEPARATOR}{}", one_line(&self.to_string()), one_line(hint))
-    }
-
-    /// What [`Self::packed`] has packed; `None` for any other text.
-    #[must_use]
-    pub fn unpacked(text: &str) -> Option<Self> {
-        let (what, hint) = text.strip_prefix(SEPARATOR)?.split_once(SEPARATOR)?;
-        Some(Self { hint: (!hint.is_empty()).then(|| hint.to_owned()), ..Self::new(what) })
     }
 
     /// As a command shows it: a line `error: …`, and `hint: …` where there is something to do.

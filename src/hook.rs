@@ -22,6 +22,8 @@ mod transcript;
 mod trouble;
 
 use crate::agent::settings::{DECIDING, PULSE_EVENTS};
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use answer::Answer;
 use event::{Event, EventError, Input};
 use moment::Moment;
@@ -52,7 +54,7 @@ pub fn run(event: Option<&OsStr>) -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => block(&format!("murmur's answer could not be written: {error}")),
         },
-        Err(reason) => block(&reason),
+        Err(refused) => block(&refused.line()),
     }
 }
 
@@ -77,22 +79,51 @@ fn help() -> String {
 }
 
 /// What `answer` says. A panic is a refusal; it has said on stderr what it was about.
-fn unless_it_panics<T>(answer: impl FnOnce() -> Result<T, String> + UnwindSafe) -> Result<T, String> {
+fn unless_it_panics<T>(answer: impl FnOnce() -> Result<T, Refused> + UnwindSafe) -> Result<T, Refused> {
     let answered = std::panic::catch_unwind(answer);
-    answered.unwrap_or_else(|_| Err("murmur's hook failed; the call is refused".to_owned()))
+    answered.unwrap_or_else(|_| Err(Refused::new("murmur's hook failed", "the call is refused")))
+}
+
+/// Why a hook has no answer, and what that means for the call.
+#[derive(Debug)]
+struct Refused {
+    why: Failure,
+    so: Option<&'static str>,
+}
+
+impl Refused {
+    fn new(why: impl Into<Failure>, so: &'static str) -> Self {
+        Self { why: why.into(), so: Some(so) }
+    }
+
+    /// All of it in one line, as the agent reads it.
+    fn line(&self) -> String {
+        let why = self.why.line();
+        self.so.map_or_else(|| why.clone(), |so| format!("{why}; {so}"))
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(why: Failure) -> Self {
+        Self { why, so: None }
+    }
 }
 
 /// What is answered.
-fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, String> {
+fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Refused> {
+    const SO: &str = "murmur refuses the call";
     let Some(name) = name else {
-        return Err("which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse".to_owned());
+        return Err(Failure::new(
+            "which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse",
+        )
+        .into());
     };
     let Some(event) = name.to_str().and_then(Event::parse) else {
-        return Err(format!("{name:?} is no event that murmur-hook knows; see: murmur-hook --help"));
+        return Err(failure!("{name:?} is no event that murmur-hook knows"; "see: murmur-hook --help").into());
     };
-    let surroundings = Surroundings::read().map_err(|error| error.to_string())?;
+    let surroundings = Surroundings::read().map_err(|error| Refused::new(error.failure(), SO))?;
     surroundings.limit_time();
-    let refused = |error: EventError| format!("{error}; murmur refuses the call");
+    let refused = |error: EventError| Refused::new(error.to_string(), SO);
     let input = Input::read(stdin).map_err(refused)?;
     let decision = decide::decide(input, &surroundings)?;
     Ok(Answer::of(event, decision))
@@ -120,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_refusal() {
-        let said = unless_it_panics(|| -> Result<Answer, String> { panic!("oh") });
-        assert_eq!(said, Err("murmur's hook failed; the call is refused".to_owned()));
+        let said = unless_it_panics(|| -> Result<Answer, Refused> { panic!("oh") });
+        assert_eq!(said.unwrap_err().line(), "murmur's hook failed; the call is refused");
     }
 }

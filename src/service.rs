@@ -42,7 +42,6 @@ pub struct NotPlain(PathBuf);
 
 impl Hinted for NotPlain {
     fn hint(&self) -> Option<String> {
-        let Self(..) = self;
         Some("use another path".to_owned())
     }
 }

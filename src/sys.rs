@@ -61,6 +61,8 @@ pub mod random;
 pub mod replace;
 pub mod scratch;
 #[cfg(unix)]
+pub mod shell;
+#[cfg(unix)]
 pub mod signals;
 #[cfg(unix)]
 pub mod socket;

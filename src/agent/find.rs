@@ -1,7 +1,7 @@
 //! Where `claude` is. Services start without the user's PATH, so their login shell is asked for it.
 
 use crate::error::Hinted;
-use crate::sys::process;
+use crate::sys::{process, shell};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Hinted for FindError {
             Self::Missing { .. } => {
                 "install Claude Code, or put its folder on the PATH of your login shell".to_owned()
             }
-            Self::NotExecutable { file, .. } => format!("run: chmod +x {}", file.display()),
+            Self::NotExecutable { file, .. } => format!("run: chmod +x {}", shell::path(file)),
         })
     }
 }

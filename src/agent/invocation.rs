@@ -122,7 +122,6 @@ pub struct Taken(String);
 
 impl Hinted for Taken {
     fn hint(&self) -> Option<String> {
-        let Self(..) = self;
         Some("leave it out".to_owned())
     }
 }

@@ -10,6 +10,7 @@ use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use crate::error::Hinted;
 use crate::permit::policy::Policy;
 use crate::sys::paths::User;
+use crate::sys::shell;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io;
@@ -98,8 +99,7 @@ impl HookProgram {
 
     /// The command for `event`, for `sh -c`.
     fn command(&self, event: &str) -> Result<String, NotText> {
-        let quoted = text(&self.program)?.replace('\'', "'\\''");
-        Ok(format!("'{quoted}' {}{event}", self.words))
+        Ok(format!("{} {}{event}", shell::single_quoted(text(&self.program)?), self.words))
     }
 
     /// The command for an event that decides, for `sh -c`: every failure of the hook is a refusal.
@@ -132,7 +132,6 @@ pub struct NotText(PathBuf);
 
 impl Hinted for NotText {
     fn hint(&self) -> Option<String> {
-        let Self(..) = self;
         Some("use another path".to_owned())
     }
 }

@@ -78,7 +78,7 @@ impl Hinted for StoreError {
             Self::Id(error) => return error.hint(),
             Self::Unusable { .. } => "choose another with DERUN_STATE_ROOT".to_owned(),
             Self::Exists(..) => "choose another, or leave --session-id out".to_owned(),
-            _ => return None,
+            Self::NotFound(_) | Self::File { .. } | Self::PastTheEnd { .. } => return None,
         })
     }
 }

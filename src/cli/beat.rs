@@ -22,7 +22,7 @@ use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
 use crate::sys::paths::DataDir;
-use crate::sys::{clock, process};
+use crate::sys::{clock, process, shell};
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -97,8 +97,9 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
     if !is_registered
         && heartbeats.iter().all(|heartbeat| heartbeat.file.try_exists().is_ok_and(|is_there| !is_there))
     {
-        let folder = workspace.display();
-        bail!(failure!("no HEARTBEAT.md in {folder}"; "run: murmur init {folder}"));
+        bail!(
+            failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(workspace))
+        );
     }
     let known: Vec<String> =
         heartbeats.iter().filter_map(|heartbeat| Some(heartbeat.name.as_deref()?.to_owned())).collect();

@@ -13,8 +13,8 @@ use crate::config::template::{DEFAULT, TEMPLATES, is_schedule, is_unedited, spli
 use crate::config::timing::Schedule as Timing;
 use crate::error::Failure;
 use crate::failure;
-use crate::sys::atomic;
 use crate::sys::paths::DataDir;
+use crate::sys::{atomic, shell};
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
@@ -217,9 +217,9 @@ fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
     match parent.zip(absolute.file_name()) {
         Some((parent, name)) => Ok((parent.join(name), true)),
         None => {
-            let path = path.display();
+            let shown = path.display();
             bail!(
-                failure!("cannot make workspace {path}: the folder it is to be in is missing"; "run: mkdir -p {path}")
+                failure!("cannot make workspace {shown}: the folder it is to be in is missing"; "run: mkdir -p {}", shell::path(path))
             )
         }
     }

@@ -15,6 +15,7 @@ use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::journal::tail::Tail;
 use crate::sys::paths::DataDir;
+use crate::sys::shell;
 use anyhow::{Context, bail};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -83,7 +84,7 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -
     let mut called = file.workspaces.iter().flatten().filter(is_called);
     match (called.next(), called.next()) {
         (Some(known), None) => {
-            let (typed, path) = (typed.display(), known.path.display());
+            let (typed, path) = (typed.display(), shell::path(&known.path));
             bail!(
                 failure!("no workspace at {workspace}"; "{typed} is the name of one, say its path: --workspace {path}")
             )

@@ -15,7 +15,7 @@ use crate::journal::append;
 use crate::rpc::client::AskError;
 use crate::sys::notify::Manager;
 use crate::sys::paths::DataDir;
-use crate::sys::{atomic, clock, inherited, process, socket};
+use crate::sys::{atomic, clock, inherited, process, shell, socket};
 use anyhow::{Context, bail};
 use jiff::tz::TimeZone;
 use std::convert::Infallible;
@@ -31,7 +31,8 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     if args.foreground {
         let served = serve_here(args, place);
         if let (true, Err(error)) = (args.announce, &served) {
-            writeln!(io::stdout(), "error {}", super::told(error).packed())?;
+            let failure = serde_json::to_string(&super::told(error))?;
+            writeln!(io::stdout(), "error {failure}")?;
         }
         return served;
     }
@@ -104,7 +105,7 @@ pub(in crate::cli) struct Unsettled {
 
 impl Hinted for Unsettled {
     fn hint(&self) -> Option<String> {
-        Some(format!("see which: fuser {}", self.pid_file.display()))
+        Some(format!("see which: fuser {}", shell::path(&self.pid_file)))
     }
 }
 
@@ -139,7 +140,12 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
             Ok(Some(pid.parse().context("the daemon says no PID")?))
         }
         Some(("running", _)) => Ok(None),
-        Some(("error", error)) => bail!(Failure::unpacked(error).unwrap_or_else(|| error.into())),
+        Some(("error", error)) => {
+            bail!(
+                serde_json::from_str::<Failure>(error)
+                    .context("the daemon says no error that can be read")?
+            )
+        }
         _ => bail!(failure!("the daemon ended before it answered"; "see {}", dir.log().display())),
     }
 }

@@ -8,8 +8,8 @@ use crate::config::edit::{self, EditError, NewWorkspace};
 use crate::config::heartbeat::{self, Cache};
 use crate::error::Hinted;
 use crate::failure;
-use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::sys::{clock, shell};
 use anyhow::bail;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             }
             if !workspace.join("HEARTBEAT.md").exists() && !workspace.join("heartbeats").is_dir() {
                 bail!(
-                    failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", workspace.display())
+                    failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
                 );
             }
             let dir = place.prepared_data_dir()?;

@@ -1,12 +1,14 @@
 //! Who is asked before an agent acts, and for how long: words that config.toml, config.json and frontmatter share.
 
+use crate::error::Failure;
 use crate::failure;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
+use super::checked::{Check, strictly};
 use super::interval::Interval;
 
 /// Who decides what neither guard nor rules decide. In this order each is stricter than the one before: a model may be
@@ -134,12 +136,18 @@ impl Choice for Questions {
 
 impl<'de, T: Choice> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        strictly(deserializer)
+    }
+}
+
+impl<T: Choice> Check for Word<T> {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
         let meant = T::WORDS.iter().find(|(word, _)| *word == text);
         let shown: String = text.chars().take(40).collect();
-        meant
+        Ok(meant
             .map(|(_, value)| Self(*value))
-            .ok_or_else(|| D::Error::custom(failure!("{shown:?} is not known"; "{}", T::ACCEPTED).packed()))
+            .ok_or_else(|| failure!("{shown:?} is not known"; "{}", T::ACCEPTED)))
     }
 }
 
@@ -164,18 +172,17 @@ impl<T: Choice> JsonSchema for Word<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::checked::Checked;
     use super::*;
-    use crate::error::Failure;
 
     #[test]
     fn only_the_words_themselves_are_read() {
         let read = |json: &str| {
-            serde_json::from_str::<Word<Checker>>(json).map(|word| word.0).map_err(|error| {
-                let said = error.to_string();
-                Failure::unpacked(said.split(" at line ").next().unwrap()).map_or(said, |own| own.line())
-            })
+            let read =
+                serde_json::from_str::<Checked<Word<Checker>>>(json).map_err(|error| error.to_string())?;
+            read.0.map(|word| word.0).map_err(|failure| failure.line())
         };
-        assert_eq!(read("\"manual\"").unwrap(), Checker::Manual);
+        assert_eq!(read("\"manual\""), Ok(Checker::Manual));
         let error = read("\"Manual\"").unwrap_err();
         assert!(
             error.starts_with("\"Manual\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\""),

@@ -2,7 +2,8 @@
 //!
 //! In comes text, out goes a number of whole seconds that is never 0 and never so large that arithmetic overflows.
 
-use crate::error::Hinted;
+use super::checked::{Check, strictly};
+use crate::error::{Failure, Hinted};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -142,9 +143,15 @@ impl Serialize for Interval {
 
 impl<'de> Deserialize<'de> for Interval {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        strictly(deserializer)
+    }
+}
+
+impl Check for Interval {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
         let parsed: Result<Self, IntervalError> = text.parse();
-        parsed.map_err(|error| serde::de::Error::custom(error.failure().packed()))
+        Ok(parsed.map_err(|error| error.failure()))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Read strictly: whatever is not exactly understood is an error, because a fallback would mean fewer rules.
 
+use super::checked::{Check, strictly};
 use crate::error::Failure;
 use crate::failure;
 use std::borrow::Cow;
@@ -9,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 /// The value of the key `permissions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,12 @@ fn check(pattern: &str, index: usize) -> Result<(), Failure> {
 
 impl<'de> Deserialize<'de> for Permissions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        strictly(deserializer)
+    }
+}
+
+impl Check for Permissions {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
         deserializer.deserialize_any(PermissionsVisitor)
     }
 }
@@ -79,39 +86,46 @@ impl<'de> Deserialize<'de> for Permissions {
 struct PermissionsVisitor;
 
 impl<'de> Visitor<'de> for PermissionsVisitor {
-    type Value = Permissions;
+    type Value = Result<Permissions, Failure>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("\"skip\" or {\"deny\": [\"Bash(curl *)\"]}")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Permissions, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
         if text == "skip" {
-            Ok(Permissions::Skip)
+            Ok(Ok(Permissions::Skip))
         } else {
-            Err(E::custom(failure!("{text:?} is not known"; "{ACCEPTED}").packed()))
+            Ok(Err(failure!("{text:?} is not known"; "{ACCEPTED}")))
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Permissions, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut deny: Option<Vec<Box<str>>> = None;
+        let mut wrong = None;
+        // To the end in any case: whoever reads on takes up behind it.
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            if key != "deny" {
-                return Err(A::Error::custom(failure!("key {key:?} is not known"; "{ACCEPTED}").packed()));
+            if key == "deny" && deny.is_none() {
+                deny = Some(map.next_value()?);
+                continue;
             }
-            if deny.is_some() {
-                return Err(A::Error::custom(
-                    failure!("\"deny\" is given twice"; "put all patterns in one list").packed(),
-                ));
+            map.next_value::<IgnoredAny>()?;
+            wrong.get_or_insert_with(|| {
+                if key == "deny" {
+                    failure!("\"deny\" is given twice"; "put all patterns in one list")
+                } else {
+                    failure!("key {key:?} is not known"; "{ACCEPTED}")
+                }
+            });
+        }
+        Ok(match (wrong, deny) {
+            (Some(wrong), _) => Err(wrong),
+            (None, None) => Err(failure!("\"deny\" is missing"; "{ACCEPTED}")),
+            (None, Some(deny)) => {
+                let checked = deny.iter().enumerate().try_for_each(|(index, pattern)| check(pattern, index));
+                checked.map(|()| Permissions::Deny(deny.into()))
             }
-            deny = Some(map.next_value()?);
-        }
-        let deny =
-            deny.ok_or_else(|| A::Error::custom(failure!("\"deny\" is missing"; "{ACCEPTED}").packed()))?;
-        for (index, pattern) in deny.iter().enumerate() {
-            check(pattern, index).map_err(|wrong| A::Error::custom(wrong.packed()))?;
-        }
-        Ok(Permissions::Deny(deny.into()))
+        })
     }
 }
 

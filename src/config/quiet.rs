@@ -1,12 +1,10 @@
 //! How long an agent may be quiet before that says something: config.toml's table `quiet`.
 
 use super::interval::Interval;
-use serde::Deserialize;
 use std::time::Duration;
 
 /// From which length of silence on an agent at work is what (spec 2, the consumers' thresholds).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table of spans of time, as [quiet]")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quiet {
     /// Stale; before it the agent is active.
     pub stale: Interval,

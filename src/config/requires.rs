@@ -1,8 +1,11 @@
 //! `requires`: the MCP servers that a heartbeat can't do without.
 
+use super::checked::{Check, strictly};
 use super::file::is_word;
+use crate::error::Failure;
+use crate::failure;
 use schemars::JsonSchema;
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer};
 
 /// Names of MCP servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
@@ -15,10 +18,16 @@ impl Requires {
 
 impl<'de> Deserialize<'de> for Requires {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        strictly(deserializer)
+    }
+}
+
+impl Check for Requires {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
         let names: Box<[Box<str>]> = Deserialize::deserialize(deserializer)?;
-        match names.iter().find(|name| !is_word(name)) {
-            Some(name) => Err(Error::custom(format!("{name:?} is not a name; {}", Self::ACCEPTED))),
+        Ok(match names.iter().find(|name| !is_word(name)) {
+            Some(name) => Err(failure!("{name:?} is not a name"; "{}", Self::ACCEPTED)),
             None => Ok(Self(names)),
-        }
+        })
     }
 }

@@ -10,8 +10,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::Spanned;
 
 use super::asking::{Approval, Asking, Checker, Questions, Word};
+use super::checked::Checked;
 use super::interval::Interval;
 use super::problem::Problem;
 use super::quiet::Quiet;
@@ -140,18 +142,30 @@ impl Hinted for SettingsError {
 #[serde(deny_unknown_fields)]
 struct Keys {
     #[serde(rename = "permissions-checker")]
-    checker: Option<Word<Checker>>,
-    approval: Option<Word<Approval>>,
+    checker: Given<Word<Checker>>,
+    approval: Given<Word<Approval>>,
     #[serde(rename = "approval-wait")]
-    approval_wait: Option<Interval>,
+    approval_wait: Given<Interval>,
     #[serde(rename = "approval-expiry")]
-    approval_expiry: Option<Interval>,
-    questions: Option<Word<Questions>>,
+    approval_expiry: Given<Interval>,
+    questions: Given<Word<Questions>>,
     llm_auth: Option<LlmAuth>,
     #[serde(default)]
     providers: BTreeMap<Provider, Access>,
     #[serde(default)]
-    quiet: Quiet,
+    quiet: QuietKeys,
+}
+
+/// A value whose type has rules of its own, if there is one, and where it stands.
+type Given<T> = Option<Spanned<Checked<T>>>;
+
+/// The table `quiet`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table of spans of time, as [quiet]")]
+struct QuietKeys {
+    stale: Given<Interval>,
+    warning: Given<Interval>,
+    stuck: Given<Interval>,
 }
 
 impl Settings {
@@ -181,25 +195,28 @@ impl Settings {
                 return Err(Problem::with(path, what));
             }
         }
-        if !keys.quiet.is_ordered() {
+        let span = |given: Given<Interval>| toml_text::checked(given, bytes, path);
+        let asking = Asking {
+            checker: toml_text::checked(keys.checker, bytes, path)?.map(|word| word.0),
+            approval: toml_text::checked(keys.approval, bytes, path)?.map(|word| word.0),
+            approval_wait: span(keys.approval_wait)?,
+            approval_expiry: span(keys.approval_expiry)?,
+            questions: toml_text::checked(keys.questions, bytes, path)?.map(|word| word.0),
+        };
+        let default = Quiet::default();
+        let quiet = Quiet {
+            stale: span(keys.quiet.stale)?.unwrap_or(default.stale),
+            warning: span(keys.quiet.warning)?.unwrap_or(default.warning),
+            stuck: span(keys.quiet.stuck)?.unwrap_or(default.stuck),
+        };
+        if !quiet.is_ordered() {
             let what = failure!(
                 "\"quiet\" is not in order";
                 "write \"stale\" shorter than \"warning\", and that shorter than \"stuck\""
             );
             return Err(Problem::with(path, what));
         }
-        Ok(Self {
-            asking: Asking {
-                checker: keys.checker.map(|word| word.0),
-                approval: keys.approval.map(|word| word.0),
-                approval_wait: keys.approval_wait,
-                approval_expiry: keys.approval_expiry,
-                questions: keys.questions.map(|word| word.0),
-            },
-            llm: keys.llm_auth,
-            providers: keys.providers,
-            quiet: keys.quiet,
-        })
+        Ok(Self { asking, llm: keys.llm_auth, providers: keys.providers, quiet })
     }
 }
 

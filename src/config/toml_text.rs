@@ -5,7 +5,9 @@ use crate::failure;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
 
+use super::checked::Checked;
 use super::problem::{Place, Problem};
 use super::spelling;
 
@@ -19,6 +21,24 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem
         let start = error.span().map_or(text.len(), |span| span.start);
         Problem::at(file, Place::of(text, start), described(error.message()))
     })
+}
+
+/// The value that was `given` in `text`, if one was and its own rules accept it.
+///
+/// # Errors
+/// When they don't, with its place.
+pub(super) fn checked<T>(
+    given: Option<Spanned<Checked<T>>>,
+    text: &[u8],
+    file: &Path,
+) -> Result<Option<T>, Problem> {
+    let Some(given) = given else { return Ok(None) };
+    let start = given.span().start;
+    let wrong = |own| Ok::<_, Problem>(Problem::at(file, Place::of(text_of(text, file)?, start), own));
+    match given.into_inner().0 {
+        Ok(value) => Ok(Some(value)),
+        Err(own) => Err(wrong(own)?),
+    }
 }
 
 /// The text of a file, without a byte order mark.
@@ -36,9 +56,6 @@ pub fn text_of<'a>(bytes: &'a [u8], file: &Path) -> Result<&'a str, Problem> {
 
 /// What the parser says, in our words where it is about a key, and with what to do.
 fn described(message: &str) -> Failure {
-    if let Some(own) = Failure::unpacked(message) {
-        return own;
-    }
     let line = message.lines().collect::<Vec<_>>().join(" ");
     let words: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
     match words.as_slice() {

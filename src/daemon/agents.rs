@@ -4,7 +4,7 @@
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::host::discover::{self, PATIENCE};
-use crate::host::id::AgentId;
+use crate::host::id::{AgentId, not_a_payload};
 use crate::host::launch::Wanted;
 use crate::host::protocol::{Attach, Send, Stop};
 use crate::rpc::client::{AskError, Client};
@@ -124,5 +124,5 @@ fn no_host(agent: &AgentId) -> Failure {
 }
 
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
-    T::deserialize(payload).map_err(|error| failure!("not a payload for this: {error}"))
+    T::deserialize(payload).map_err(|error| not_a_payload(payload, &error))
 }

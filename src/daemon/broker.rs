@@ -340,7 +340,8 @@ fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Fai
             "request {id} is no question"; "answer it: murmur permission respond {id} allow, or deny"
         )),
         (Reply::Answers { answers }, true) => {
-            let asked = Asked::parse(&request.input).map_err(|error| error.to_string())?;
+            let asked = Asked::parse(&request.input)
+                .map_err(|error| failure!("{error}"; "deny request {id}, so that the agent asks again"))?;
             let answers = asked.answers(&answers).map_err(|error| error.failure())?;
             let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();
             Ok(Answer {

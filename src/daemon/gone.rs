@@ -33,7 +33,6 @@ pub struct GoneError {
 
 impl Hinted for GoneError {
     fn hint(&self) -> Option<String> {
-        let Self { .. } = self;
         Some("check its owner and mode".to_owned())
     }
 }

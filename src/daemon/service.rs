@@ -7,9 +7,9 @@ use super::broker::{Order, Response};
 use super::broker::{door, model};
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
-use crate::error::Failure;
+use crate::error::{Failure, Hinted};
 use crate::failure;
-use crate::permit::request::{self, Whom};
+use crate::permit::request::{self, RequestId, Whom};
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
@@ -161,10 +161,11 @@ impl Service for Desk {
 fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
     let read = T::deserialize(&request.payload);
     read.map_err(|error| {
-        failure!(
-            "{:?} with such a payload is not known: {error}", request.msg_type;
-            "see docs/daemon-protocol.md"
-        )
+        // serde tells it as text, which has no hint: a request's id is what it says one about.
+        let id = request.payload.get("id").and_then(Value::as_str);
+        let hint = id.and_then(|id| RequestId::parse(id).err()).and_then(|error| error.hint());
+        failure!("{:?} with such a payload is not known: {error}", request.msg_type)
+            .hint(hint.unwrap_or_else(|| "see docs/daemon-protocol.md".to_owned()))
     })
 }
 

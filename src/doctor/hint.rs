@@ -1,5 +1,6 @@
 //! What to do about a finding: all texts in one place, so that docs/troubleshooting.md can be held against them.
 
+use crate::sys::shell;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -68,18 +69,14 @@ hints! {
 }
 
 impl Hint {
-    /// The same about this file.
+    /// The same about this file, as a shell takes it.
     pub(super) fn about(self, file: &Path) -> Self {
-        Self(self.0.replace("FILE", &file.display().to_string()).into())
+        Self(self.0.replace("FILE", &shell::path(file)).into())
     }
 
     /// The same in this folder, as a shell takes it.
     pub(super) fn in_folder(self, folder: &Path) -> Self {
-        let name = folder.display().to_string();
-        let is_plain = |character: char| character.is_alphanumeric() || "/._-+@:".contains(character);
-        let word =
-            if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', "'\\''")) };
-        Self(self.0.replace("DIR", &word).into())
+        Self(self.0.replace("DIR", &shell::path(folder)).into())
     }
 
     /// What an error says.

@@ -3,6 +3,7 @@
 //! It also ends when the agent is gone: killed, it leaves this process behind, whose stdout then has no reader.
 
 use super::surroundings::Surroundings;
+use crate::error::{Failure, Hinted};
 use crate::host::id::AgentId;
 use crate::host::protocol::{WAIT, Wait};
 use crate::permit::policy::HOLD;
@@ -48,9 +49,9 @@ pub(super) enum AskError {
     Silent,
     /// It says no, or what cannot be read.
     #[error("murmur's daemon does not take the request: {0}")]
-    Refused(String),
+    Refused(Failure),
     /// It is too long to be shown.
-    #[error("the call has {0} bytes, more than can be asked about; make it shorter")]
+    #[error("the call has {0} bytes, more than can be asked about")]
     Long(usize),
     /// The agent is gone.
     #[error("the agent that asked is gone")]
@@ -58,6 +59,16 @@ pub(super) enum AskError {
         /// Whether the daemon knows of the request, and writes down what became of it.
         is_known: bool,
     },
+}
+
+impl Hinted for AskError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(why) => why.hint(),
+            Self::Long(_) => Some("make it shorter".to_owned()),
+            Self::Unreachable(_) | Self::Silent | Self::Gone { .. } => None,
+        }
+    }
 }
 
 /// Until when a person is waited for.
@@ -208,7 +219,7 @@ fn take(said: Said) -> Result<Asked, Broken> {
         Said::Answer(answer) => Ok(Asked::Answered(answer)),
         Said::Outcome { outcome, id } if outcome == EXPIRED => Ok(Asked::Expired(id)),
         Said::Outcome { outcome, id } if outcome == DEFERRED => Ok(Asked::Deferred(id)),
-        Said::Outcome { outcome, .. } => Err(Broken::Over(AskError::Refused(outcome))),
+        Said::Outcome { outcome, .. } => Err(Broken::Over(AskError::Refused(outcome.into()))),
     }
 }
 
@@ -216,20 +227,20 @@ fn take(said: Said) -> Result<Asked, Broken> {
 fn listen(stream: &mut UnixStream, heard: &mut Vec<u8>, until: Instant) -> Result<Option<Said>, Broken> {
     loop {
         if let Some(end) = memchr::memchr(b'\n', heard) {
-            let refused = |error: String| Broken::Over(AskError::Refused(error));
+            let refused = |why: Failure| Broken::Over(AskError::Refused(why));
             let response: Response =
-                serde_json::from_slice(&heard[..end]).map_err(|error| refused(error.to_string()))?;
+                serde_json::from_slice(&heard[..end]).map_err(|error| refused(error.to_string().into()))?;
             heard.drain(..=end);
             let said_no = response.failure();
             return match (response.success, response.payload) {
                 (true, Some(payload)) => {
-                    Said::deserialize(payload).map(Some).map_err(|error| refused(error.to_string()))
+                    Said::deserialize(payload).map(Some).map_err(|error| refused(error.to_string().into()))
                 }
-                _ => Err(refused(said_no.line())),
+                _ => Err(refused(said_no)),
             };
         }
         if heard.len() > LONGEST {
-            return Err(Broken::Over(AskError::Refused("its answer is too long".to_owned())));
+            return Err(Broken::Over(AskError::Refused("its answer is too long".into())));
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {

@@ -1,5 +1,6 @@
 //! One call, decided: guard, rules, broker, in this order; and written down.
 
+use super::Refused;
 use super::answer::Decided;
 use super::ask::{self, AskError, Asked};
 use super::audit::{self, Names};
@@ -8,6 +9,7 @@ use super::judge;
 use super::surroundings::Surroundings;
 use super::transcript;
 use crate::agent::rule_files;
+use crate::error::{Failure, Hinted};
 use crate::permit::call::{Call, Place};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
@@ -20,7 +22,7 @@ use crate::sys::random;
 ///
 /// # Errors
 /// Why nothing could be decided or written down; the call is to be refused.
-pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decided, String> {
+pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decided, Refused> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
     let place = Place {
         workspace: surroundings.workspace.clone().unwrap_or_else(|| cwd.clone()),
@@ -37,7 +39,7 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
             // Nobody could answer it, and the agent can ask again.
             Err(error) => Err(Decision {
                 verdict: Verdict::Deny,
-                reason: error.to_string(),
+                reason: error.line(),
                 by: By::Default("questions".to_owned()),
             }),
         },
@@ -52,7 +54,7 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
             };
             match ask::ask(&request, surroundings, can_defer) {
                 // The daemon writes it down, and nobody hears the answer.
-                Err(error @ AskError::Gone { is_known: true }) => return Err(error.to_string()),
+                Err(error @ AskError::Gone { is_known: true }) => return Err(error.failure().into()),
                 asked => came_of(asked, &call),
             }
         }
@@ -63,7 +65,7 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
     let written = audit::write(surroundings, &call, names, &decided.decision, answers);
     match written {
         Err(error) if decided.decision.verdict != Verdict::Deny => {
-            Err(format!("{error}; murmur allows nothing that it cannot write down"))
+            Err(Refused::new(Failure::of(&error), "murmur allows nothing that it cannot write down"))
         }
         _ => Ok(decided),
     }
@@ -79,7 +81,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    fn request(self, surroundings: &Surroundings) -> Result<Request, String> {
+    fn request(self, surroundings: &Surroundings) -> Result<Request, Failure> {
         let policy = &surroundings.policy;
         let hook: [u8; 8] =
             random::bytes().map_err(|error| format!("murmur's hook has no randomness: {error}"))?;
@@ -125,7 +127,7 @@ fn came_of(asked: Result<Asked, AskError>, call: &Call) -> (Decided, Option<Requ
             let reason = format!("the call waits for a person's answer, as request {id}");
             (nobody(Verdict::Defer, reason), Some(id))
         }
-        Err(error) => (failure(Verdict::Deny, format!("{error}; the call is denied")), None),
+        Err(error) => (failure(Verdict::Deny, format!("{}; the call is denied", error.line())), None),
     }
 }
 

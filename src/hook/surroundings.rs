@@ -45,17 +45,27 @@ pub(super) struct Surroundings {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SurroundingsError {
     /// There is no data folder.
-    #[error("{}; murmur refuses the call", .0.line())]
+    #[error(transparent)]
     Dir(#[from] PathsError),
     /// The settings cannot be read.
-    #[error("{}; murmur refuses the call", .0.line())]
+    #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The policy cannot be read.
-    #[error("{POLICY_VARIABLE} cannot be read: {0}; murmur refuses the call")]
+    #[error("{POLICY_VARIABLE} cannot be read: {0}")]
     Policy(#[source] serde_json::Error),
     /// The project's name is none.
-    #[error("{PROJECT_VARIABLE} is {0:?}, which is no project's name; murmur refuses the call")]
+    #[error("{PROJECT_VARIABLE} is {0:?}, which is no project's name")]
     Project(String),
+}
+
+impl Hinted for SurroundingsError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Dir(error) => error.hint(),
+            Self::Settings(error) => error.hint(),
+            Self::Policy(_) | Self::Project(_) => None,
+        }
+    }
 }
 
 impl Surroundings {

@@ -8,7 +8,7 @@ use crate::error::Hinted;
 use crate::sys::held::{Held, Lasting};
 use crate::sys::paths::DataDir;
 use crate::sys::process::Signal;
-use crate::sys::{atomic, process, socket};
+use crate::sys::{atomic, process, shell, socket};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ impl Hinted for HostingError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Claim(error) => return error.hint(),
-            Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
-            _ => return None,
+            Self::Open { path, .. } => format!("run: chmod 700 {}", shell::path(path)),
+            Self::Folder { .. } | Self::Listen { .. } => return None,
         })
     }
 }

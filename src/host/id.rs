@@ -1,8 +1,10 @@
 //! The id of an agent, which is also the name of its host's files, and stands in its environment.
 
-use crate::error::Hinted;
+use crate::error::{Failure, Hinted};
+use crate::failure;
 use crate::sys::paths::{LONGEST_NAME, is_plain};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fmt;
 
 /// A checked id: one component of a path, of plain characters.
@@ -23,11 +25,19 @@ impl std::borrow::Borrow<str> for AgentId {
 
 impl Hinted for IdError {
     fn hint(&self) -> Option<String> {
-        let Self(..) = self;
         Some(format!(
             "use 1 to {LONGEST_NAME} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
         ))
     }
+}
+
+/// That the payload of a question is not what it should be. serde tells it as text, which has no hint: an agent's id is
+/// what it says one about.
+#[must_use]
+pub fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
+    let id = payload.get("agent_id").and_then(Value::as_str);
+    let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
+    failure!("not a payload for this: {error}").or_hint(hint)
 }
 
 impl AgentId {

@@ -150,7 +150,7 @@ impl Hinted for WantedError {
         Some(match self {
             Self::Relative { .. } => "say the whole path of the worktree".to_owned(),
             Self::Id(error) => return error.hint(),
-            _ => return None,
+            Self::Worktree { .. } | Self::Random(_) => return None,
         })
     }
 }

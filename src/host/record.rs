@@ -76,7 +76,7 @@ impl Hinted for ClaimError {
             Self::Taken { agent, .. } => {
                 format!("choose another id, or stop it with: murmur host stop {agent}")
             }
-            _ => return None,
+            Self::Failed { .. } => return None,
         })
     }
 }

@@ -105,6 +105,7 @@ fn mistyped(name: &'static str, expected: &str, value: &Value) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Hinted;
     use serde_json::json;
 
     fn of(value: Value) -> Arguments {
@@ -113,7 +114,7 @@ mod tests {
     }
 
     fn problem<T: std::fmt::Debug>(result: Result<T, ToolError>) -> String {
-        result.unwrap_err().to_string()
+        result.unwrap_err().line()
     }
 
     #[test]

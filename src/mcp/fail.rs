@@ -1,6 +1,7 @@
 //! What a tool says when it cannot do what it was asked. The words are stable: clients may look for them.
 
 use crate::capture::store::StoreError;
+use crate::error::Hinted;
 
 /// How many characters of a client's own words are said back to it.
 const SHOWN: usize = 100;
@@ -20,7 +21,7 @@ pub(super) enum ToolError {
         problem: String,
     },
     /// There is no such argument.
-    #[error("unknown argument: {}; known are {known}", shown(.name))]
+    #[error("unknown argument: {}", shown(.name))]
     Unknown {
         /// Its name.
         name: String,
@@ -36,6 +37,16 @@ pub(super) enum ToolError {
     /// It was let go before it was done.
     #[error("the server is ending")]
     Ending,
+}
+
+impl Hinted for ToolError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { known, .. } => Some(format!("known are {known}")),
+            Self::Store(error) => error.hint(),
+            Self::Missing(_) | Self::Argument { .. } | Self::NotFound(_) | Self::Ending => None,
+        }
+    }
 }
 
 impl ToolError {

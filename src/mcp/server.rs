@@ -8,6 +8,7 @@ use super::place::Place;
 use super::transport::{self, Ending};
 use super::{grep, read, sessions, tool, wait};
 use crate::capture::record::SCHEMA_VERSION;
+use crate::error::Hinted;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
     ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
@@ -115,7 +116,7 @@ impl ServerHandler for Server {
         }
         let (arguments, shape) = (Arguments::new(request.arguments), Shape::of(&context));
         let called = self.call(&request.name, arguments, shape, &context).await;
-        Ok(called.unwrap_or_else(|error| shape.error(&error.to_string())).into())
+        Ok(called.unwrap_or_else(|error| shape.error(&error.line())).into())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

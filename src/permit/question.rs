@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::plain::{plain, plain_line};
+use crate::error::Hinted;
 pub use answer::{AnswerError, Answers};
 
 /// The questions of one call, at least one, no two with the same text. They are `q1`, `q2` and so on.
@@ -47,16 +48,26 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskedError {
     /// It has another form.
-    #[error(
-        "the questions cannot be read ({0}); ask again with \"questions\", each with its \"question\" and \"options\""
-    )]
+    #[error("the questions cannot be read ({0})")]
     Form(String),
     /// There is none.
-    #[error("there is no question; ask again with at least one")]
+    #[error("there is no question")]
     None,
     /// Two with the same text, whose answers would be one.
-    #[error("{0:?} is asked twice; ask each question once")]
+    #[error("{0:?} is asked twice")]
     Twice(String),
+}
+
+impl Hinted for AskedError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Form(_) => {
+                "ask again with \"questions\", each with its \"question\" and \"options\"".to_owned()
+            }
+            Self::None => "ask again with at least one".to_owned(),
+            Self::Twice(_) => "ask each question once".to_owned(),
+        })
+    }
 }
 
 impl Asked {

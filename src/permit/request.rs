@@ -80,7 +80,6 @@ pub struct NotAnId(String);
 
 impl Hinted for NotAnId {
     fn hint(&self) -> Option<String> {
-        let Self(..) = self;
         Some("see: murmur permission list, murmur question list".to_owned())
     }
 }

@@ -4,6 +4,7 @@
 //! door; so it is never taken for one of setup's.
 
 use crate::agent::settings::DECIDING;
+use crate::sys::shell;
 use std::path::Path;
 
 /// Whether `command`, which Claude Code gives to `sh -c`, calls murmur's hook and does nothing else, of whatever version
@@ -30,7 +31,7 @@ fn as_written(command: &str) -> Option<String> {
     // What follows is the user's own doing.
     let is_all = words.0.trim_matches([' ', '\t', '\n']).is_empty();
     (is_all && is_event(&event) && !DECIDING.contains(&event.as_str()))
-        .then(|| format!("'{}' {word}{event}", program.replace('\'', "'\\''")))
+        .then(|| format!("{} {word}{event}", shell::single_quoted(&program)))
 }
 
 /// Events are named in words that begin with capitals; which there are differs from version to version.

@@ -3,6 +3,7 @@
 mod name;
 mod open;
 
+use super::shell;
 use crate::error::Hinted;
 use name::stem;
 pub use name::{LONGEST_NAME, is_plain, readable, slug};
@@ -67,10 +68,10 @@ impl Hinted for PathsError {
             Self::Homeless => "set one, or pass --data-dir".to_owned(),
             Self::Unusable { path, source } => usable(path, source),
             Self::Foreign { .. } => "choose another with --data-dir or MURMUR_DIR".to_owned(),
-            Self::Open { path, .. } => format!("run: chmod 700 {}", path.display()),
+            Self::Open { path, .. } => format!("run: chmod 700 {}", shell::path(path)),
             Self::Writable { path, is_folder, .. } => {
                 let mode = if *is_folder { 700 } else { 600 };
-                format!("check what is there, then run: chmod {mode} {}", path.display())
+                format!("check what is there, then run: chmod {mode} {}", shell::path(path))
             }
             Self::Project { .. } => "name a folder of {data folder}/projects, such as \"site\"".to_owned(),
         })

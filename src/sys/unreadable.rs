@@ -1,5 +1,6 @@
 //! What the system says of a file or folder of murmur's that cannot be used, with its path and with what to do about it.
 
+use super::shell;
 use crate::error::Failure;
 use rustix::process::getuid;
 use std::io;
@@ -49,7 +50,7 @@ pub fn opened(path: &Path) -> Option<String> {
         };
         let is_closed = found.uid() == getuid().as_raw() && found.mode() & bits != bits;
         let bits = if found.is_dir() { "rwx" } else { "rw" };
-        is_closed.then(|| format!("run: chmod u+{bits} {}", place.display()))
+        is_closed.then(|| format!("run: chmod u+{bits} {}", shell::path(place)))
     })
 }
 

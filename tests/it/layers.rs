@@ -143,7 +143,15 @@ fn only_sys_is_unsafe() {
 fn every_error_with_a_hint_is_asked_for_it() {
     let list = fs::read_to_string(root().join("src/cli/complaint.rs")).unwrap();
     // What only reaches a person inside another error, or as a text that a model reads.
-    let inner = ["ModelError", "PromptError", "AccessError", "WireError"];
+    let inner = [
+        "ModelError",
+        "PromptError",
+        "AccessError",
+        "WireError",
+        "SurroundingsError",
+        "AskedError",
+        "ToolError",
+    ];
     for file in rust_files(&root().join("src")) {
         let text = fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();

@@ -40,6 +40,8 @@ mod generated;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod hints;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod init;

@@ -220,7 +220,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         ),
         (
             r#""path": "/a", "requires": ["-x"]"#,
-            r#":2:30: "requires" is ["-x"]; write a list of the names of MCP servers, such as ["mail"]"#,
+            r#":2:30: "requires": "-x" is not a name; write a list of the names of MCP servers, such as ["mail"]"#,
         ),
         (
             r#""path": "/a", "approvalExpiry": {}"#,

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::{BadWorkspace, Text};
 use crate::config::asking::{Approval, Asking, Checker, Choice, Questions};
+use crate::config::checked::{Check, Checked};
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
@@ -213,27 +214,29 @@ impl<'a, 'b> Reader<'a, 'b> {
             "path" => keys.path = Some(path(text, value)?),
             "name" => keys.name = word(text, name, value)?,
             "interval" => {
-                keys.interval = read(text, name, value, "write a text such as \"30m\" or \"1h30m\"")?
+                keys.interval = checked(text, name, value, "write a text such as \"30m\" or \"1h30m\"")?
             }
             "cron" => keys.cron = read(text, name, value, "write a text such as \"0 9 * * MON-FRI\"")?,
             "tz" => keys.tz = read(text, name, value, "write an IANA name such as \"Europe/Berlin\"")?,
             "maxTurns" => {
                 keys.max_turns = read(text, name, value, "write a whole number of at least 1, such as 3")?
             }
-            "timeout" => keys.timeout = read(text, name, value, "write a text such as \"5m\" or \"1h30m\"")?,
+            "timeout" => {
+                keys.timeout = checked(text, name, value, "write a text such as \"5m\" or \"1h30m\"")?
+            }
             "backgroundWait" => {
-                keys.background_wait = read(text, name, value, "write a text such as \"10s\"")?
+                keys.background_wait = checked(text, name, value, "write a text such as \"10s\"")?
             }
             "model" => keys.model = word(text, name, value)?,
             "permissions" => keys.permissions = Some(permissions(text, value)?),
-            "permissionsChecker" => keys.permissions_checker = read(text, name, value, Checker::ACCEPTED)?,
-            "approval" => keys.approval = read(text, name, value, Approval::ACCEPTED)?,
-            "approvalWait" => keys.approval_wait = read(text, name, value, "write a text such as \"2m\"")?,
+            "permissionsChecker" => keys.permissions_checker = checked(text, name, value, Checker::ACCEPTED)?,
+            "approval" => keys.approval = checked(text, name, value, Approval::ACCEPTED)?,
+            "approvalWait" => keys.approval_wait = checked(text, name, value, "write a text such as \"2m\"")?,
             "approvalExpiry" => {
-                keys.approval_expiry = read(text, name, value, "write a text such as \"24h\"")?
+                keys.approval_expiry = checked(text, name, value, "write a text such as \"24h\"")?
             }
-            "questions" => keys.questions = read(text, name, value, Questions::ACCEPTED)?,
-            "requires" => keys.requires = read(text, name, value, Requires::ACCEPTED)?,
+            "questions" => keys.questions = checked(text, name, value, Questions::ACCEPTED)?,
+            "requires" => keys.requires = checked(text, name, value, Requires::ACCEPTED)?,
             "lastRun" => {
                 keys.last_run =
                     read(text, name, value, "write null, or a time such as \"2026-02-03T10:00:00Z\"")?
@@ -287,20 +290,22 @@ fn read<T: DeserializeOwned>(
     value: &str,
     accepted: &str,
 ) -> Result<Option<T>, Problem> {
-    serde_json::from_str(value).map_err(|error| {
-        // A type that knows its own rules says what to do.
-        match Failure::unpacked(&json::message(&error)) {
-            Some(own) => Problem::at(text.path, text.place(value), own.after(format_args!("{key:?}: "))),
-            None => text.wrong(key, value, accepted),
-        }
-    })
+    serde_json::from_str(value).map_err(|_| text.wrong(key, value, accepted))
+}
+
+/// A value of a type that knows its own rules, and says what to do.
+fn checked<T: Check>(text: &Text<'_>, key: &str, value: &str, accepted: &str) -> Result<Option<T>, Problem> {
+    let read: Option<Checked<T>> = read(text, key, value, accepted)?;
+    let own =
+        |wrong: Failure| Problem::at(text.path, text.place(value), wrong.after(format_args!("{key:?}: ")));
+    read.map(|Checked(value)| value.map_err(own)).transpose()
 }
 
 fn permissions(text: &Text<'_>, value: &str) -> Result<Permissions, Problem> {
     if value == "null" {
         return Err(text.wrong("permissions", value, permissions::ACCEPTED));
     }
-    let read: Option<Permissions> = read(text, "permissions", value, permissions::ACCEPTED)?;
+    let read: Option<Permissions> = checked(text, "permissions", value, permissions::ACCEPTED)?;
     read.ok_or_else(|| text.wrong("permissions", value, permissions::ACCEPTED))
 }
 

@@ -9,6 +9,7 @@ use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
 
 use super::{Frontmatter, FrontmatterError};
 use crate::config::asking::{Approval, Asking, Checker, Choice, Questions, Word};
+use crate::config::checked::Checked;
 use crate::config::cron::Crons;
 use crate::config::file::is_word;
 use crate::config::interval::Interval;
@@ -38,6 +39,9 @@ const KEYS: [&str; 17] = [
     "requires",
 ];
 
+/// A value whose type has rules of its own, if there is one, and where it stands.
+type Given<T> = Option<Spanned<Checked<T>>>;
+
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct Keys {
@@ -46,15 +50,15 @@ struct Keys {
     #[serde(deserialize_with = "given")]
     description: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
-    interval: Option<Spanned<Interval>>,
+    interval: Given<Interval>,
     #[serde(deserialize_with = "given")]
     cron: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
     tz: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
-    timeout: Option<Spanned<Interval>>,
+    timeout: Given<Interval>,
     #[serde(deserialize_with = "given")]
-    background_wait: Option<Interval>,
+    background_wait: Given<Interval>,
     #[serde(deserialize_with = "given")]
     max_turns: Option<Spanned<NonZeroU32>>,
     #[serde(deserialize_with = "given")]
@@ -62,19 +66,19 @@ struct Keys {
     #[serde(deserialize_with = "given")]
     agent: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
-    permissions: Option<Permissions>,
+    permissions: Given<Permissions>,
     #[serde(deserialize_with = "given")]
-    permissions_checker: Option<Word<Checker>>,
+    permissions_checker: Given<Word<Checker>>,
     #[serde(deserialize_with = "given")]
-    approval: Option<Word<Approval>>,
+    approval: Given<Word<Approval>>,
     #[serde(deserialize_with = "given")]
-    approval_wait: Option<Interval>,
+    approval_wait: Given<Interval>,
     #[serde(deserialize_with = "given")]
-    approval_expiry: Option<Interval>,
+    approval_expiry: Given<Interval>,
     #[serde(deserialize_with = "given")]
-    questions: Option<Word<Questions>>,
+    questions: Given<Word<Questions>>,
     #[serde(deserialize_with = "given")]
-    requires: Option<Requires>,
+    requires: Given<Requires>,
 }
 
 /// A key without a value is an error and not an absent key.
@@ -117,7 +121,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         ));
     }
     let (cron, tz) = (keys.cron.as_ref(), keys.tz.as_ref());
-    let interval = keys.interval.as_ref().map(|interval| interval.value);
+    let interval = checked("interval", keys.interval)?;
     let schedule = Schedule::from_keys(
         interval,
         cron.map(|cron| cron.value.as_str()),
@@ -134,19 +138,24 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         description: keys.description.map(|description| description.value.into()),
         schedule,
         max_turns: keys.max_turns.map(|turns| turns.value),
-        timeout: keys.timeout.map(|timeout| timeout.value),
-        background_wait: keys.background_wait,
+        timeout: checked("timeout", keys.timeout)?,
+        background_wait: checked("backgroundWait", keys.background_wait)?,
         model: keys.model.map(|model| model.value.into()),
-        permissions: keys.permissions,
+        permissions: checked("permissions", keys.permissions)?,
         asking: Asking {
-            checker: keys.permissions_checker.map(|word| word.0),
-            approval: keys.approval.map(|word| word.0),
-            approval_wait: keys.approval_wait,
-            approval_expiry: keys.approval_expiry,
-            questions: keys.questions.map(|word| word.0),
+            checker: checked("permissionsChecker", keys.permissions_checker)?.map(|word| word.0),
+            approval: checked("approval", keys.approval)?.map(|word| word.0),
+            approval_wait: checked("approvalWait", keys.approval_wait)?,
+            approval_expiry: checked("approvalExpiry", keys.approval_expiry)?,
+            questions: checked("questions", keys.questions)?.map(|word| word.0),
         },
-        requires: keys.requires,
+        requires: checked("requires", keys.requires)?,
     })
+}
+
+fn checked<T>(key: &str, given: Given<T>) -> Result<Option<T>, FrontmatterError> {
+    let Some(Spanned { value: Checked(value), referenced, .. }) = given else { return Ok(None) };
+    value.map(Some).map_err(|own| wrong(referenced, own.after(format_args!("{key:?}: "))))
 }
 
 fn wrong(location: Location, what: Failure) -> FrontmatterError {
@@ -173,9 +182,6 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
         }
         (Error::DuplicateMappingKey { key, .. }, _) => {
             failure!("key {:?} is given twice", key.as_deref().unwrap_or_default(); "remove one of the two")
-        }
-        (Error::Message { msg, .. }, Some(key)) if let Some(own) = Failure::unpacked(msg) => {
-            own.after(format_args!("{key:?}: "))
         }
         (_, Some(key)) if line.contains(": *") => {
             failure!("{key:?} begins with `*`, which YAML reads as an alias"; "put the value in quotes")

@@ -3,7 +3,7 @@
 use super::Daemon;
 use crate::config::heartbeat::HeartbeatId;
 use crate::daemon::state::Correction;
-use crate::sys::clock;
+use crate::sys::{clock, shell};
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn reload(&mut self) {
@@ -27,9 +27,11 @@ impl<L: FnMut(&str)> Daemon<L> {
                 "warning: lastRun of {id} is in the future ({said}); it counts as now and is corrected"
             ));
         } else if said.is_some() && !std::mem::replace(&mut self.has_said_set_back, true) {
+            let named =
+                name.as_deref().map(|name| format!(" --name {}", shell::word(name))).unwrap_or_default();
             (self.log)(&format!(
-                "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}",
-                workspace.display()
+                "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}{named}",
+                shell::path(workspace)
             ));
         }
     }

@@ -1,6 +1,7 @@
 //! Why a beat that somebody asks for does not begin.
 
 use crate::error::Hinted;
+use crate::sys::shell;
 use std::path::PathBuf;
 
 /// Why a beat that is asked for cannot start.
@@ -40,7 +41,9 @@ pub enum NotNow {
 impl Hinted for NotNow {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unknown { workspace, .. } => format!("run: murmur workspaces add {}", workspace.display()),
+            Self::Unknown { workspace, .. } => {
+                format!("run: murmur workspaces add {}", shell::path(workspace))
+            }
             Self::Unnamed { names, .. } => format!("its names are: {names}"),
             Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
             Self::Full { .. } => "wait for an end, or raise maxConcurrent in config.json".to_owned(),

@@ -153,11 +153,15 @@ fn what_asks_nothing_is_refused() {
         (json!({}), "the questions cannot be read (\"questions\" is missing)"),
         (json!({"questions": "x"}), "the questions cannot be read (invalid type"),
         (json!({"questions": [{"header": "x"}]}), "the questions cannot be read (missing field `question`)"),
-        (json!({"questions": []}), "there is no question; ask again with at least one"),
+        (json!({"questions": []}), "there is no question"),
         (json!({"questions": [{"question": "a"}, {"question": "a"}]}), "\"a\" is asked twice"),
     ] {
         let error = Asked::parse(&input).unwrap_err().to_string();
-        assert!(error.starts_with(expected), "{input}: {error}");
+        assert!(error.starts_with(expected) && !error.contains("; "), "{input}: {error}");
+        assert!(
+            Asked::parse(&input).unwrap_err().hint().is_some_and(|hint| hint.starts_with("ask ")),
+            "{input}"
+        );
     }
 }
 

@@ -6,6 +6,7 @@ use super::tree::{Assignment, Redirection, Simple};
 use super::walk::{Run, Stream, Walk};
 use super::{builtin, interpreter, output, wrapper};
 use crate::permit::line::Doubt;
+use crate::sys::shell::single_quoted;
 
 /// How many programs a pattern of names may stand for.
 const PROGRAMS: usize = 24;
@@ -233,5 +234,5 @@ pub(super) fn quote(text: &str) -> String {
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    single_quoted(text)
 }

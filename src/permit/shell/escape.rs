@@ -8,12 +8,18 @@ pub(super) fn ansi(text: &str) -> (String, usize) {
         end += if bytes[end] == b'\\' { 2 } else { 1 };
     }
     let end = end.min(bytes.len());
-    (decode(text.get(..end).unwrap_or(text)), (end + 1).min(bytes.len()))
+    (decoded(text.get(..end).unwrap_or(text), 2), (end + 1).min(bytes.len()))
 }
 
 /// `text` with its backslashes replaced by what they stand for. Bytes above 127 become characters one by one.
 #[must_use]
 pub(super) fn decode(text: &str) -> String {
+    // As for `echo -e`: `\0nnn` has four digits, `\nnn` three.
+    decoded(text, 3)
+}
+
+/// The same, with so many octal digits after `\0`.
+fn decoded(text: &str, after_zero: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -35,9 +41,8 @@ pub(super) fn decode(text: &str) -> String {
             'v' => out.push('\u{b}'),
             '\\' | '\'' | '"' | '?' | '`' | '$' | '/' => out.push(character),
             '0'..='7' => {
-                // `\0nnn` has four digits, `\nnn` three.
-                let most = if character == '0' { 3 } else { 2 };
-                let digits = rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
+                let most = if character == '0' { after_zero } else { 2 };
+                let digits = rest.bytes().take(most).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
                 let number = u32::from_str_radix(&rest[..digits], 8).unwrap_or(0);
                 let shift = 8_u32.pow(u32::try_from(digits).unwrap_or(0));
                 out.extend(char::from_u32((character.to_digit(8).unwrap_or(0) * shift + number) & 0xff));
@@ -80,6 +85,8 @@ mod tests {
     fn what_stands_for_a_character_becomes_it() {
         assert_eq!(ansi(r"\x73\165\u0064o' ls"), ("sudo".to_owned(), 16));
         assert_eq!(decode(r"\0163udo\n"), "sudo\n");
+        assert_eq!(ansi(r"\0571' ls"), ("/1".to_owned(), 6));
+        assert_eq!(decode(r"\579"), "/9");
         assert_eq!(decode(r"\u{73}\q\"), "s\\q\\");
     }
 }

@@ -3,6 +3,7 @@
 use super::wire::{self, WireError};
 use crate::config::settings::{LlmAuth, Provider, Secret, Settings, SettingsError};
 use crate::error::Hinted;
+use crate::sys::shell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::OpenOptions;
@@ -49,14 +50,14 @@ impl Hinted for AccessError {
         Some(match self {
             Self::Settings(error) => return error.hint(),
             Self::Url { error, .. } => return error.hint(),
-            Self::NoModel(field0, ..) => format!("add [llm_auth] to {}", field0.display()),
+            Self::NoModel(settings) => format!("add [llm_auth] to {}", settings.display()),
             Self::NoKey { name, settings, variable, .. } => format!(
                 "add api-key-file to [providers.{name}] in {}, or start the daemon with {variable}",
                 settings.display()
             ),
             Self::Unreadable { .. } => "correct api-key-file, or put the key there".to_owned(),
             Self::NotAFile(..) => "write the key alone into one".to_owned(),
-            Self::Open { path, .. } => format!("run: chmod 600 {}", path.display()),
+            Self::Open { path, .. } => format!("run: chmod 600 {}", shell::path(path)),
             Self::Garbled(..) => "write it anew".to_owned(),
         })
     }

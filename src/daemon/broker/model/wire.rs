@@ -45,7 +45,7 @@ impl Hinted for WireError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Address => "write it as \"https://host\" or \"https://host/path\"".to_owned(),
-            _ => return None,
+            Self::Foreign(_) | Self::Unfinished(_) | Self::Refused => return None,
         })
     }
 }
