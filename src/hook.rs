@@ -125,7 +125,7 @@ fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Refused
     surroundings.limit_time();
     let refused = |error: EventError| Refused::new(error.to_string(), SO);
     let input = Input::read(stdin).map_err(refused)?;
-    let decision = decide::decide(input, &surroundings)?;
+    let decision = decide::decide(input, &surroundings, event == Event::PermissionRequest)?;
     Ok(Answer::of(event, decision))
 }
 

@@ -18,11 +18,12 @@ use crate::permit::question::Asked as Questions;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::sys::random;
 
-/// Decides on the call of `input`, and writes that down.
+/// Decides on the call of `input`, and writes that down. `again` says that Claude Code asks about a call that it has run the
+/// hook for before.
 ///
 /// # Errors
 /// Why nothing could be decided or written down; the call is to be refused.
-pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decided, Refused> {
+pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> Result<Decided, Refused> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
     let place = Place {
         workspace: surroundings.workspace.clone().unwrap_or_else(|| cwd.clone()),
@@ -47,8 +48,9 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings) -> Result<Decide
     let (decided, request) = match asked {
         Err(decision) => (decision.into(), None),
         Ok((whom, doubt)) => {
-            let request = Asking { call: &call, session: &session, tool_use_id: &tool_use_id, whom, doubt }
-                .request(surroundings)?;
+            let request =
+                Asking { call: &call, session: &session, tool_use_id: &tool_use_id, whom, doubt, again }
+                    .request(surroundings)?;
             let can_defer = || {
                 transcript_path.as_deref().is_some_and(|path| transcript::can_be_put_off(path, &tool_use_id))
             };
@@ -78,6 +80,8 @@ struct Asking<'a> {
     tool_use_id: &'a str,
     whom: Whom,
     doubt: Option<String>,
+    /// Whether Claude Code asks itself, after the hook has decided.
+    again: bool,
 }
 
 impl Asking<'_> {
@@ -104,6 +108,7 @@ impl Asking<'_> {
             defer: may_defer,
             expiry: policy.approval_expiry.filter(|_| may_defer),
             beat: surroundings.beat.clone(),
+            again: self.again,
             hook: format!("{:016x}", u64::from_le_bytes(hook)),
         })
     }

@@ -202,6 +202,7 @@ mod tests {
             defer: true,
             expiry: Some(60),
             beat: None,
+            again: false,
             hook: "h1".to_owned(),
         };
         let id = request.id(0);

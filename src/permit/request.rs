@@ -131,6 +131,10 @@ pub struct Request {
     /// The beat that it is a call of, where it is one: only a beat can end and be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<BeatOf>,
+    /// Whether the backend asks about a call that its hook has decided on before, as Claude Code does in plan mode: who has
+    /// allowed it is not asked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
     /// Which process asks: a hook that lost the daemon asks the next one, and is told what it was told.
     pub hook: String,
 }
@@ -167,6 +171,16 @@ impl Request {
         // A call without an id of its own is told from others by its conversation at least.
         let same_conversation = !self.tool_use_id.is_empty() || self.session == other.session;
         bound(self) == bound(other) && self.input == other.input && same_conversation
+    }
+
+    /// Whether it asks again about the call of `first`, which may have been told with an id where this one was not.
+    #[must_use]
+    pub fn repeats(&self, first: &Self) -> bool {
+        let is_named = !self.tool_use_id.is_empty() && self.tool_use_id == first.tool_use_id;
+        let is_alike = self.tool_use_id.is_empty() && self.session == first.session;
+        let bound = |request: &Self| (request.agent.clone(), request.tool.clone(), request.cwd.clone());
+        let is_same = bound(self) == bound(first) && self.whom == first.whom && self.input == first.input;
+        self.again && !self.agent.is_empty() && is_same && (is_named || is_alike)
     }
 
     /// Its id: the same for the same call, also when it is asked again after a restart or a reboot. `salt` makes
@@ -233,6 +247,7 @@ mod tests {
             defer: false,
             expiry: None,
             beat: None,
+            again: false,
             hook: "h1".to_owned(),
         }
     }

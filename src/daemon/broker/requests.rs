@@ -4,6 +4,7 @@
 
 use crate::error::Hinted;
 use crate::journal::put_off::{self, PutOff};
+use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,12 +13,17 @@ use std::collections::{BTreeMap, VecDeque};
 /// Of how many requests that have ended it is known how.
 const REMEMBERED: usize = 1000;
 
+/// How many calls are remembered that somebody has allowed.
+const ALLOWED: usize = 64;
+
 /// All that waits.
 #[derive(Debug)]
 pub struct Requests<D> {
     open: BTreeMap<RequestId, Open<D>>,
     /// The last that ended, and how.
     ended: VecDeque<(RequestId, Ended)>,
+    /// The last calls of live agents that were allowed: Claude Code may ask about them again before it runs them.
+    allowed: VecDeque<(Request, Answer)>,
 }
 
 /// One of them.
@@ -118,13 +124,17 @@ impl Hinted for NotTaken {
 
 impl<D> Default for Requests<D> {
     fn default() -> Self {
-        Self { open: BTreeMap::new(), ended: VecDeque::new() }
+        Self { open: BTreeMap::new(), ended: VecDeque::new(), allowed: VecDeque::new() }
     }
 }
 
 impl<D> Requests<D> {
-    /// Somebody asks. The answer to a call that was put off is given here, once.
+    /// Somebody asks. The answer to a call that was put off is given here, once, and the one to a call that is only asked about
+    /// again.
     pub fn ask(&mut self, request: Request, door: D, now: Timestamp) -> Asked<D> {
+        if let Some((_, answer)) = self.allowed.iter().rev().find(|(first, _)| request.repeats(first)) {
+            return Asked::Given(answer.id.clone(), answer.clone(), door);
+        }
         let until = request.wait.map(|wait| after(now, wait));
         let hook = request.hook.clone();
         let (id, same) = self.find(&request);
@@ -248,6 +258,12 @@ impl<D> Requests<D> {
     pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<Answered<D>, NotTaken> {
         self.unanswered(id)?;
         let Some(open) = self.open.get_mut(id) else { return Err(NotTaken::Unknown(id.clone())) };
+        if open.request.beat.is_none() && answer.verdict == Verdict::Allow && answer.answers.is_none() {
+            if self.allowed.len() == ALLOWED {
+                self.allowed.pop_front();
+            }
+            self.allowed.push_back((open.request.clone(), answer.clone()));
+        }
         let answered = Standing::PutOff(put_off::Standing::Answered(answer));
         match std::mem::replace(&mut open.standing, answered) {
             Standing::Waiting { doors, .. } => {

@@ -1,8 +1,8 @@
 //! Plan mode: no beat enters it, whatever decides on its calls; a live agent enters and leaves it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Told, acts, bash, call};
+use super::{Told, acts, bash, call, text};
 use crate::env::Env;
 
 /// What only that may run which a rule allows.
@@ -57,4 +57,26 @@ fn a_live_agent_enters_and_leaves_plan_mode_without_asking_anybody() {
     let planning = decided.iter().filter(|line| line["by"]["which"] == "plan-mode");
     assert!(planning.clone().all(|line| line["verdict"] == "allow"), "{decided:#?}");
     assert!(planning.count() >= 2, "{decided:#?}");
+}
+
+#[test]
+fn a_person_is_asked_once_about_a_call_in_plan_mode() {
+    let env = Env::new();
+    env.setting("config.toml", "permissions-checker = \"manual\"\n");
+    let site = env.workspace("site", "");
+    let calls = [call("t1", "EnterPlanMode", &json!({})), bash("t2", "touch x")];
+    site.plays(&acts(&calls));
+    let daemon = env.daemon();
+    env.run(["host", "spawn", "--agent-id", "planner", "--worktree", site.path(), "Go."]);
+    let request = env.opened();
+    env.run(["permission", "respond", text(&request, "id"), "allow"]);
+    let told = env.wait_for_told(calls.len());
+    env.run(["host", "stop", "planner"]);
+    daemon.stop();
+    assert!(told.iter().all(Told::ran), "{told:#?}");
+    // Claude Code asks its hooks and its host as well, after the hook has allowed the call.
+    let decided = env.decisions();
+    let touched: Vec<&Value> = decided.iter().filter(|line| line["tool"] == "Bash").collect();
+    assert!(touched.len() > 1, "{decided:#?}");
+    assert!(touched.iter().all(|line| line["request"] == request["id"]), "{decided:#?}");
 }

@@ -88,6 +88,7 @@ mod tests {
             defer: false,
             expiry: None,
             beat: None,
+            again: false,
             hook: "h1".to_owned(),
         }
     }

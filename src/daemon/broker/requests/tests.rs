@@ -21,6 +21,7 @@ fn request(tool_use_id: &str) -> Request {
         defer: true,
         expiry: Some(86_400),
         beat: None,
+        again: false,
         hook: "h1".to_owned(),
     }
 }
@@ -158,4 +159,39 @@ fn what_was_put_off_expires() {
     requests.is_late(&id, "h1", &Late::Deferred(Some(until)));
     assert!(requests.expired(NOW).is_empty());
     assert_eq!(requests.expired(until), [id]);
+}
+
+#[test]
+fn who_has_allowed_a_call_is_not_asked_again_by_claude_code_itself() {
+    let live = |id: &str| Request { defer: false, expiry: None, ..request(id) };
+    let again = |id: &str| Request { again: true, hook: "h2".to_owned(), ..live(id) };
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, live("t1"), 1);
+    // Before there is an answer it waits with the first.
+    assert_eq!(waiting(&mut requests, again("t1"), 2), id);
+    requests.answer(&id, allowed(&id)).unwrap();
+    for named in ["t1", ""] {
+        let Asked::Given(given, answer, 3) = requests.ask(again(named), 3, NOW) else { panic!("{named}") };
+        assert_eq!((given, answer.verdict), (id.clone(), Verdict::Allow));
+    }
+    // Another call, another conversation, and the same call made once more are asked about.
+    for other in [
+        again("t2"),
+        Request { session: "s2".to_owned(), ..again("") },
+        Request { input: json!({ "command": "git push --force" }), ..again("t1") },
+        Request { agent: "site-2".to_owned(), ..again("t1") },
+        live("t1"),
+    ] {
+        waiting(&mut requests, other, 4);
+    }
+    // A denial is none, and a beat's call is asked about each time.
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, live("t1"), 1);
+    requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();
+    waiting(&mut requests, again("t1"), 2);
+    let beat = Some(crate::permit::request::BeatOf { beat: "b".to_owned(), heartbeat: None });
+    let mut requests = Requests::default();
+    let id = waiting(&mut requests, Request { beat: beat.clone(), ..live("t1") }, 1);
+    requests.answer(&id, allowed(&id)).unwrap();
+    waiting(&mut requests, Request { beat, ..again("t1") }, 2);
 }
