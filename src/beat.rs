@@ -22,6 +22,7 @@ use crate::permit::request::RequestId;
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::secrets::mask;
+use crate::sys::anchor::{Anchor, Whereabouts};
 use crate::sys::file::is_full;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
@@ -98,6 +99,7 @@ pub async fn run(
     mut sink: impl FnMut(&Event<'_>),
 ) -> Result<Report, BeatError> {
     let alone = lock_workspace(dir, &job.workspace)?;
+    let folder = Anchor::new(dir.root()).ok();
     let started = clock::now();
     let mut entry = job.entry(started);
     let (pid, scheduled) = (std::process::id(), job.scheduled);
@@ -136,6 +138,14 @@ pub async fn run(
         .card(started)
         .map_err(|error| error.line())
         .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.line()));
+    // One by hand can do without a folder that was moved: its record was moved along.
+    let folder_gone = hosting.as_ref().ok().map(|hosting| hosting.folder_gone(job.scheduled));
+    let stop = async {
+        tokio::select! {
+            () = stop => {}
+            Some(()) = until(folder_gone) => {}
+        }
+    };
     let prepared = invocation(job, dir, started).and_then(|invocation| {
         let card = job.card(started).map_err(|error| error.failure())?;
         Ok(Spec { card, invocation, limits: Some(job.limits()), captures, hook: None })
@@ -171,19 +181,27 @@ pub async fn run(
         Err(problem) => entry.set_outcome(Outcome::Error(problem.line())),
     }
     session.fill_in(&mut entry, &job.requires);
-    // One that was ended had no hook left to say so.
-    let _untold = put_over(dir, &job.agent);
-    // Its room may be what the line in the journal needs.
-    task::forget(dir, &job.agent);
+    let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
+    if !is_deleted {
+        // One that was ended had no hook left to say so.
+        let _untold = put_over(dir, &job.agent);
+        // Its room may be what the line in the journal needs.
+        task::forget(dir, &job.agent);
+    }
     entry.duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.turns = conversation.map(Conversation::into_turns);
-    if job.verbose {
+    if job.verbose && !is_deleted {
         // The journal has the conversation too; this copy is a convenience and may fail on a full disk.
         let _best_effort = last_beat::save(&dir.last_beat(&job.workspace, job.name.as_deref()), &entry);
     }
     // Whoever reads that it is over can begin the next.
     drop(alone);
     let unwritten = match record {
+        // There may be another folder at its path, in which nobody expects it.
+        _ if is_deleted => {
+            let deleted = format!("the data folder {} was deleted", dir.root().display());
+            Some((io::Error::new(io::ErrorKind::NotFound, deleted), Kept::Nowhere))
+        }
         Ok(record) => record.finish(dir, &entry).err(),
         Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
     };
@@ -196,6 +214,12 @@ pub async fn run(
         farewell.say().await;
     }
     Ok(Report { entry, unwritten, unreachable })
+}
+
+/// Waits for `event`; `None` if there is none to wait for.
+async fn until(event: Option<impl Future<Output = ()>>) -> Option<()> {
+    event?.await;
+    Some(())
 }
 
 /// The call of `job`'s agent that was put off.
@@ -214,7 +238,7 @@ fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatErr
     let path = dir.workspace_lock(real.as_deref().unwrap_or(workspace));
     let failed = |source| BeatError::Lock { path: path.clone(), source };
     if let Some(folder) = path.parent() {
-        atomic::create_private_folder(folder).map_err(failed)?;
+        atomic::create_private_subfolder(folder).map_err(failed)?;
     }
     let held = lock::try_lock(&path).map_err(failed)?;
     held.ok_or_else(|| BeatError::Busy { workspace: workspace.to_path_buf() })

@@ -10,6 +10,8 @@ pub mod alarm;
 #[cfg(unix)]
 pub mod ancestors;
 #[cfg(unix)]
+pub mod anchor;
+#[cfg(unix)]
 pub mod arrival;
 #[cfg_attr(windows, path = "sys/windows/atomic.rs")]
 pub mod atomic;
@@ -70,6 +72,8 @@ pub mod socket;
 pub mod spawn;
 #[cfg(unix)]
 pub mod swap;
+#[cfg(unix)]
+pub mod syslog;
 #[cfg_attr(windows, path = "sys/windows/terminal.rs")]
 pub mod terminal;
 #[cfg(unix)]

@@ -33,7 +33,7 @@ fn own(place: &Place) -> anyhow::Result<String> {
 }
 
 fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
-    let title = task::get(&place.data_dir()?, agent);
+    let title = task::get(&place.read_data_dir()?, agent);
     if title.is_empty() {
         writeln!(io::stderr(), "nobody said what {} works on", plain_line(agent))?;
     } else {
@@ -46,7 +46,7 @@ fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
     if agent.is_empty() {
         bail!(failure!("an agent's id is not empty"; "see: murmur agents"));
     }
-    let dir = place.prepared_data_dir()?;
+    let dir = place.own_data_dir()?;
     task::set(&dir, agent, title)
         .with_context(|| format!("cannot write the task of {agent} below {}", dir.agent(agent).display()))?;
     let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));

@@ -66,7 +66,7 @@ pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
             Quiet::default()
         }
     };
-    let sources = Sources { dir: place.data_dir()?, claude: place.claude_folder(), quiet };
+    let sources = Sources { dir: place.read_data_dir()?, claude: place.claude_folder(), quiet };
     if let Err(error) = sources.sessions() {
         writeln!(io::stderr(), "warning: {}", error.line())?;
     }

@@ -36,7 +36,7 @@ use tokio::sync::oneshot;
 const LOGIN: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = if args.dry_run { place.data_dir()? } else { place.own_data_dir()? };
+    let dir = if args.dry_run { place.read_data_dir()? } else { place.own_data_dir()? };
     if !args.dry_run {
         append::check(&dir.journal())?;
     }
@@ -78,7 +78,7 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
 
 /// What [`run`] would start.
 pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<Invocation> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let workspace = place.workspace(&args.path)?;
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
     let path = super::runtime()?.block_on(path(place));

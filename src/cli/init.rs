@@ -44,7 +44,7 @@ impl TypedValueParser for Templates {
 const INTERVAL: &str = "30m";
 
 pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.prepared_data_dir()?;
+    let dir = place.own_data_dir()?;
     let (workspace, is_new) = folder(&args.path, place)?;
     if !args.force {
         refuse_broad(&workspace, place)?;

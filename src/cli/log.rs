@@ -10,10 +10,12 @@ use super::style::{Style, denied, plain_line};
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
 use crate::config::heartbeat;
+use crate::daemon::client;
 use crate::failure;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::journal::tail::Tail;
+use crate::journal::unfinished;
 use crate::sys::paths::DataDir;
 use crate::sys::shell;
 use anyhow::{Context, bail};
@@ -28,7 +30,10 @@ pub(super) use span::{count, since};
 
 pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     // What is to be followed is there, if only as an empty folder.
-    let dir = if args.follow { place.prepared_data_dir()? } else { place.data_dir()? };
+    let dir = place.read_data_dir()?;
+    if args.follow {
+        dir.prepare()?;
+    }
     let workspace =
         args.workspace.as_ref().map(|path| path.canonicalize().or_else(|_| std::path::absolute(path)));
     let filter = Filter {
@@ -58,10 +63,24 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
         printer.print(&mut out, entry, line)?;
     }
     out.flush()?;
+    warn_of_waiting(&dir);
     if args.follow {
         super::runtime()?.block_on(follow::follow(&dir, tail, &filter, &printer, &mut out))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how many lines are not here yet, since the disk is full.
+fn warn_of_waiting(dir: &DataDir) {
+    // What cannot be read is said by `murmur status`.
+    let kept = unfinished::waiting(dir).unwrap_or_default();
+    if kept == 0 {
+        return;
+    }
+    // The daemon may have more, which nobody else can see.
+    let told = super::runtime().ok().and_then(|runtime| runtime.block_on(client::status(dir)).ok());
+    let count = told.map_or(kept, |status| status.waiting_lines.max(kept));
+    let _closed = writeln!(io::stderr(), "warning: {}", super::status::waiting(count));
 }
 
 /// Whether the journal has a line of `workspace`.

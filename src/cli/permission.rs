@@ -67,12 +67,12 @@ impl Whose<'_> {
 
 /// The files of rules, in the order in which they are looked at.
 fn files(project: &str, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(rule_files::files(&place.data_dir()?, &place.settings_dir()?, Some(project))?)
+    Ok(rule_files::files(&place.read_data_dir()?, &place.settings_dir()?, Some(project))?)
 }
 
 /// The heartbeat of the innermost workspace that `cwd` is in; without one, what `cwd` would be as a workspace.
 pub(super) fn heartbeat_at(cwd: &Path, place: &Place) -> anyhow::Result<Option<Heartbeat>> {
-    let loaded = Cache::new(place.time_zone()).load(&place.data_dir()?.config(), clock::now())?;
+    let loaded = Cache::new(place.time_zone()).load(&place.read_data_dir()?.config(), clock::now())?;
     let depth = |heartbeat: &Heartbeat| {
         let workspace = heartbeat.workspace.canonicalize().ok()?;
         cwd.starts_with(&workspace).then(|| workspace.components().count())

@@ -1,44 +1,66 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
 use crate::config::settings::{Provider, Secret};
+use crate::error::Hinted;
 use crate::failure;
 use crate::pulse::owner;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use jiff::tz::TimeZone;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+fn warn(problem: &PathsError) {
+    let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
+}
+
 /// What the environment says.
 #[derive(Debug)]
 pub(super) struct Place {
     data_dir: Option<PathBuf>,
+    /// Whether it was said that others can write to the data folder.
+    has_warned: Cell<bool>,
 }
 
 impl Place {
     pub(super) fn new(data_dir: Option<PathBuf>) -> Self {
-        Self { data_dir }
+        Self { data_dir, has_warned: Cell::new(false) }
     }
 
-    /// The data folder, which need not exist.
+    /// The data folder, which need not exist, to be read only. Warns, once, where others can write to it.
+    pub(super) fn read_data_dir(&self) -> Result<DataDir, PathsError> {
+        let dir = self.data_dir()?;
+        if let Err(writable @ PathsError::Writable { .. }) = dir.require_ours()
+            && !self.has_warned.replace(true)
+        {
+            warn(&writable);
+        }
+        Ok(dir)
+    }
+
+    /// The same, where nothing is to be said of it.
     pub(super) fn data_dir(&self) -> Result<DataDir, PathsError> {
         let (murmur_dir, home) = (std::env::var_os("MURMUR_DIR"), std::env::var_os("HOME"));
         DataDir::find(self.data_dir.as_deref(), murmur_dir.as_deref(), home.as_deref())
     }
 
-    /// The data folder, made where it does not exist, and ours.
+    /// The data folder, made where it does not exist, for who checks itself what others can do there.
     pub(super) fn prepared_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.data_dir()?;
         dir.prepare()?;
         Ok(dir)
     }
 
-    /// The same, where nobody else can change anything; warns where others can look in.
+    /// The data folder to be written to, made where it does not exist, and where nobody else can change anything; warns
+    /// where others can look in.
     pub(super) fn own_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.prepared_data_dir()?;
-        if let Some(open) = dir.require_ours()? {
-            let _closed = writeln!(io::stderr(), "warning: {}", crate::error::Hinted::line(&open));
+        if let Some(open) = dir.require_ours()?
+            && !self.has_warned.replace(true)
+        {
+            warn(&open);
         }
         Ok(dir)
     }

@@ -82,5 +82,5 @@ fn only_people() -> anyhow::Result<()> {
 
 /// The data folder that is there.
 fn data_dir(place: &Place) -> anyhow::Result<DataDir> {
-    Ok(place.data_dir()?)
+    Ok(place.read_data_dir()?)
 }

@@ -118,7 +118,7 @@ fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -
 /// Has launchd let go of the service, whose beats go on: launchd itself has nothing but SIGTERM, by which a daemon ends
 /// them.
 fn unload(place: &Place) -> anyhow::Result<Result<(), ManagerError>> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     if let Ok(Some(_)) = daemon(&dir, place) {
         leave(&dir, "murmur stop --force", |_| Ok(()))?;
     }

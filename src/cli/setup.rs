@@ -39,7 +39,7 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return show(&file::look(&path, decide)?);
     }
-    let dir = place.prepared_data_dir()?;
+    let dir = place.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
     let mut out = io::stdout().lock();
     tell(&mut out, &changed)?;
@@ -187,7 +187,7 @@ fn pulses_dir(place: &Place) -> anyhow::Result<DataDir> {
             failure!("sessions write their pulses to {}, not to {}", shown(theirs.root()), shown(named.root()); "leave --data-dir out, or set MURMUR_DIR where they start")
         );
     }
-    Ok(place.prepared_data_dir()?)
+    Ok(place.own_data_dir()?)
 }
 
 fn shown(path: &Path) -> String {

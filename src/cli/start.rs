@@ -15,12 +15,12 @@ use crate::journal::append;
 use crate::rpc::client::AskError;
 use crate::sys::notify::Manager;
 use crate::sys::paths::DataDir;
-use crate::sys::{atomic, clock, inherited, process, shell, socket};
+use crate::sys::{atomic, clock, inherited, process, shell, socket, syslog};
 use anyhow::{Context, bail};
 use jiff::tz::TimeZone;
 use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -129,6 +129,8 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
         command.arg("--tick").arg(humantime::format_duration(tick).to_string());
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    // Before the daemon corrects some of it.
+    let problems = problems_of_config(dir);
     let mut child = command.spawn().context("cannot start the daemon")?;
     let mut said = String::new();
     if let Some(stdout) = child.stdout.take() {
@@ -136,7 +138,9 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
     match said.trim_end().split_once(' ') {
         Some(("ready", pid)) => {
-            warn_of_config(dir);
+            for problem in problems {
+                let _closed = writeln!(io::stderr(), "warning: {problem}");
+            }
             Ok(Some(pid.parse().context("the daemon says no PID")?))
         }
         Some(("running", _)) => Ok(None),
@@ -158,14 +162,11 @@ pub(super) fn warn_of_denied_calls(dir: &DataDir, place: &Place) -> anyhow::Resu
     Ok(())
 }
 
-/// Says what is wrong with the configuration of the daemon that has just been started.
-fn warn_of_config(dir: &DataDir) {
-    let problems = match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
-        Ok(loaded) => loaded.problems.iter().map(Hinted::line).collect(),
+/// What is wrong with the configuration of the daemon that is about to be started.
+fn problems_of_config(dir: &DataDir) -> Vec<String> {
+    match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
+        Ok(loaded) => loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect(),
         Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
-    };
-    for problem in problems {
-        let _closed = writeln!(io::stderr(), "warning: {problem}");
     }
 }
 
@@ -257,8 +258,13 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             never = keep_alive(&manager) => match never {},
         };
         tell(&manager, Manager::stopping);
-        // One that is there in its place is another daemon's.
-        if !matches!(served, Err(ServeError::Lost(_))) {
+        if let Err(ServeError::Lost(lost)) = &served {
+            if args.announce {
+                // The log may be deleted with the folder. Where there is no other, nobody is told.
+                let _no_log = syslog::report(Path::new(syslog::SOCKET), &format!("{lost}; murmur stopped"));
+            }
+        } else {
+            // One that is there where something was lost is another daemon's.
             let _gone = socket::remove(dir.root(), name);
             let _none = socket::remove(&dir.root().join(private), name);
         }

@@ -172,6 +172,12 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     Ok(())
 }
 
+/// That `count` journal lines wait, and what to do.
+pub(super) fn waiting(count: usize) -> String {
+    let [lines, wait] = if count == 1 { ["line", "waits"] } else { ["lines", "wait"] };
+    format!("{count} journal {lines} {wait} for room on the disk; make room")
+}
+
 /// `advises` is whether to say how to make a heartbeat where there is none.
 fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -> anyhow::Result<()> {
     let style = Style::of_stdout();
@@ -186,9 +192,7 @@ fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -
         writeln!(out, "problem: {problem}")?;
     }
     if status.waiting_lines > 0 {
-        let (count, s) =
-            (status.waiting_lines, if status.waiting_lines == 1 { ["", "s"] } else { ["s", ""] });
-        writeln!(out, "problem: {count} journal line{} wait{} for room on the disk; make room", s[0], s[1])?;
+        writeln!(out, "problem: {}", waiting(status.waiting_lines))?;
     }
     match status.live_agents.len() {
         0 => {}
@@ -225,9 +229,7 @@ fn print_heartbeat(
     writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
     match (&heartbeat.last, heartbeat.unjournaled_run()) {
         (_, Some(began)) => {
-            let is_ahead = began.parse::<Timestamp>().is_ok_and(|began| began > now);
-            let when = if is_ahead { format!("at {began}, in the future") } else { ago(began, now) };
-            writeln!(out, "  last      began {when}; the journal has no line for it")?;
+            writeln!(out, "  last      began {}; the journal has no line for it", ago(began, now))?;
         }
         (Some(last), None) => {
             let text = last.text.as_deref().map(plain_line).unwrap_or_default();
@@ -238,7 +240,11 @@ fn print_heartbeat(
             );
             writeln!(out, "{}", line.trim_end())?;
         }
+        (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      not known")?,
         (None, None) => writeln!(out, "  last      never")?,
+    }
+    if let Some(ahead) = &heartbeat.last_run_ahead {
+        writeln!(out, "  problem   lastRun is in the future ({ahead}); it counts as now")?;
     }
     match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run) {
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,

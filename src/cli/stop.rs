@@ -19,7 +19,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     if !instance::is_running(&dir)? {
         writeln!(io::stdout(), "murmur is not running")?;
         return Ok(ExitCode::SUCCESS);

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
                     failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
                 );
             }
-            let dir = place.prepared_data_dir()?;
+            let dir = place.own_data_dir()?;
             let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), place)?;
             refuse_other(&schedule, &dir, &workspace, None, place)?;
             // A HEARTBEAT.md that says when it runs needs no word of ours.
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             Ok(ExitCode::SUCCESS)
         }
         WorkspacesCommand::Remove { path } => {
-            let dir = place.prepared_data_dir()?;
+            let dir = place.own_data_dir()?;
             // A folder that is gone can still be forgotten.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
@@ -73,7 +73,7 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
 }
 
 fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let loaded = Cache::new(place.time_zone()).load(&dir.config(), clock::now())?;
     let problems: Vec<String> = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
     let mut out = io::stdout().lock();

@@ -1,22 +1,40 @@
 //! The data folder, and whether it is still where the daemon found it.
 //!
 //! Whoever moves or deletes it, or one of the two files in it that make the daemon the only one and reachable, lets another
-//! daemon start there. The system tells of that; nothing here looks again and again.
+//! daemon start there. The system tells of that; nothing here looks again and again. Whoever deletes the folder deletes its
+//! files first, and nothing may be made in it until that is done.
 
 use super::follow::changed;
+use crate::sys::anchor::{Anchor, Whereabouts};
 use crate::sys::paths::DataDir;
 use crate::sys::watch::{Place, Watch};
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tokio::time::{Instant, sleep_until};
+
+/// How long a folder of which a file is gone has to stay as it is: it may be just being deleted.
+const SETTLE: Duration = Duration::from_secs(1);
+/// How often in a row that is waited for.
+const MOST_SETTLING: u32 = 10;
 
 /// The folder of the daemon that runs.
 #[derive(Debug)]
 pub struct DataFolder {
     dir: DataDir,
-    folder: Option<FileId>,
+    anchor: Option<Anchor>,
     lock: Option<FileId>,
     watch: Option<Watch>,
+    settling: Option<Settling>,
+}
+
+/// That a file is gone, and the folder may follow.
+#[derive(Debug)]
+struct Settling {
+    until: Instant,
+    changed_at: Option<SystemTime>,
+    rounds: u32,
 }
 
 /// Device and inode.
@@ -45,26 +63,47 @@ impl DataFolder {
     #[must_use]
     pub fn new(dir: DataDir) -> Self {
         let watch = Watch::new(places(&dir)).ok();
-        let (folder, lock) = (id(dir.root()), id(&dir.pid()));
-        Self { dir, folder, lock, watch }
+        let (anchor, lock) = (Anchor::new(dir.root()).ok(), id(&dir.pid()));
+        Self { dir, anchor, lock, watch, settling: None }
     }
 
     /// Waits until it is lost. Where the system does not tell, that is for ever.
     pub async fn lost(&mut self) -> Lost {
         loop {
-            if let Some(lost) = self.look() {
-                return lost;
-            }
-            if changed(&mut self.watch).await.is_err() {
-                self.watch = None;
+            let until = match self.look() {
+                Some(lost) if matches!(lost, Lost::Folder(_)) || self.has_settled() => return lost,
+                Some(_) => self.settling.as_ref().map(|settling| settling.until),
+                None => {
+                    self.settling = None;
+                    None
+                }
+            };
+            tokio::select! {
+                changed = changed(&mut self.watch) => if changed.is_err() { self.watch = None },
+                () = at(until) => {}
             }
         }
+    }
+
+    /// Whether the folder has stayed as it is for long enough since a file of it was gone.
+    fn has_settled(&mut self) -> bool {
+        let (now, changed_at) = (Instant::now(), self.anchor.as_ref().and_then(Anchor::changed_at));
+        let settling = self.settling.get_or_insert(Settling { until: now + SETTLE, changed_at, rounds: 1 });
+        if now < settling.until {
+            return false;
+        }
+        if settling.changed_at == changed_at || settling.rounds >= MOST_SETTLING {
+            return true;
+        }
+        *settling = Settling { until: now + SETTLE, changed_at, rounds: settling.rounds + 1 };
+        false
     }
 
     /// What is lost now, if anything.
     #[must_use]
     pub fn look(&self) -> Option<Lost> {
-        if id(self.dir.root()) != self.folder {
+        let whereabouts = self.anchor.as_ref().map(Anchor::look);
+        if whereabouts.map_or(!self.dir.root().exists(), |it| it != Whereabouts::There) {
             return Some(Lost::Folder(self.dir.root().to_path_buf()));
         }
         let socket = self.dir.root().join(self.dir.socket_name());
@@ -73,6 +112,13 @@ impl DataFolder {
         } else {
             (!socket.exists()).then_some(Lost::File(socket))
         }
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

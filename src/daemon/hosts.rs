@@ -14,10 +14,8 @@ use crate::sys::identity::Identity;
 use crate::sys::watch::{Place, Watch};
 use crate::sys::{atomic, clock};
 use std::collections::HashMap;
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -32,9 +30,6 @@ pub struct Hosts {
     /// Something died while it was cleaned up after others.
     is_dirty: bool,
 }
-
-/// How often a folder that is taken away again and again is made again.
-const TRIES: usize = 100;
 
 /// A host that lives.
 #[derive(Debug)]
@@ -87,8 +82,8 @@ impl Hosts {
     /// # Errors
     /// What the system says of the folder.
     pub fn new(folder: PathBuf) -> io::Result<Self> {
-        atomic::create_private_folder(&folder)?;
-        let watch = Watch::new([&Place::new(&folder, &[])]).ok();
+        atomic::create_private_subfolder(&folder)?;
+        let watch = Watch::new(places(&folder)).ok();
         let (known, ends) = (HashMap::new(), JoinSet::new());
         Ok(Self { folder, watch, known, ends, cleaning: None, is_dirty: false })
     }
@@ -188,20 +183,14 @@ impl Hosts {
         self.known.values().for_each(Known::look_after_itself);
     }
 
-    /// Makes the folder again where it was taken away, and watches the new one. Where the data folder is not there, nothing
-    /// is made.
+    /// Watches the folder again where it was taken away and made again, by a host that was in it or a new one. It is not made
+    /// here: the data folder may be just being deleted.
     fn keep_folder(&mut self) {
-        let Some(watch) = &mut self.watch else { return };
-        // It can be taken away again before it is watched.
-        for _ in 0..TRIES {
-            let _exists_or_cannot = DirBuilder::new().mode(0o700).create(&self.folder);
-            match watch.add([Place::new(&self.folder, &[])]) {
-                Ok(_) => return,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(_) => break,
-            }
+        if let Some(watch) = &mut self.watch
+            && watch.add(places(&self.folder)).is_err()
+        {
+            self.watch = None;
         }
-        self.watch = None;
     }
 
     /// Whether the host of `agent`, which has ended, did not say so in its record or left its socket.
@@ -235,6 +224,12 @@ impl Hosts {
         live.sort_unstable();
         live
     }
+}
+
+/// The folder of hosts, and its coming.
+fn places(folder: &Path) -> Vec<Place> {
+    let inside = Place::new(folder, &[]);
+    std::iter::once(inside).chain(Place::of(folder)).collect()
 }
 
 async fn cleaned(cleaning: &mut Option<oneshot::Receiver<io::Result<Cleaned>>>) -> io::Result<Cleaned> {

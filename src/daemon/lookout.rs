@@ -96,7 +96,7 @@ impl Lookout {
         let (told, due) = (Silences::new(), Timestamp::UNIX_EPOCH);
         let folder = watched.dir.pulses();
         // Only what is there can be watched.
-        let is_there = atomic::create_private_folder(&folder).is_ok();
+        let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
         Self {
             watched,

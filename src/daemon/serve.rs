@@ -207,8 +207,10 @@ enum Event {
 }
 
 impl<L: FnMut(&str)> Daemon<L> {
-    fn new(setup: Setup, started: Timestamp, log: L) -> io::Result<Self> {
+    fn new(setup: Setup, started: Timestamp, mut log: L) -> Result<Self, ServeError> {
         let Setup { dir, time_zone, tick, user, claude, .. } = setup;
+        let folder = DataFolder::new(dir.clone());
+        let hosts = Hosts::new(dir.hosts()).map_err(|error| stopping::why(error, &folder, &mut log))?;
         let watched = Watched { dir: dir.clone(), claude, settings: user.settings.settings() };
         // Before the broker looks into the journal, so that no line comes in between and is seen by neither.
         let events = Events::new(&dir);
@@ -223,7 +225,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             alarm: Alarm::new()?,
             ours: Beats::default(),
             broker: brokering::begin(&dir, &user),
-            hosts: Hosts::new(dir.hosts())?,
+            hosts,
             lookout: Lookout::new(watched),
             events,
             unread: false,
@@ -231,7 +233,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             stirred: false,
             has_said_set_back: false,
             user,
-            folder: DataFolder::new(dir.clone()),
+            folder,
             lost: None,
             dir,
         })
@@ -240,6 +242,9 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// Makes up for whatever happened while no daemon ran. Agents are found and run with `path`.
     fn begin(&mut self, path: PathBuf) {
         self.path = Some(path);
+        if let Some(lost @ Lost::Folder(_)) = self.folder.look() {
+            return self.lose(lost);
+        }
         if let Some(missing) = self.agent_problem() {
             (self.log)(&format!("warning: {missing}"));
         }
@@ -278,13 +283,14 @@ impl<L: FnMut(&str)> Daemon<L> {
         wished: &mut mpsc::Receiver<Wish>,
     ) -> io::Result<()> {
         while self.stopping.is_none() {
-            if self.start_due() {
+            let is_lost = self.folder.look().is_some();
+            if !is_lost && self.start_due() {
                 // Clients are served by other tasks, which have no turn while there is always something to do here.
                 tokio::task::yield_now().await;
             }
             let times = [self.state.wake_at(), self.broker.wake_at(), self.lookout.wake_at()];
             // What is unread is read first: an alarm that is always ready could keep it from that.
-            self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread))?;
+            self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread && !is_lost))?;
             if std::mem::take(&mut self.stirred) {
                 memory::release();
             }
@@ -376,7 +382,10 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     fn say(&mut self, result: Result<(), String>) {
-        if let Err(error) = result {
+        if let Err(error) = result
+            // Once the folder is gone, everything fails, and that it is gone is said.
+            && !matches!(self.folder.look(), Some(Lost::Folder(_)))
+        {
             (self.log)(&error);
         }
     }

@@ -61,6 +61,9 @@ pub struct HeartbeatStatus {
     pub schedule: Option<String>,
     /// RFC 3339.
     pub last_run: Option<String>,
+    /// What config.json says of the last run where that is in the future, RFC 3339; `lastRun` is without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_run_ahead: Option<String>,
     /// What came of the last beat in the journal.
     pub last: Option<Last>,
     /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled, as where no daemon runs.
@@ -152,13 +155,16 @@ fn heartbeat(
     now: Timestamp,
 ) -> HeartbeatStatus {
     let heartbeat = &entry.heartbeat;
+    let ahead = heartbeat.last_run.filter(|at| *at > now);
     HeartbeatStatus {
         id: heartbeat.id.to_string(),
         workspace: heartbeat.workspace.display().to_string(),
         name: heartbeat.name.as_deref().map(str::to_owned),
         title: heartbeat.title.to_string(),
         schedule: heartbeat.schedule.as_ref().map(ToString::to_string),
-        last_run: entry.last_run.map(rfc3339),
+        // It counts as now, and nothing began then.
+        last_run: entry.last_run.filter(|_| ahead.is_none()).map(rfc3339),
+        last_run_ahead: ahead.map(rfc3339),
         last: None,
         next_run: entry.next.map(rfc3339),
         running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),

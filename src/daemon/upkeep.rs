@@ -58,6 +58,8 @@ pub struct Upkeep {
     full: Option<String>,
     /// Why config.json does not have the last runs.
     unwritten: Option<String>,
+    /// Whether the data folder is gone: nothing is written any more.
+    is_over: bool,
 }
 
 /// What there is to do.
@@ -87,8 +89,14 @@ impl Upkeep {
             has_room: false,
             full: None,
             unwritten: None,
+            is_over: false,
             dir,
         }
+    }
+
+    /// Writes nothing any more, since the data folder is gone; lines are kept here.
+    pub fn end(&mut self) {
+        self.is_over = true;
     }
 
     /// Takes the room that lines need on a full disk.
@@ -104,7 +112,7 @@ impl Upkeep {
 
     /// Takes that room, if it was not there the last time.
     pub fn take_room(&mut self) {
-        if !self.has_room {
+        if !self.has_room && !self.is_over {
             let _tried_again = self.begin();
         }
     }
@@ -146,6 +154,11 @@ impl Upkeep {
     /// It has not begun after all.
     pub fn forget(&mut self, workspace: PathBuf, name: Option<String>) {
         self.pending.forget(workspace, name);
+    }
+
+    /// Has [`Self::flush`] be called later instead of now.
+    pub fn put_off_flush(&mut self) {
+        self.flush_at = Some(Instant::now() + AGAIN);
     }
 
     /// Writes what `state` knows to last-runs.json, and the last runs to config.json. Returns what that has now.
@@ -280,6 +293,9 @@ impl Upkeep {
     /// # Errors
     /// Why that cannot be told.
     pub fn recover(&mut self) -> Result<(), String> {
+        if self.is_over {
+            return Ok(());
+        }
         let recovered = unfinished::recover(&self.dir, clock::now());
         let before = self.waiting;
         let recovered = recovered.map(|waiting| self.waiting = waiting);
@@ -299,6 +315,10 @@ impl Upkeep {
     /// Why a line has to wait.
     pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
         let recovered = self.recover();
+        if self.is_over {
+            // Where the folder was moved, the next daemon there finds its record.
+            return Ok(());
+        }
         match unfinished::is_known(&self.dir, failed) {
             Ok(true) => recovered,
             _ => self.keep(failed.clone()),
@@ -332,6 +352,9 @@ impl Upkeep {
 
     fn write_lines(&mut self) -> Result<(), String> {
         let mut result = Ok(());
+        if self.is_over {
+            return result;
+        }
         for entry in std::mem::take(&mut self.homeless) {
             let Err(error) = append::append(&self.dir.journal(), &entry) else { continue };
             result =

@@ -98,6 +98,11 @@ pub(super) fn write(
         request: names.request,
         duration_ms: u64::try_from(surroundings.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
+    if !surroundings.is_hosted {
+        // Otherwise it was there when murmur started the agent: whoever deleted it does not want it back.
+        let path = surroundings.dir.root().to_path_buf();
+        atomic::create_private_folder(&path).map_err(|source| AuditError { path, source })?;
+    }
     put(&surroundings.dir, &line)
 }
 
@@ -155,9 +160,6 @@ fn shortened(text: &str) -> String {
 
 /// Appends `line`, whole or not at all. A last line that a crash left torn stays, as a line of its own.
 fn append(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        atomic::create_private_folder(folder)?;
-    }
     let mut file = OpenOptions::new()
         .read(true)
         .append(true)
@@ -195,7 +197,7 @@ mod tests {
     #[test]
     fn a_torn_line_stays_a_line_of_its_own_and_what_is_no_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new/decisions.jsonl");
+        let path = folder.path().join("decisions.jsonl");
         append(&path, b"one\n".to_vec()).unwrap();
         std::fs::write(&path, "one\ntor").unwrap();
         append(&path, b"two\n".to_vec()).unwrap();

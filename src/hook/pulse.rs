@@ -7,11 +7,11 @@ use super::event::{EventError, MOST};
 use super::moment::{Moment, Told};
 use super::trouble;
 use crate::agent::invocation::DIR_VARIABLE;
-use crate::agent::settings::{HOME_VARIABLE, WORKSPACE_VARIABLE};
+use crate::agent::settings::{HOME_VARIABLE, POLICY_VARIABLE, WORKSPACE_VARIABLE};
 use crate::pulse::write::WriteError;
 use crate::pulse::{branch, owner, task, write};
 use crate::sys::paths::DataDir;
-use crate::sys::{ancestors, deadline};
+use crate::sys::{ancestors, atomic, deadline};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -38,6 +38,9 @@ enum PulseError {
     /// It cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// There is no data folder, and it cannot be made.
+    #[error("cannot make the data folder: {0}")]
+    Folder(#[source] io::Error),
     /// A defect.
     #[error("the hook failed: {0}")]
     Panic(String),
@@ -58,7 +61,9 @@ pub(super) fn write(moment: Moment) {
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
         Err(PulseError::Panic(said.unwrap_or_default()))
     });
-    if let Err(error) = written {
+    if let Err(error) = written
+        && has_folder(&dir).is_ok_and(|is_there| is_there)
+    {
         trouble::note(&dir, &error.to_string());
     }
 }
@@ -77,7 +82,25 @@ fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
     pulse.workspace = workspace.or(cwd).unwrap_or_default();
     pulse.current_task = task::get(dir, &pulse.agent_id);
     pulse.pid = ancestors::giver(owner::SESSION_VARIABLE);
-    Ok(write::put(dir, pulse)?)
+    match write::put(dir, pulse.clone()) {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
+        written => return Ok(written?),
+    }
+    if has_folder(dir).map_err(PulseError::Folder)? {
+        write::put(dir, pulse)?;
+    }
+    Ok(())
+}
+
+/// Whether there is a data folder, which is made for an agent that murmur did not start. For one that it did there was one:
+/// whoever deleted that does not want it back.
+fn has_folder(dir: &DataDir) -> io::Result<bool> {
+    let is_there = dir.root().is_dir();
+    if is_there || variable(POLICY_VARIABLE).is_some() {
+        return Ok(is_there);
+    }
+    atomic::create_private_folder(dir.root())?;
+    Ok(true)
 }
 
 /// All of stdin.

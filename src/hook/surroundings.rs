@@ -23,6 +23,8 @@ const CLAUDE_PROJECT: &str = "CLAUDE_PROJECT_DIR";
 pub(super) struct Surroundings {
     /// The agent's id; empty for one that murmur did not start.
     pub(super) agent: String,
+    /// Whether murmur started it.
+    pub(super) is_hosted: bool,
     /// murmur's data folder.
     pub(super) dir: DataDir,
     /// Whose agent it is.
@@ -110,6 +112,7 @@ impl Surroundings {
         }
         let beat = text(BEAT_VARIABLE).map(|beat| BeatOf { beat, heartbeat: text(HEARTBEAT_VARIABLE) });
         Ok(Self {
+            is_hosted: text(POLICY_VARIABLE).is_some(),
             agent: text(AGENT_VARIABLE).unwrap_or_default(),
             socket: socket.unwrap_or_else(|| (dir.root().to_path_buf(), dir.socket_name().to_owned())),
             dir,

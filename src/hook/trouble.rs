@@ -3,7 +3,6 @@
 //! The log itself says when it was noted last, so there is no other file that might not be written either.
 
 use crate::pulse::brief;
-use crate::sys::atomic::create_private_folder;
 use crate::sys::clock;
 use crate::sys::lock;
 use crate::sys::paths::DataDir;
@@ -32,7 +31,6 @@ pub(super) fn note(dir: &DataDir, what: &str) {
 }
 
 fn try_note(dir: &DataDir, what: &str, now: Timestamp) -> io::Result<()> {
-    create_private_folder(dir.root())?;
     let mut file = OpenOptions::new()
         .read(true)
         .append(true)
@@ -73,7 +71,7 @@ mod tests {
     #[test]
     fn trouble_is_noted_once_a_minute() {
         let folder = tempfile::tempdir().unwrap();
-        let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let log = || std::fs::read_to_string(dir.log()).unwrap();
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let first = "2026-01-01T10:00:00Z a pulse could not be written: one two\n";

@@ -5,6 +5,7 @@ use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
 use crate::agent::invocation::marks;
 use crate::error::Hinted;
+use crate::sys::anchor::{Anchor, Whereabouts};
 use crate::sys::held::{Held, Lasting};
 use crate::sys::paths::DataDir;
 use crate::sys::process::Signal;
@@ -13,23 +14,27 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-/// The signal that has a host see whether its record and its socket are there. Who does not expect it ignores it.
+/// The signal that has a host see whether the data folder, its record and its socket are there. The system sends it when
+/// something is removed from the data folder, and the daemon when it misses something. Who does not expect it ignores it.
 pub const LOOK: Signal = Signal::URG;
 
 /// How long after that signal it looks: a folder that is being deleted is left alone until that is done.
 const SETTLE: Duration = Duration::from_secs(1);
+/// How often it waits that long for a data folder that goes on changing.
+const MOST_SETTLING: usize = 10;
 
 /// It, until this is dropped.
 #[derive(Debug)]
 pub struct Hosting {
     presence: Arc<Mutex<Presence>>,
     listeners: Option<Listeners>,
+    folder: watch::Receiver<Whereabouts>,
 }
 
 /// Where to listen.
@@ -49,6 +54,8 @@ struct Presence {
     /// `None` once the host is over.
     held: Option<Held>,
     listen: mpsc::Sender<UnixListener>,
+    /// The data folder; `None` where it cannot be opened.
+    anchor: Option<Anchor>,
 }
 
 /// Why not.
@@ -114,13 +121,35 @@ impl Hosting {
             }
         };
         let (listen, next) = mpsc::channel(1);
-        let presence = Presence { dir: dir.clone(), record, held: Some(held), listen };
-        let presence = Arc::new(Mutex::new(presence));
-        // Where there are no signals, nobody can be told to look.
-        if let Ok(told) = signal(SignalKind::from_raw(LOOK.as_raw())) {
-            tokio::spawn(look_when_told(told, Arc::downgrade(&presence)));
+        // The signal first, so that none is missed. Where there are no signals, nobody can be told to look.
+        let told = signal(SignalKind::from_raw(LOOK.as_raw()));
+        let anchor = Anchor::new(dir.root()).ok();
+        if let (Ok(_), Some(anchor)) = (&told, &anchor) {
+            // Where the system does not tell, the daemon does.
+            let _untold = anchor.signal_removals(LOOK);
         }
-        Ok(Self { presence, listeners: Some(Listeners { first, next }) })
+        let presence = Presence { dir: dir.clone(), record, held: Some(held), listen, anchor };
+        let presence = Arc::new(Mutex::new(presence));
+        let (tell, folder) = watch::channel(Whereabouts::There);
+        if let Ok(told) = told {
+            tokio::spawn(look_when_told(told, Arc::downgrade(&presence), tell));
+        }
+        Ok(Self { presence, listeners: Some(Listeners { first, next }), folder })
+    }
+
+    /// Waits until the data folder is deleted, or, where `or_moved`, is not at its path any more.
+    pub fn folder_gone(&self, or_moved: bool) -> impl Future<Output = ()> + use<> {
+        let mut folder = self.folder.clone();
+        async move {
+            let is_gone = |folder: &Whereabouts| match folder {
+                Whereabouts::There => false,
+                Whereabouts::Moved => or_moved,
+                Whereabouts::Deleted => true,
+            };
+            if folder.wait_for(is_gone).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Where to listen; once.
@@ -179,20 +208,50 @@ impl Hosting {
     }
 }
 
-/// Looks whenever the process is told to, until the host is over.
-async fn look_when_told(mut told: Signals, presence: Weak<Mutex<Presence>>) {
+/// Looks whenever the process is told to, until the host is over, and says what became of the data folder.
+async fn look_when_told(
+    mut told: Signals,
+    presence: Weak<Mutex<Presence>>,
+    tell: watch::Sender<Whereabouts>,
+) {
     while told.recv().await.is_some() {
-        sleep(SETTLE).await;
+        let mut changed_at = folder_changed_at(&presence);
+        for _ in 0..MOST_SETTLING {
+            sleep(SETTLE).await;
+            let before = std::mem::replace(&mut changed_at, folder_changed_at(&presence));
+            if before == changed_at {
+                break;
+            }
+        }
         let Some(presence) = presence.upgrade() else { return };
         let mut presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without room, say, it is as it was; whoever misses it can tell it again.
-        let _stays_lost = presence.restore();
+        let folder = presence.look_at_folder();
+        if folder == Whereabouts::There {
+            // Without room, say, it is as it was; whoever misses it can tell it again.
+            let _stays_lost = presence.restore();
+        }
+        tell.send_replace(folder);
     }
 }
 
+/// When the data folder itself was changed last.
+fn folder_changed_at(presence: &Weak<Mutex<Presence>>) -> Option<SystemTime> {
+    let presence = presence.upgrade()?;
+    let presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
+    presence.anchor.as_ref().and_then(Anchor::changed_at)
+}
+
 impl Presence {
-    /// Makes the record and the socket again where they were deleted. Where the whole data folder was moved, they were
-    /// moved along, and stay what they are.
+    /// What became of the data folder.
+    fn look_at_folder(&self) -> Whereabouts {
+        match &self.anchor {
+            Some(anchor) => anchor.look(),
+            None if self.dir.root().exists() => Whereabouts::There,
+            None => Whereabouts::Moved,
+        }
+    }
+
+    /// Makes the record and the socket again where they were deleted or moved. The data folder is at its path.
     fn restore(&mut self) -> io::Result<()> {
         let Some(held) = &self.held else { return Ok(()) };
         let (folder, agent) = (self.dir.hosts(), &self.record.card.agent_id);
@@ -200,10 +259,7 @@ impl Presence {
             return Ok(());
         }
         if !held.is_there() {
-            if !held.is_deleted() && !self.dir.root().exists() {
-                return Ok(());
-            }
-            atomic::create_private_folder(&folder)?;
+            atomic::create_private_subfolder(&folder)?;
             let text = serde_json::to_vec(&self.record)?;
             let Some(held) = Held::create(&folder, &agent.record(), &text, Lasting::No)? else {
                 // Another host has the agent's id by now.
@@ -225,7 +281,7 @@ pub fn bury(record: &Record) {
 /// The folder of hosts, made where it does not exist and closed where others can look in, which nobody else can enter.
 fn require_private(path: &Path) -> Result<(), HostingError> {
     let failed = |source| HostingError::Folder { path: path.to_path_buf(), source };
-    atomic::create_private_folder(path).map_err(failed)?;
+    atomic::create_private_subfolder(path).map_err(failed)?;
     let mode = path.metadata().map_err(failed)?.mode() & 0o7777;
     // What others could write to may have something of theirs in it.
     if mode & 0o022 != 0 {

@@ -247,7 +247,7 @@ impl Launch {
         let agent = &self.agent_id;
         let failed = |source| LaunchError::Start { agent: agent.clone(), source };
         let folder = data_dir.join("hosts");
-        crate::sys::atomic::create_private_folder(&folder).map_err(failed)?;
+        crate::sys::atomic::create_private_subfolder(&folder).map_err(failed)?;
         let log_path = folder.join(agent.log());
         let mut options = std::fs::OpenOptions::new();
         options.append(true).mode(0o600);

@@ -110,7 +110,7 @@ impl Folder {
         let failed = |source| PutOffError { what: "write", path: path.clone(), source };
         let mut text = serde_json::to_vec_pretty(&form).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        atomic::create_private_folder(&self.0).map_err(failed)?;
+        atomic::create_private_subfolder(&self.0).map_err(failed)?;
         atomic::write(&path, &text).map_err(failed)
     }
 

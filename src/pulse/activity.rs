@@ -148,6 +148,12 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes the folder of an agent, and the one of all agents, in the data folder.
+pub(super) fn make(folder: &Path) -> io::Result<()> {
+    folder.parent().map_or(Ok(()), atomic::create_private_subfolder)?;
+    atomic::create_private_subfolder(folder)
+}
+
 fn open(folder: &Path, path: &Path) -> io::Result<File> {
     let attempt = || {
         let mut options = OpenOptions::new();
@@ -157,7 +163,7 @@ fn open(folder: &Path, path: &Path) -> io::Result<File> {
     let is_file = |file: &File| file.metadata().is_ok_and(|found| found.is_file());
     match attempt() {
         Ok(file) if is_file(&file) => return Ok(file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => atomic::create_private_folder(folder)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(folder)?,
         // Something else was put there, which is not ours to follow, and in the way.
         Ok(_) => std::fs::remove_file(path)?,
         Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) => {

@@ -1,9 +1,8 @@
 //! What an agent works on, in words: `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A hook reads it at
 //! every call, so it is a small file and no question to anybody.
 
-use super::activity::replace;
+use super::activity::{make, replace};
 use crate::secrets::mask;
-use crate::sys::atomic;
 use crate::sys::clock;
 use crate::sys::file;
 use crate::sys::paths::DataDir;
@@ -41,7 +40,7 @@ pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     if title.is_empty() && path.symlink_metadata().is_err() {
         return Ok(());
     }
-    atomic::create_private_folder(&folder)?;
+    make(&folder)?;
     let task = Task { title, since: clock::rfc3339(clock::now()) };
     let mut text = serde_json::to_vec(&task)?;
     text.push(b'\n');

@@ -104,7 +104,7 @@ fn line(pulse: &Pulse) -> io::Result<Vec<u8>> {
 fn replace(path: &Path, line: &[u8]) -> io::Result<()> {
     match activity::replace(path, line) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            atomic::create_private_folder(path.parent().unwrap_or(Path::new(".")))?;
+            atomic::create_private_subfolder(path.parent().unwrap_or(Path::new(".")))?;
             activity::replace(path, line)
         }
         replaced => replaced,
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_pulse_is_a_file_of_its_own_and_a_line() {
         let folder = tempfile::tempdir().unwrap();
-        let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let pulse = Pulse { agent_id: "../a".into(), pid: 7, ..Pulse::default() };
         put(&dir, pulse.clone()).unwrap();
         let found = folder::all(&dir).unwrap().remove(0);

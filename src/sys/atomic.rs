@@ -58,12 +58,24 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Makes `path` as [`create_private_folder`] does, and takes away what others may do in it if there is one.
+/// Makes the folder `path`, with mode 0700, where it does not exist. The folder above it must exist: it may have been deleted,
+/// and nothing is to bring it back.
+///
+/// # Errors
+/// As [`create_private_folder`].
+pub fn create_private_subfolder(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made,
+    }
+}
+
+/// Makes `path` as [`create_private_subfolder`] does, and takes away what others may do in it if there is one.
 ///
 /// # Errors
 /// [`io::ErrorKind::PermissionDenied`] where others could put something in, or it is not ours; else what the system says.
 pub fn close_folder(path: &Path) -> io::Result<()> {
-    create_private_folder(path)?;
+    create_private_subfolder(path)?;
     let found = path.metadata()?;
     let mode = found.mode() & 0o7777;
     if found.uid() != rustix::process::geteuid().as_raw() {

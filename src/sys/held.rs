@@ -34,7 +34,7 @@ pub enum Lasting {
 }
 
 impl Held {
-    /// Makes `name` in `folder`, which is made where it does not exist, and holds it. `None` if there is such a file
+    /// Makes `name` in `folder`, which is made where it does not exist but the one above it does, and holds it. `None` if there is such a file
     /// already, whoever's.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Held {
     }
 
     fn create_sized(folder: &Path, name: &str, text: Vec<u8>, lasting: Lasting) -> io::Result<Option<Self>> {
-        atomic::create_private_folder(folder)?;
+        atomic::create_private_subfolder(folder)?;
         let path = folder.join(name);
         // Locked and whole before it gets its name, so that nobody takes it for a dead process's.
         let fill = |mut file: &File| {

@@ -3,6 +3,7 @@
 mod crash;
 mod crowd;
 mod deaf;
+mod deleted;
 mod disks;
 mod due;
 mod edits;

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAGE: usize = 256 << 10;
 
 pub(in super::super) fn run(args: &HostAttach, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let mut out = io::stdout().lock();
     let mut follower = Follower {
         dir: &dir,

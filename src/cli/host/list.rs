@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     seen.retain(|seen| all || seen.is_alive());
     let mut out = io::stdout().lock();
@@ -52,7 +52,7 @@ fn state(condition: &Condition) -> String {
 }
 
 pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = io::stdout().lock();
     if json {
@@ -109,7 +109,7 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
 }
 
 pub(super) fn discover(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let cleaned = discover::clean(&dir.hosts(), clock::now())?;
     let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     let alive: Vec<&Seen> = seen.iter().filter(|seen| seen.is_alive()).collect();

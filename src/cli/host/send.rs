@@ -30,7 +30,7 @@ const LAST: Duration = Duration::from_secs(2);
 const ENDING: Duration = Duration::from_secs(15);
 
 pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     let payload = Send { text: text(&args.message)? };
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, &args.agent).await?;
@@ -64,7 +64,7 @@ fn queued(state: &State) -> usize {
 }
 
 pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+    let dir = place.read_data_dir()?;
     runtime()?.block_on(async {
         let agents = match (&args.agent, args.all) {
             (Some(agent), _) => vec![agent.clone()],

@@ -81,8 +81,12 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         // Who looks at agents does without it, if it must. What another agent of this id worked on is taken back.
         let message = String::from_utf8_lossy(&spec.invocation.stdin);
         let _untold = task::set(&dir, spec.card.agent_id.as_str(), &message);
+        let folder_gone = hosting.folder_gone(false);
         let stop = async {
-            signals.terminate.recv().await;
+            tokio::select! {
+                _ = signals.terminate.recv() => {}
+                () = folder_gone => {}
+            }
         };
         let listeners = hosting.listeners();
         let announce = |capture: Option<String>| {

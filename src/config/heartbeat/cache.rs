@@ -22,6 +22,7 @@ use super::{FOLDER, Resolved};
 use crate::config::cron::Crons;
 use crate::config::file::{self, File, FileError, Workspace};
 use crate::config::problem::{Place, Problem};
+use crate::sys::clock::rfc3339;
 
 /// How old a change must be for the identity to be trusted.
 const SETTLED: SignedDuration = SignedDuration::from_secs(2);
@@ -155,6 +156,7 @@ impl Cache {
         }
         let round = self.round;
         self.folders.retain(|_, entry| entry.round == round);
+        out.warn_of_the_future(path, now);
         out
     }
 
@@ -225,6 +227,17 @@ impl Entry {
 }
 
 impl Resolved {
+    /// A last run that cannot have been.
+    fn warn_of_the_future(&mut self, config: &Path, now: Timestamp) {
+        for heartbeat in &self.heartbeats {
+            let Some(at) = heartbeat.last_run.filter(|at| *at > now) else { continue };
+            let (id, at) = (&heartbeat.id, rfc3339(at));
+            let what = format!("lastRun of {id} is in the future ({at}); it counts as now");
+            let what = Failure::new(&what).hint("murmur corrects it while it runs: murmur start");
+            self.warnings.push(Problem::with(config, what));
+        }
+    }
+
     /// Two entries lead to the same folder by different paths.
     fn refuse_link(&mut self, config: &Path, (before, at): (&Workspace, usize), workspace: &Workspace) {
         let at_place = |place: Place, what: Failure| Problem::at(config, place, what);

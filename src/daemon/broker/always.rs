@@ -21,6 +21,7 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
             failure!("the agent has no project whose permissions.toml could have a rule"; "answer without --always"),
         );
     }
+    dir.require_ours().map_err(|error| error.failure())?;
     let path = dir.project_rules(&request.project).map_err(|error| error.failure())?;
     let place =
         Place { cwd: request.cwd.clone(), workspace: request.workspace.clone(), home: home.to_path_buf() };
@@ -37,7 +38,9 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
         )),
         None => {
             let folder = path.parent().unwrap_or(Path::new("/"));
-            atomic::create_private_folder(folder).map_err(failed)?;
+            // Not the data folder: it may have been deleted.
+            atomic::create_private_subfolder(&dir.projects()).map_err(failed)?;
+            atomic::create_private_subfolder(folder).map_err(failed)?;
             atomic::write(&path, text.as_bytes()).map_err(failed)
         }
     }

@@ -3,7 +3,7 @@
 use super::Daemon;
 use crate::config::heartbeat::HeartbeatId;
 use crate::daemon::state::Correction;
-use crate::sys::{clock, shell};
+use crate::sys::shell;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn reload(&mut self) {
@@ -21,12 +21,8 @@ impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn warn_of(&mut self, correction: &Correction) {
         let Correction { workspace, name, at, said } = correction;
         let id = HeartbeatId::new(workspace, name.as_deref());
-        if let Some(said) = said.filter(|said| said > at) {
-            let said = clock::rfc3339(said);
-            (self.log)(&format!(
-                "warning: lastRun of {id} is in the future ({said}); it counts as now and is corrected"
-            ));
-        } else if said.is_some() && !std::mem::replace(&mut self.has_said_set_back, true) {
+        // One in the future is a problem of config.json, and was said.
+        if said.is_some_and(|said| said < *at) && !std::mem::replace(&mut self.has_said_set_back, true) {
             let named =
                 name.as_deref().map(|name| format!(" --name {}", shell::word(name))).unwrap_or_default();
             (self.log)(&format!(
@@ -45,6 +41,11 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Writes the last runs to config.json.
     pub(super) fn flush(&mut self) {
+        if self.folder.look().is_some() {
+            // It may be just being deleted.
+            self.upkeep.put_off_flush();
+            return;
+        }
         match self.upkeep.flush(&self.state) {
             Ok(runs) => {
                 for ((workspace, name), at) in runs {

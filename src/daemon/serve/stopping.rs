@@ -1,13 +1,14 @@
 //! How the daemon ends: with its beats, or without them. Questions are answered until it has.
 
-use super::Daemon;
+use super::{Daemon, ServeError};
 use crate::daemon::client::Beats;
-use crate::daemon::data_folder::Lost;
+use crate::daemon::data_folder::{DataFolder, Lost};
 use crate::daemon::follow::changed;
 use crate::daemon::service::Wish;
 use crate::journal::unfinished;
 use crate::sys::process::Signal;
 use std::collections::HashSet;
+use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -19,15 +20,30 @@ const ENDING: Duration = Duration::from_secs(8);
 /// How long a beat that is left may take to begin.
 const BEGINNING: Duration = Duration::from_secs(8);
 
+/// Why murmur stops.
+fn words(lost: &Lost) -> String {
+    format!("{lost}; murmur stops, since another daemon could start there")
+}
+
+/// Why the daemon cannot go on after `error`: that may be that the data folder is gone.
+pub(super) fn why(error: io::Error, folder: &DataFolder, log: &mut impl FnMut(&str)) -> ServeError {
+    let Some(lost) = folder.look() else { return error.into() };
+    log(&words(&lost));
+    ServeError::Lost(lost)
+}
+
 impl<L: FnMut(&str)> Daemon<L> {
     /// Stops, since the data folder is not there any more. Where only a file of it is gone, beats can do without a daemon
     /// until the next one; without the folder nobody could find them.
     pub(super) fn lose(&mut self, lost: Lost) {
-        (self.log)(&format!("{lost}; murmur stops, since another daemon could start there"));
+        (self.log)(&words(&lost));
         self.stopping = Some(match lost {
             Lost::Folder(_) => Beats::End,
             Lost::File(_) => Beats::Leave,
         });
+        if matches!(lost, Lost::Folder(_)) {
+            self.upkeep.end();
+        }
         self.hosts.look_after_yourselves();
         self.lost = Some(lost);
     }
@@ -52,16 +68,17 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
         if matches!(self.lost, Some(Lost::Folder(_))) {
             // What is to be written has no place any more, and another folder may be there.
+            self.say_what_is_lost();
             self.events.end();
             return;
         }
+        // Where a file of the folder is gone, the journal has to do: another daemon may be there, or the folder go as well.
         self.flush();
         let looked = self.upkeep.look_back();
         self.say(looked);
         let retried = self.upkeep.write();
         self.say(retried);
-        let lost: Vec<String> = self.upkeep.homeless().collect();
-        lost.iter().for_each(|line| (self.log)(&format!("a journal line is lost: {}", line.trim_end())));
+        self.say_what_is_lost();
         // Who follows learns of all that came until now.
         self.look();
         while self.unread {
@@ -69,6 +86,12 @@ impl<L: FnMut(&str)> Daemon<L> {
             self.tell();
         }
         self.events.end();
+    }
+
+    /// Says the journal lines that nobody will have when this process has ended.
+    fn say_what_is_lost(&mut self) {
+        let lost: Vec<String> = self.upkeep.homeless().collect();
+        lost.iter().for_each(|line| (self.log)(&format!("a journal line is lost: {}", line.trim_end())));
     }
 
     /// Waits until every beat of ours has its job, which its record says: from then on it needs no daemon.

@@ -61,6 +61,9 @@ impl<L: FnMut(&str)> Daemon<L> {
                 failure!("{workspace} is not an absolute path"; "say the whole path of the workspace"),
             );
         }
+        if let Some(lost) = self.folder.look() {
+            return Err(lost.to_string().into());
+        }
         // A beat by hand may have begun a moment ago, and the workspace may have been registered a moment ago.
         self.look();
         let start = match self.start_now(which) {

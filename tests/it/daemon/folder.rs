@@ -118,6 +118,52 @@ fn a_folder_that_others_can_write_to_is_refused() {
 }
 
 #[test]
+fn no_command_writes_into_a_folder_that_others_can_write_to_and_those_that_read_it_warn() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    let other = env.workspace("other", "Do it.");
+    std::fs::set_permissions(env.data(), PermissionsExt::from_mode(0o777)).unwrap();
+    let folder = env.data().display().to_string();
+    let problem = format!("other users can write to {folder} (mode 0777)");
+    let error =
+        format!("| error: {problem}\n| hint: check what is there, then run: chmod 700 {folder}\n[exit 1]");
+    let all = || (env.names(&env.data()), env.config(), env.names(&env.home()));
+    let before = all();
+    for args in [
+        &["init", "new"][..],
+        &["init", "site", "--name", "nightly"],
+        &["workspaces", "add", other.path()],
+        &["workspaces", "remove", "site"],
+        &["beat", "site"],
+        &["host", "spawn", "--worktree", "site"],
+        &["setup", "hooks"],
+        &["agent", "task", "site-1", "Sweep."],
+        &["start"],
+        &["restart"],
+    ] {
+        assert_eq!(env.run(args), error, "{args:?}");
+    }
+    assert_eq!(all(), before);
+    assert!(!env.root().join("new").exists());
+    let warning = format!("| warning: {problem}; check what is there, then run: chmod 700 {folder}\n");
+    for args in [
+        &["log"][..],
+        &["workspaces", "list"],
+        &["beat", "site", "--dry-run"],
+        &["permission", "list"],
+        &["permission", "rules"],
+        &["agents"],
+        &["host", "list"],
+        &["stop"],
+    ] {
+        let shown = env.run(args);
+        assert_eq!(shown.matches(&warning).count(), 1, "{args:?}: {shown}");
+    }
+    assert_eq!(env.run(["status"]).matches(&format!("problem: {problem}")).count(), 1);
+}
+
+#[test]
 fn a_line_that_the_journal_has_no_room_for_is_kept_and_written_when_there_is() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");

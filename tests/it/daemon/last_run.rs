@@ -123,8 +123,8 @@ fn a_last_run_in_the_future_counts_as_now_with_a_warning_and_is_corrected() {
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let before = murmur::sys::clock::now();
     let daemon = env.daemon();
-    assert_snapshot!(daemon.says("future"), @"[TIME] warning: lastRun of [ENV]/site is in the future ([TIME]); it counts as now and is corrected");
-    assert_snapshot!(daemon.says("future"), @"[TIME] warning: lastRun of [ENV]/site::heartbeats/nightly/HEARTBEAT.md is in the future ([TIME]); it counts as now and is corrected");
+    assert_snapshot!(daemon.says("future"), @"[TIME] [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start");
+    assert_snapshot!(daemon.says("future"), @"[TIME] [ENV]/data/config.json: lastRun of [ENV]/site::heartbeats/nightly/HEARTBEAT.md is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start");
     let config = env.wait(&env.data(), || Some(env.config()).filter(|config| !config.contains("2999")));
     let entry = &serde_json::from_str::<Value>(&config).unwrap()["workspaces"][0];
     for at in [&entry["lastRun"], &entry["lastRuns"]["nightly"]] {
@@ -133,4 +133,39 @@ fn a_last_run_in_the_future_counts_as_now_with_a_warning_and_is_corrected() {
     }
     assert_eq!(ran(&env, "site"), env.journal().iter().filter(|line| line["heartbeat"].is_string()).count());
     stop(daemon);
+}
+
+#[test]
+fn a_last_run_in_the_future_is_said_by_whoever_is_asked_until_it_is_corrected() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "interval": "1h", "lastRun": "2999-01-01T00:00:00Z" });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    assert_snapshot!(env.run(["status"]), @"
+    murmur is not running; start it with: murmur start
+    problem: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start
+
+    site  [ENV]/site
+      schedule  every 1h
+      last      not known
+      problem   lastRun is in the future ([TIME]); it counts as now
+      next      not scheduled: the daemon is not running
+    [exit 0]
+    ");
+    let status = env.murmur(["status", "--json"]).json();
+    let heartbeat = &status["heartbeats"][0];
+    assert_eq!(
+        (&heartbeat["lastRun"], &heartbeat["lastRunAhead"]),
+        (&Value::Null, &json!("2999-01-01T00:00:00Z"))
+    );
+    assert!(env.run(["doctor"]).contains("lastRun of"), "{}", env.run(["doctor"]));
+    assert_snapshot!(env.run(["start"]), @"
+    murmur is running (PID [PID])
+    | warning: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start
+    [exit 0]
+    ");
+    env.wait(&env.data(), || (!env.config().contains("2999")).then_some(()));
+    env.run(["stop"]);
+    let status = env.murmur(["status", "--json"]).json();
+    assert_eq!((&status["problems"], &status["heartbeats"][0]["lastRunAhead"]), (&json!([]), &Value::Null));
 }

@@ -199,6 +199,29 @@ fn a_socket_without_a_process_is_removed() {
     agent.assert_answers();
 }
 
+/// Where the system tells (sys/anchor.rs).
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_makes_its_record_and_socket_again_without_a_daemon() {
+    let env = Env::new();
+    let agent = env.live(&json!({}));
+    // More than once, and also where the folder is moved.
+    for round in 0..3 {
+        if round == 1 {
+            std::fs::rename(env.hosts(), env.root().join("hosts")).unwrap();
+        } else {
+            std::fs::remove_dir_all(env.hosts()).unwrap();
+        }
+        env.wait(&env.data(), || env.hosts().exists().then_some(()));
+        let is_back = || env.names(&env.hosts()).contains("site-1.json\nsite-1.sock").then_some(());
+        env.wait(&env.hosts(), is_back);
+        agent.assert_answers();
+    }
+    agent.stop();
+    agent.wait_for_end();
+    assert_eq!(env.names(&env.hosts()), "site-1.json");
+}
+
 #[test]
 fn a_host_whose_record_and_socket_are_deleted_makes_them_again() {
     let env = Env::new();

@@ -62,6 +62,7 @@ fn secrets_are_not_written_down() {
 #[test]
 fn many_hooks_at_once_write_whole_lines() {
     let env = Env::new();
+    env.made_data();
     let policy = r#"{"guard":true,"checker":"off","approval":"wait","approvalWait":1,"approvalExpiry":1,"questions":"deny"}"#;
     let long = "x".repeat(3000);
     let hooks: Vec<_> = (0..24)

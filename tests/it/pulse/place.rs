@@ -128,7 +128,7 @@ fn the_workspace_is_murmur_s_then_claude_s_then_the_folder_of_the_call() {
 #[test]
 fn the_task_is_the_one_that_was_set_for_the_agent() {
     let env = Env::new();
-    let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    let dir = murmur::sys::paths::DataDir::find(Some(&env.made_data()), None, None).unwrap();
     murmur::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
     assert_eq!(at(&env, Path::new("/"))["current_task"], "Mend the build");
     std::fs::write(env.data().join("agents/claude-s1/current-task.json"), "{").unwrap();

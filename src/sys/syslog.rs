@@ -1,0 +1,41 @@
+//! A line in the system's log (syslog(3)), for what must reach a person when nothing else can: a datagram to the socket
+//! that every such log reads.
+
+use std::io;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+/// Where the system's log listens.
+pub const SOCKET: &str = "/dev/log";
+
+/// Facility `daemon`, level `err`.
+const PRIORITY: u32 = 3 * 8 + 3;
+
+/// Writes `text`, one line, as an error of murmur into the log that listens at `socket`. It waits for nobody.
+///
+/// # Errors
+/// What the system says, for example that there is no such log.
+pub fn report(socket: &Path, text: &str) -> io::Result<()> {
+    let log = UnixDatagram::unbound()?;
+    log.set_nonblocking(true)?;
+    log.connect(socket)?;
+    log.send(format!("<{PRIORITY}>murmur[{}]: {text}", std::process::id()).as_bytes()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_reaches_whoever_listens_and_nobody_is_no_panic() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("log");
+        assert!(report(&socket, "nobody").is_err());
+        let log = UnixDatagram::bind(&socket).unwrap();
+        report(&socket, "the data folder /data was deleted").unwrap();
+        let mut line = [0; 200];
+        let length = log.recv(&mut line).unwrap();
+        let expected = format!("<27>murmur[{}]: the data folder /data was deleted", std::process::id());
+        assert_eq!(String::from_utf8_lossy(&line[..length]), expected);
+    }
+}

@@ -1,0 +1,115 @@
+//! A data folder that is really deleted, file by file as `rm -rf` does it, while beats run and hosts live.
+
+use serde_json::{Value, json};
+
+use super::waits_at;
+use crate::env::{Daemon, Env, wait_for_end};
+
+/// Two beats that never end by themselves, begun by a daemon, and a live agent.
+fn begun(env: &Env) -> (Daemon, Vec<Value>, i64) {
+    let (pace, gate) = env.gate("gate");
+    let [one, two] = ["one", "two"].map(|name| env.workspace(name, "Do it."));
+    for workspace in [&one, &two] {
+        workspace.plays(&waits_at(&pace));
+    }
+    // Agents would go on if it were closed.
+    std::mem::forget(gate);
+    env.register(&[&one, &two]);
+    let daemon = env.daemon();
+    let agents = env.wait_for_agents(2);
+    // What it writes of these it has written.
+    env.wait(&env.data(), || (env.config().matches("\"lastRun\":\"").count() == 2).then_some(()));
+    let host = live(env);
+    (daemon, agents, host)
+}
+
+/// Starts a live agent; its host's PID.
+fn live(env: &Env) -> i64 {
+    let site = env.root().join("live");
+    std::fs::create_dir_all(&site).unwrap();
+    std::fs::write(site.join(".fake-claude.json"), json!({ "live": "echo" }).to_string()).unwrap();
+    let spawn = ["host", "spawn", "--agent-id", "live-1", "--json", "--worktree", site.to_str().unwrap()];
+    let spawned: Value = serde_json::from_slice(&env.murmur(spawn).output().stdout).unwrap();
+    spawned["pid"].as_i64().unwrap()
+}
+
+/// Waits until a daemon that has just been started has looked who runs, and has made what it needs: only then it begins beats.
+fn wait_until_begun(env: &Env) {
+    let unknown = json!({ "workspace": env.root().join("unknown") });
+    env.connect().refusal("beat", &unknown);
+}
+
+/// Deletes the data folder as a person does.
+fn delete(env: &Env) {
+    let shown = env.program("rm", [std::ffi::OsStr::new("-rf"), env.data().as_os_str()]).run();
+    assert_eq!(shown, "[exit 0]");
+}
+
+#[test]
+fn nothing_is_put_back_and_the_daemon_its_beats_and_every_agent_end() {
+    let env = Env::new();
+    let (daemon, agents, host) = begun(&env);
+    delete(&env);
+    let (status, said) = daemon.ended();
+    assert_eq!(status.code(), Some(1), "{said:#?}");
+    let why =
+        format!("the daemon cannot go on: the data folder {} was moved or deleted", env.data().display());
+    assert!(said.iter().any(|line| line.contains(&why)), "{said:#?}");
+    // What came of the beats is said where it still can be.
+    let lost = said.iter().filter(|line| line.contains("a journal line is lost: {")).count();
+    assert_eq!(lost, 2, "{said:#?}");
+    agents.iter().for_each(|agent| env.wait_until_dead(agent));
+    wait_for_end(host);
+    assert_eq!(env.agents_alive(), Vec::<i64>::new());
+    assert!(!env.data().exists(), "{}", env.names(&env.data()));
+}
+
+#[test]
+fn beats_of_a_daemon_before_end_as_well() {
+    let env = Env::new();
+    let (daemon, agents, host) = begun(&env);
+    daemon.crash();
+    let daemon = env.daemon();
+    wait_until_begun(&env);
+    delete(&env);
+    // Beats hold the first daemon's stderr, and not this one's.
+    assert_eq!(daemon.ended().0.code(), Some(1));
+    agents.iter().for_each(|agent| env.wait_until_dead(agent));
+    wait_for_end(host);
+    assert!(!env.data().exists(), "{}", env.names(&env.data()));
+}
+
+#[test]
+fn beats_and_agents_end_without_a_daemon_too_and_a_new_folder_is_left_alone() {
+    let env = Env::new();
+    let (daemon, agents, host) = begun(&env);
+    daemon.crash();
+    delete(&env);
+    env.made_data();
+    agents.iter().for_each(|agent| env.wait_until_dead(agent));
+    wait_for_end(host);
+    assert_eq!(env.names(&env.data()), "");
+}
+
+#[test]
+fn beats_of_a_daemon_before_end_where_the_folder_is_moved_and_keep_their_lines() {
+    let env = Env::new();
+    let (daemon, agents, host) = begun(&env);
+    daemon.crash();
+    let daemon = env.daemon();
+    wait_until_begun(&env);
+    let moved = env.root().join("moved");
+    std::fs::rename(env.data(), &moved).unwrap();
+    assert_eq!(daemon.ended().0.code(), Some(1));
+    agents.iter().for_each(|agent| env.wait_until_dead(agent));
+    assert!(!env.data().exists());
+    std::fs::rename(&moved, env.data()).unwrap();
+    let daemon = env.daemon();
+    let lines = env.wait_for_journal(2);
+    assert!(lines.iter().all(|line| line["outcome"] == "error"), "{lines:#?}");
+    // A live agent went along with its folder.
+    assert_eq!(env.ask("status", &Value::Null)["liveAgents"], json!(["live-1"]));
+    env.murmur(["host", "stop", "live-1"]).output();
+    wait_for_end(host);
+    daemon.stop();
+}
