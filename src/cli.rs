@@ -78,7 +78,7 @@ mod workspaces;
 
 #[cfg(unix)]
 use args::{Args, Command, Host, HostCommand};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use complaint::{complain, told};
 use derun::{Derun, DerunCommand};
 #[cfg(unix)]
@@ -108,10 +108,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.is_empty() {
         args.push("murmur".into());
     }
-    let outcome = match parsed(args) {
+    let outcome = match parsed(args.clone()) {
         Ok(outcome) => outcome,
         Err(error) => {
-            match usage::told(&error) {
+            match usage::told(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),
                 None => drop(error.print()),
             }
@@ -126,6 +126,21 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The command of the program that was called.
+#[cfg(unix)]
+fn root(args: &[OsString]) -> clap::Command {
+    match std::path::Path::new(&args[0]).file_name().and_then(std::ffi::OsStr::to_str) {
+        Some("murmur-host") => HostProgram::command(),
+        Some("derun") => Derun::command(),
+        _ => Args::command(),
+    }
+}
+
+#[cfg(windows)]
+fn root(_: &[OsString]) -> clap::Command {
+    Derun::command()
 }
 
 /// Runs the command that `args` name, or says why they name none.

@@ -11,6 +11,9 @@ pub(super) use super::permission_args::{
     QuestionCommand, QuestionRespond,
 };
 pub(super) use super::setup_args::{Setup, SetupCommand};
+use crate::error::Failure;
+use crate::failure;
+use crate::journal::read::Ended;
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -285,10 +288,13 @@ pub(super) struct Restart {
 }
 
 /// A tick of no length would never end.
-fn tick(text: &str) -> Result<Duration, String> {
+fn tick(text: &str) -> Result<Duration, Failure> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("must be more than 0s".to_owned()),
-        parsed => parsed.map_err(|error| error.to_string()),
+        Ok(Duration::ZERO) => {
+            Err(failure!("--tick must be more than 0s"; "write a time span such as 10s or 5m"))
+        }
+        Ok(tick) => Ok(tick),
+        Err(_) => Err(failure!("--tick {text:?} is not a time span"; "write one such as 10s, 5m or 1h30m")),
     }
 }
 
@@ -312,7 +318,7 @@ Examples:
   murmur log --follow --json | jq .      every beat as it ends, for a program")]
 pub(super) struct Log {
     /// The most lines to show, or all
-    #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count)]
+    #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(super) count: usize,
     /// Go on and show beats as they end
     #[arg(long, short = 'f')]
@@ -336,14 +342,17 @@ pub(super) enum OutcomeArg {
     Ok,
     Attention,
     Error,
+    /// What somebody stopped
+    Stopped,
 }
 
-impl From<OutcomeArg> for Kind {
+impl From<OutcomeArg> for Ended {
     fn from(outcome: OutcomeArg) -> Self {
         match outcome {
-            OutcomeArg::Ok => Self::Ok,
-            OutcomeArg::Attention => Self::Attention,
-            OutcomeArg::Error => Self::Error,
+            OutcomeArg::Ok => Self::As(Kind::Ok),
+            OutcomeArg::Attention => Self::As(Kind::Attention),
+            OutcomeArg::Error => Self::As(Kind::Error),
+            OutcomeArg::Stopped => Self::Stopped,
         }
     }
 }

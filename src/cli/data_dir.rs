@@ -29,7 +29,7 @@ pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     let mut args = Args::from_arg_matches(&matches)?;
     let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };
     if args.data_dir.is_some() && WITHOUT.contains(&&name[..]) {
-        let problem = format!("--data-dir has no effect on 'murmur {name}'; leave it out");
+        let problem = format!("--data-dir has no effect on 'murmur {name}'");
         return Err(Args::command().error(ErrorKind::ArgumentConflict, problem));
     }
     if let Ok(Some(nearer)) = below.try_get_one::<PathBuf>("data_dir") {

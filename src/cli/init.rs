@@ -2,6 +2,7 @@
 
 use super::args::Init;
 use super::place::Place;
+use super::start::warn_of_denied_calls;
 use super::workspaces::{self, Registered};
 use crate::config::cron::Crons;
 use crate::config::edit::NewWorkspace;
@@ -95,6 +96,8 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
             )?;
         }
     }
+    drop(out);
+    warn_of_denied_calls(&dir, place)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -101,7 +101,8 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
 fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = State::default();
     let denied = rule_files::problems(dir, &place.settings_dir()?);
-    let mut problems: Vec<String> = denied.iter().map(Hinted::line).collect();
+    let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
+    let mut problems = denied.clone();
     match Cache::new(place.time_zone()).load(&dir.config(), now) {
         Ok(loaded) => {
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
@@ -132,7 +133,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
     let live_agents = live.iter().map(ToString::to_string).collect();
     let requests = broker.waiting();
-    Ok(Status { daemon: None, problems, waiting_lines, live_agents, requests, heartbeats })
+    Ok(Status { denied, daemon: None, problems, waiting_lines, live_agents, requests, heartbeats })
 }
 
 /// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
@@ -181,6 +182,10 @@ pub(super) fn waiting(count: usize) -> String {
 /// `advises` is whether to say how to make a heartbeat where there is none.
 fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -> anyhow::Result<()> {
     let style = Style::of_stdout();
+    // Nothing that follows helps while agents may do nothing.
+    for denied in &status.denied {
+        writeln!(out, "problem: {denied}")?;
+    }
     match &status.daemon {
         Some(daemon) => {
             let uptime = span(SignedDuration::from_secs(daemon.uptime_seconds));
@@ -188,7 +193,7 @@ fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -
         }
         None => writeln!(out, "murmur is not running; start it with: murmur start")?,
     }
-    for problem in &status.problems {
+    for problem in status.problems.iter().filter(|problem| !status.denied.contains(problem)) {
         writeln!(out, "problem: {problem}")?;
     }
     if status.waiting_lines > 0 {

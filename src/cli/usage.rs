@@ -6,36 +6,120 @@ use super::complaint;
 use crate::error::Failure;
 use crate::failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, ValueHint};
 use std::error::Error;
+use std::ffi::OsString;
 
-/// What was wrong with the arguments; `None` for help and versions, which are answers.
-pub(super) fn told(error: &clap::Error) -> Option<Failure> {
+/// What was wrong with the arguments `typed`, the program's name first, of which `root` is the command; `None` for help
+/// and versions, which are answers.
+pub(super) fn told(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;
     }
-    let all = rendered(error);
-    let see = format!("see: {} --help", command(&all));
+    let (names, command) = meant(root, typed);
+    let see = format!("see: {names} --help");
+    let also = |hint: String| format!("{hint}; {see}");
     // One of our own parsers may have said it all.
     if let Some(own) = error.source().and_then(|source| source.downcast_ref::<Failure>()) {
-        return Some(own.clone().or_hint(Some(see)));
+        let hint = own.to_do().map_or_else(|| see.clone(), |hint| also(hint.to_owned()));
+        return Some(own.clone().hint(hint));
     }
-    let hint = error.source().and_then(complaint::hint);
-    let what = match (error.kind(), text(error, ContextKind::InvalidSubcommand)) {
-        (ErrorKind::InvalidSubcommand, Some(typed)) => failure!("no command {typed:?}"),
-        _ => Failure::new(said(&all)),
-    };
-    let accepted = list(error, ContextKind::ValidValue);
-    let accepted = match accepted.split_last() {
-        Some((last, [])) => format!("write {last}"),
-        Some((last, others)) => format!("write {} or {last}", others.join(", ")),
-        None => see,
+    let shown = text(error, ContextKind::InvalidArg).unwrap_or_default();
+    let arg = command.get_arguments().find(|arg| arg.to_string() == shown);
+    let option = shown.split([' ', '=']).next().unwrap_or_default();
+    let accepted =
+        || arg.map(accepted).unwrap_or_else(|| ("what it takes".to_owned(), "write a value".to_owned()));
+    let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
+    let listed = list(error, ContextKind::InvalidArg);
+    let (what, to_do) = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let typed = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            (failure!("no command {typed:?}"), None)
+        }
+        ErrorKind::UnknownArgument if option.starts_with('-') => (failure!("no option {option:?}"), None),
+        ErrorKind::UnknownArgument => (failure!("{shown:?} is one argument too many"), None),
+        ErrorKind::InvalidValue if value.is_empty() => {
+            (failure!("{option} needs a value"), Some(accepted().1))
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => match error.source() {
+            Some(source) if complaint::hint(source).is_some() => {
+                (failure!("{option}: {source}"), complaint::hint(source))
+            }
+            _ => {
+                let (kind, write) = accepted();
+                (failure!("{option} {value:?} is not {kind}"), Some(write))
+            }
+        },
+        ErrorKind::MissingRequiredArgument => (failure!("{} is missing", listed.join(" ")), None),
+        ErrorKind::ArgumentConflict if !shown.is_empty() => {
+            let prior = list(error, ContextKind::PriorArg);
+            match prior.iter().any(|prior| prior == shown) || prior.is_empty() {
+                true => (failure!("{option} is given twice"), Some("give it once".to_owned())),
+                false => (
+                    failure!("{option} does not go with {}", prior.join(" ")),
+                    Some("leave one of them out".to_owned()),
+                ),
+            }
+        }
+        ErrorKind::ArgumentConflict => {
+            (Failure::new(said(&rendered(error))), Some("leave it out".to_owned()))
+        }
+        ErrorKind::MissingSubcommand => (failure!("a command is missing"), None),
+        _ => (Failure::new(said(&rendered(error))), None),
     };
     let nearest = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    Some(match nearest.into_iter().find_map(|kind| list(error, kind).into_iter().next_back()) {
-        _ if hint.is_some() => what.or_hint(hint),
-        Some(nearest) => what.hint(format!("did you mean {nearest:?}? {}", capitalized(&accepted))),
-        None => what.hint(accepted),
-    })
+    let nearest = nearest.into_iter().find_map(|kind| list(error, kind).into_iter().next_back());
+    let hint = to_do.map_or_else(|| see.clone(), also);
+    Some(what.hint(match nearest {
+        Some(nearest) => format!("did you mean {nearest:?}? {}", capitalized(&hint)),
+        None => hint,
+    }))
+}
+
+/// The command that `typed` means, with the names that lead to it: `murmur log`.
+fn meant(root: &Command, typed: &[OsString]) -> (String, Command) {
+    let (mut names, mut command) = (root.get_name().to_owned(), root.clone());
+    command.build();
+    let mut words = typed.iter().skip(1);
+    while let Some(word) = words.next().map(|word| word.to_string_lossy()) {
+        if let Some(option) = word.strip_prefix("--").filter(|option| !option.is_empty()) {
+            let takes = |arg: &&Arg| arg.get_long() == Some(option) && arg.get_action().takes_values();
+            if command.get_arguments().any(|arg| takes(&arg)) {
+                words.next();
+            }
+            continue;
+        }
+        let Some(below) = command.find_subcommand(&*word).filter(|_| !word.starts_with('-')).cloned() else {
+            break;
+        };
+        names = format!("{names} {}", below.get_name());
+        command = below;
+    }
+    (names, command)
+}
+
+/// What a value of `arg` is, and what to write.
+fn accepted(arg: &Arg) -> (String, String) {
+    let words: Vec<String> =
+        arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    if let Some((last, others)) = words.split_last() {
+        let words = if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
+        return ("known".to_owned(), format!("write {words}"));
+    }
+    let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+    let (kind, write) = match (name, arg.get_value_hint()) {
+        (_, ValueHint::DirPath) => ("a folder", "write its path, such as ~/repos/site"),
+        (_, ValueHint::FilePath | ValueHint::AnyPath) => ("a file", "write its path, such as ~/notes.md"),
+        ("INTERVAL" | "DURATION", _) => ("a time span", "write one such as 10s, 5m or 1h30m"),
+        ("WHEN", _) => ("a time", "write a span such as 2h, today, yesterday, or a date such as 2026-11-22"),
+        ("N", _) => ("a whole number", "write one such as 20"),
+        ("CRON", _) => ("a cron expression", "write five fields, such as \"0 9 * * MON-FRI\""),
+        ("DIR" | "PATH", _) => ("a path", "write one such as ~/repos/site"),
+        ("ID" | "AGENT", _) => ("an id", "write one such as site-1"),
+        ("JSON", _) => ("JSON", "write it in single quotes, such as '{\"q1\":\"yes\"}'"),
+        _ => ("a text", "write a text, in quotes if it has spaces"),
+    };
+    (kind.to_owned(), write.to_owned())
 }
 
 fn rendered(error: &clap::Error) -> String {
@@ -48,14 +132,6 @@ fn said(all: &str) -> String {
     let first = all.split("\n\n").next().unwrap_or(all);
     let lines = first.lines().map(str::trim).filter(|line| !line.starts_with("[possible values"));
     lines.collect::<Vec<_>>().join(" ")
-}
-
-/// The command that was typed, by its usage: `murmur log`.
-fn command(all: &str) -> String {
-    let usage = all.rsplit_once("Usage: ").map_or("", |(_, usage)| usage);
-    let is_word = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_lowercase());
-    let words: Vec<&str> = usage.split_whitespace().take_while(is_word).collect();
-    if words.is_empty() { "murmur".to_owned() } else { words.join(" ") }
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
@@ -76,4 +152,115 @@ fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::super::args::Args;
+    use super::*;
+    use clap::CommandFactory;
+
+    /// What clap and humantime say, and no message of ours.
+    const STOCK: [&str; 12] = [
+        "invalid value",
+        "a value is required",
+        "unexpected argument",
+        "unrecognized",
+        "required arguments were not",
+        "cannot be used with",
+        "expected number at",
+        "time unit needed",
+        "invalid digit",
+        "invalid character",
+        "cannot parse",
+        "possible values",
+    ];
+
+    /// Every command with the words that lead to it.
+    fn commands(command: &Command, words: &[String]) -> Vec<(Vec<String>, Command)> {
+        let mut all = vec![(words.to_vec(), command.clone())];
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            all.extend(commands(below, &[words, &[below.get_name().to_owned()]].concat()));
+        }
+        all
+    }
+
+    fn wrong(words: &[String]) -> Option<Failure> {
+        let typed: Vec<OsString> = words.iter().map(Into::into).collect();
+        let error = Args::command().try_get_matches_from(&typed).err()?;
+        told(&error, &Args::command(), &typed)
+    }
+
+    #[test]
+    fn every_option_of_every_command_says_what_it_takes_in_our_words() {
+        let mut root = Args::command();
+        root.build();
+        let mut checked = 0;
+        for (words, command) in commands(&root, &["murmur".to_owned()]) {
+            for arg in
+                command.get_arguments().filter(|arg| arg.get_action().takes_values() && !arg.is_positional())
+            {
+                let option = arg
+                    .get_long()
+                    .map_or_else(|| format!("-{}", arg.get_short().unwrap()), |long| format!("--{long}"));
+                for value in [
+                    None,
+                    Some(""),
+                    Some("-1"),
+                    Some("abc!"),
+                    Some("1 parsec"),
+                    Some("99999999999999999999999"),
+                ] {
+                    let mut typed = words.clone();
+                    typed.push(option.clone());
+                    typed.extend(value.map(str::to_owned));
+                    // Where any text will do there is nothing to say.
+                    let Some(failure) = wrong(&typed) else { continue };
+                    let (what, hint) = (failure.to_string(), failure.to_do().unwrap_or_default().to_owned());
+                    checked += 1;
+                    for stock in STOCK {
+                        assert!(!what.contains(stock) && !hint.contains(stock), "{typed:?}: {what} / {hint}");
+                    }
+                    assert!(!what.contains("; "), "{typed:?}: {what}");
+                    let help = format!("ee: {} --help", words.join(" "));
+                    assert!(hint.contains(&help), "{typed:?}: {what} / {hint}");
+                    if value.is_none() {
+                        assert_eq!(what, format!("{option} needs a value"), "{typed:?}");
+                        assert!(hint.contains("rite "), "{typed:?}: {hint}");
+                    }
+                }
+            }
+        }
+        assert!(checked > 100, "{checked}");
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_an_example_and_the_commands_own_help() {
+        for (line, expected) in [
+            (
+                "murmur log -n -1",
+                "-n \"-1\" is not a number of lines; write one such as 20, or all; see: murmur log --help",
+            ),
+            ("murmur log -n", "-n needs a value; write one such as 20; see: murmur log --help"),
+            (
+                "murmur start --tick abc",
+                "--tick \"abc\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur start --help",
+            ),
+            (
+                "murmur host stop a --grace soon",
+                "--grace \"soon\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur host stop --help",
+            ),
+            (
+                "murmur log --outcome eror",
+                "--outcome \"eror\" is not known; did you mean \"error\"? Write ok, attention, error or stopped; see: murmur log --help",
+            ),
+            (
+                "murmur --data-dir x log --folow",
+                "no option \"--folow\"; did you mean \"--follow\"? See: murmur log --help",
+            ),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(wrong(&words).unwrap().line(), expected);
+        }
+    }
 }

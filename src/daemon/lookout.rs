@@ -20,7 +20,7 @@ use crate::sys::watch::{Changes, Place, Watch};
 use crate::sys::{atomic, clock};
 use jiff::{SignedDuration, Timestamp};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 
 /// When a look is tried again that nobody could take.
@@ -96,6 +96,8 @@ impl Lookout {
         let (told, due) = (Silences::new(), Timestamp::UNIX_EPOCH);
         let folder = watched.dir.pulses();
         // Only what is there can be watched.
+        // The daemon says at its start that they deny every call.
+        let troubles = quiet(&watched.settings).err().into_iter().collect();
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
         Self {
@@ -108,7 +110,7 @@ impl Lookout {
             clean_at: due,
             looking: None,
             is_stale: false,
-            troubles: Vec::new(),
+            troubles,
             uncleaned: None,
         }
     }
@@ -220,11 +222,18 @@ impl Lookout {
     }
 }
 
+/// From when on an agent is stuck, or why that is not known.
+fn quiet(settings: &Path) -> Result<Quiet, String> {
+    Settings::read(settings)
+        .map(|settings| settings.quiet)
+        .map_err(|error| format!("{}; until then the defaults hold", error.line()))
+}
+
 fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
     let Watched { dir, claude, settings } = watched;
     let mut troubles = Vec::new();
-    let quiet = Settings::read(&settings).map(|settings| settings.quiet).unwrap_or_else(|error| {
-        troubles.push(format!("{}; until then the defaults hold", error.line()));
+    let quiet = quiet(&settings).unwrap_or_else(|trouble| {
+        troubles.push(trouble);
         Quiet::default()
     });
     // First, so that nobody who is gone for good is taken for stuck.
@@ -274,7 +283,7 @@ fn without_told(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> 
 mod tests {
     use super::*;
 
-    fn lookout(folder: &std::path::Path) -> Lookout {
+    fn lookout(folder: &Path) -> Lookout {
         let dir = DataDir::find(Some(folder), None, None).unwrap();
         Lookout::new(Watched { settings: dir.root().join("config/config.toml"), dir, claude: None })
     }

@@ -13,6 +13,9 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
+    /// Why every call is denied, of all agents or of a project's. Also the first of the problems.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// The daemon; `null` if none runs.
     pub daemon: Option<Daemon>,
     /// What is wrong with more than one heartbeat: config.json, the journal.

@@ -118,13 +118,31 @@ impl Backward {
     }
 }
 
+/// How a beat ended, to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With this outcome, by itself.
+    As(crate::outcome::Kind),
+    /// Somebody stopped it, whatever its outcome.
+    Stopped,
+}
+
+impl Ended {
+    fn is_of(self, entry: &Entry) -> bool {
+        match self {
+            Self::As(outcome) => outcome == entry.outcome && !entry.stopped,
+            Self::Stopped => entry.stopped,
+        }
+    }
+}
+
 /// Which entries are wanted.
 #[derive(Debug, Default, Clone)]
 pub struct Filter {
     /// Only this workspace, by its path as it stands in the journal.
     pub workspace: Option<String>,
     /// Only this outcome.
-    pub outcome: Option<crate::outcome::Kind>,
+    pub outcome: Option<Ended>,
     /// Only what ended, or was noticed, at this time or later.
     pub since: Option<Timestamp>,
 }
@@ -134,7 +152,7 @@ impl Filter {
     #[must_use]
     pub fn takes(&self, entry: &Entry) -> bool {
         self.workspace.as_ref().is_none_or(|workspace| *workspace == entry.workspace)
-            && self.outcome.is_none_or(|outcome| outcome == entry.outcome)
+            && self.outcome.is_none_or(|outcome| outcome.is_of(entry))
             && self.since.is_none_or(|since| entry.ended().is_none_or(|ended| ended >= since))
     }
 
@@ -143,7 +161,8 @@ impl Filter {
     fn needle(&self) -> Option<String> {
         let whole = match (&self.workspace, self.outcome) {
             (Some(workspace), _) => serde_json::to_string(workspace).ok()?,
-            (None, Some(outcome)) => format!("\"outcome\":\"{outcome}\""),
+            (None, Some(Ended::As(outcome))) => format!("\"outcome\":\"{outcome}\""),
+            (None, Some(Ended::Stopped)) => "\"stopped\":true".to_owned(),
             (None, None) => return None,
         };
         let start = whole.len().saturating_sub(NEEDLE);

@@ -183,11 +183,11 @@ fn wrong_usage_is_told_with_exit_code_2() {
         let shown = env.run(args);
         assert!(shown.starts_with("| error: ") && shown.ends_with("[exit 2]"), "{args:?}: {shown}");
     }
-    assert_snapshot!(env.run(["log", "--outcome", "fine"]), @"
-    | error: invalid value 'fine' for '--outcome <OUTCOME>'
-    | hint: write ok, attention or error
+    assert_snapshot!(env.run(["log", "--outcome", "fine"]), @r#"
+    | error: --outcome "fine" is not known
+    | hint: write ok, attention, error or stopped; see: murmur log --help
     [exit 2]
-    ");
+    "#);
     assert!(env.run([""; 0]).ends_with("[exit 2]"));
     assert!(!env.data().exists());
 }
@@ -211,17 +211,17 @@ fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
     [exit 2]
     "#);
     assert_snapshot!(env.run(["log", "--outcome", "eror"]), @r#"
-    | error: invalid value 'eror' for '--outcome <OUTCOME>'
-    | hint: did you mean "error"? Write ok, attention or error
+    | error: --outcome "eror" is not known
+    | hint: did you mean "error"? Write ok, attention, error or stopped; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["status", "--jsn"]), @r#"
-    | error: unexpected argument '--jsn' found
+    | error: no option "--jsn"
     | hint: did you mean "--json"? See: murmur status --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["record"]), @r#"
-    | error: the following required arguments were not provided: <NAME> <COMMAND>...
+    | error: <NAME> <COMMAND>... is missing
     | hint: see: murmur record --help
     [exit 2]
     "#);

@@ -70,7 +70,7 @@ fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
     for command in ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"] {
         env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
         assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
-        let refused = starts_with("error: unexpected argument '--data-dir' found");
+        let refused = starts_with("error: no option \"--data-dir\"");
         env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
         // All that the command itself asks for.
         let asked: &[&str] = match command {
@@ -81,7 +81,9 @@ fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
             "man" => &["pages"],
             _ => &[],
         };
-        let refused = format!("error: --data-dir has no effect on 'murmur {command}'; leave it out\n");
+        let refused = format!(
+            "error: --data-dir has no effect on 'murmur {command}'\nhint: leave it out; see: murmur {command} --help\n"
+        );
         let before = [&["--data-dir", "elsewhere", command], asked].concat();
         env.murmur(before).assert().code(2).stdout("").stderr(starts_with(refused));
     }
@@ -123,7 +125,7 @@ fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
 #[test]
 fn whoever_names_no_shell_is_told_which_there_are() {
     insta::assert_snapshot!(Env::new().run(["completions"]), @"
-    | error: the following required arguments were not provided: <bash|zsh|fish|elvish|powershell>
+    | error: <bash|zsh|fish|elvish|powershell> is missing
     | hint: see: murmur completions --help
     [exit 2]
     ");

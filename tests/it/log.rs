@@ -30,6 +30,21 @@ pub(crate) fn journal(env: &Env) -> String {
 }
 
 #[test]
+fn what_a_person_stopped_is_no_error_but_stopped() {
+    let env = Env::new();
+    let line = |at: u8, stopped: &str| {
+        format!(
+            "{{\"ts\":\"2026-02-03T10:00:0{at}Z\",\"workspace\":\"/w\",\"outcome\":\"error\",\"durationMs\":1,\"error\":\"e{at}\"{stopped}}}\n"
+        )
+    };
+    let (failed, stopped) = (line(1, ""), line(2, ",\"stopped\":true"));
+    std::fs::write(env.made_data().join("heartbeats.jsonl"), format!("{failed}{stopped}")).unwrap();
+    assert_eq!(env.run(["log", "--outcome", "error", "--json"]), format!("{failed}[exit 0]"));
+    assert_eq!(env.run(["log", "--outcome", "stopped", "--json"]), format!("{stopped}[exit 0]"));
+    assert_eq!(env.run(["log", "--json"]), format!("{failed}{stopped}[exit 0]"));
+}
+
+#[test]
 fn there_is_nothing_at_first() {
     let env = Env::new();
     assert_snapshot!(env.run(["log"]), @"

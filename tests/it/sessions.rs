@@ -131,11 +131,11 @@ fn filters_choose_and_n_counts_what_they_chose() {
     no such sessions; see: murmur sessions
     [exit 0]
     ");
-    assert_snapshot!(place.run(["sessions", "--state", "done"]), @"
-    | error: invalid value 'done' for '--state <STATE>'
-    | hint: write starting, running, exited, signaled, failed or expired
+    assert_snapshot!(place.run(["sessions", "--state", "done"]), @r#"
+    | error: --state "done" is not known
+    | hint: write starting, running, exited, signaled, failed or expired; see: murmur sessions --help
     [exit 2]
-    ");
+    "#);
 }
 
 #[test]

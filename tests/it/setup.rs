@@ -111,11 +111,11 @@ fn each_scope_has_its_file() {
     | hint: set one, or pass --scope project
     [exit 1]
     ");
-    assert_snapshot!(setup(&env, &["--scope", "all"]), @"
-    | error: invalid value 'all' for '--scope <SCOPE>'
-    | hint: write user, project or local
+    assert_snapshot!(setup(&env, &["--scope", "all"]), @r#"
+    | error: --scope "all" is not known
+    | hint: write user, project or local; see: murmur setup hooks --help
     [exit 2]
-    ");
+    "#);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::place::Place;
+use super::super::start::warn_of_denied_calls;
 use super::super::{beat, runtime};
 use super::serve;
 use crate::host::launch::Wanted;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 
 pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.own_data_dir()?;
+    warn_of_denied_calls(&dir, place)?;
     let wanted = Wanted {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),

@@ -30,7 +30,7 @@ pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, Failure> {
     };
     from.and_then(|from| Some(from.to_zoned(zone).ok()?.timestamp())).ok_or_else(|| {
         let accepted = "rite a span such as 2h or 1d, today, yesterday, or a date such as 2026-11-22";
-        let what = failure!("--since {text:?} is no time");
+        let what = failure!("--since {text:?} is not a time");
         match nearest(text, &DAYS) {
             Some(day) => what.hint(format!("did you mean {day:?}? W{accepted}")),
             None => what.hint(format!("w{accepted}")),
@@ -43,5 +43,5 @@ pub(in crate::cli) fn count(text: &str) -> Result<usize, Failure> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(usize::MAX);
     }
-    text.parse().map_err(|_| failure!("-n {text:?} is no number"; "write how many lines to show, or all"))
+    text.parse().map_err(|_| failure!("-n {text:?} is not a number of lines"; "write one such as 20, or all"))
 }

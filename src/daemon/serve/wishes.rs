@@ -32,12 +32,14 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn status(&self) -> Status {
         let now = clock::now();
         let denied = rule_files::problems(&self.dir, &self.user.settings);
-        let mut problems: Vec<String> = denied.iter().map(Hinted::line).collect();
+        let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
+        let mut problems = denied.clone();
         problems.extend_from_slice(self.follow.problems());
         problems.extend(self.agent_problem());
         problems.extend(self.upkeep.problem().map(str::to_owned));
         problems.extend(self.upkeep.full().map(str::to_owned));
         Status {
+            denied,
             daemon: Some(status::Daemon {
                 pid: std::process::id(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),

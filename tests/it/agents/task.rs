@@ -20,11 +20,11 @@ fn a_task_is_set_shown_and_taken_back() {
     [exit 0]
     ");
     assert_eq!(env.listed()[0]["current_task"], "");
-    assert_snapshot!(env.run(["agent", "task", "site-1", "x", "y"]), @"
-    | error: unexpected argument 'y' found
+    assert_snapshot!(env.run(["agent", "task", "site-1", "x", "y"]), @r#"
+    | error: "y" is one argument too many
     | hint: see: murmur agent task --help
     [exit 2]
-    ");
+    "#);
     assert_snapshot!(env.run(["agent", "task", "", "x"]), @"
     | error: an agent's id is not empty
     | hint: see: murmur agents

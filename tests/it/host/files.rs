@@ -71,8 +71,8 @@ fn an_id_that_is_no_plain_name_is_refused() {
     let env = Env::new();
     env.site(&json!({}));
     assert_snapshot!(env.spawning("../x", &[]).run(), @r#"
-    | error: invalid value '../x' for '--agent-id <ID>': invalid agent id "../x"
-    | hint: use 1 to 80 letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'
+    | error: --agent-id: invalid agent id "../x"
+    | hint: use 1 to 80 letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'; see: murmur host spawn --help
     [exit 2]
     "#);
     for command in ["status", "stop"] {

@@ -64,18 +64,18 @@ fn all_is_more_than_the_twenty_that_are_shown_otherwise() {
 fn what_is_taken_is_named_with_the_nearest_to_what_was_typed() {
     let env = Env::new();
     assert_snapshot!(env.run(["log", "--since", "yesteday"]), @r#"
-    | error: --since "yesteday" is no time
-    | hint: did you mean "yesterday"? Write a span such as 2h or 1d, today, yesterday, or a date such as 2026-11-22
+    | error: --since "yesteday" is not a time
+    | hint: did you mean "yesterday"? Write a span such as 2h or 1d, today, yesterday, or a date such as 2026-11-22; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["log", "--since", "2026-11-32"]), @r#"
-    | error: --since "2026-11-32" is no time
-    | hint: write a span such as 2h or 1d, today, yesterday, or a date such as 2026-11-22
+    | error: --since "2026-11-32" is not a time
+    | hint: write a span such as 2h or 1d, today, yesterday, or a date such as 2026-11-22; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["log", "-n", "al"]), @r#"
-    | error: -n "al" is no number
-    | hint: write how many lines to show, or all
+    | error: -n "al" is not a number of lines
+    | hint: write one such as 20, or all; see: murmur log --help
     [exit 2]
     "#);
 }

@@ -64,10 +64,10 @@ fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
     env.setting("config.toml", "permissions-checker = \"of\"\n");
     let shown = env.run(["status"]);
     assert_snapshot!(shown, @r#"
-    murmur is not running; start it with: murmur start
     problem: every call is denied: [ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"
     problem: every call is denied: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
     problem: every call in project blog is denied: [ENV]/data/projects/blog/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
+    murmur is not running; start it with: murmur start
     no heartbeats
     [exit 0]
     "#);
@@ -78,12 +78,14 @@ fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
     assert!(
         problems
             .iter()
-            .zip(shown.lines().skip(1))
+            .zip(shown.lines())
             .all(|(problem, line)| line.starts_with("problem: every call")
                 && problem.starts_with("every call"))
     );
+    assert_eq!(alone["denied"], alone["problems"]);
     let daemon = env.daemon();
     assert_eq!(env.murmur(["status", "--json"]).json()["problems"], alone["problems"]);
+    assert!(env.run(["status"]).starts_with("problem: every call is denied: "));
     // As they are now, and not as they were.
     env.setting("permissions.toml", "");
     env.setting("config.toml", "");
@@ -91,7 +93,21 @@ fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
     assert_eq!(env.murmur(["status", "--json"]).json()["problems"], json!([]));
     assert!(daemon.says("every call is denied").contains("config.toml:1:23"));
     daemon.signal(rustix::process::Signal::TERM);
-    assert!(daemon.ended().0.success());
+    let (ended, said) = daemon.ended();
+    assert!(ended.success());
+    assert!(!said.iter().any(|line| line.contains("the defaults hold")), "twice: {said:#?}");
+}
+
+#[test]
+fn init_and_spawn_warn_of_broken_rules() {
+    let env = Env::new();
+    env.setting("permissions.toml", BROKEN);
+    let warning = "| warning: every call is denied: ";
+    let site = env.root().join("site");
+    let made = env.run(["init", site.to_str().unwrap()]);
+    assert!(made.contains("registered ") && made.contains(warning) && made.ends_with("[exit 0]"), "{made}");
+    let spawned = env.run(["host", "spawn", "--worktree", site.to_str().unwrap()]);
+    assert!(spawned.contains(warning), "{spawned}");
 }
 
 #[test]
