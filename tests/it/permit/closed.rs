@@ -50,6 +50,7 @@ fn one_object(output: &Output) -> Value {
 
 /// An agent with these words as its hook, of which `HOOK` stands for the executable and its event, makes one call.
 fn agent(env: &Env, hook: &str) -> Run {
+    env.made_data();
     let site = env.workspace("site", "Do it.");
     site.plays(&acts(&[bash("t1", "echo hi")]));
     let command = format!("{} || exit 2", with_hook(hook));
@@ -68,6 +69,7 @@ fn with_hook(words: &str) -> String {
 
 /// The reason for which the hook refuses a call, where `hook` spoils it; the same for an agent's.
 fn refused(env: &Env, hook: &str, policy: &str) -> String {
+    env.made_data();
     let path = env.root().join("input");
     std::fs::write(&path, input()).unwrap();
     let direct = env.program("/bin/sh", ["-c", &with_hook(hook)]).stdin(File::open(path).unwrap());
@@ -326,6 +328,7 @@ fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answer
 #[test]
 fn the_other_event_is_answered_in_its_own_form() {
     let env = Env::new();
+    env.made_data();
     let ask = |command: &str| {
         let input = told_to_hook("Bash", &json!({ "command": command })).to_string();
         env.hook("PermissionRequest", input).set("MURMUR_PERMISSIONS", nobody().to_string()).output()
