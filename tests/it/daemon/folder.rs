@@ -185,6 +185,8 @@ fn a_line_that_the_journal_has_no_room_for_is_kept_and_written_when_there_is() {
       next      not scheduled: the daemon is not running
     [exit 0]
     ");
+    let log = env.run(["log"]);
+    assert!(log.contains("| warning: 1 journal line waits for room on the disk; make room\n"), "{log}");
     std::fs::remove_file(&journal).unwrap();
     let first = env.run(["status"]);
     assert_eq!(first.matches("problem").count(), 1, "{first}");
@@ -222,6 +224,8 @@ fn a_daemon_whose_journal_is_full_says_so_and_goes_on() {
       next      in [SPAN] ([TIME])
     [exit 0]
     ");
+    let log = env.run(["log"]);
+    assert!(log.contains("| warning: 2 journal lines wait for room on the disk; make room\n"), "{log}");
     std::fs::remove_file(&journal).unwrap();
     daemon.stop();
     let daemon = env.daemon();
