@@ -5,9 +5,11 @@
 
 mod job;
 mod session;
+pub mod sources;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::event::Event;
+use crate::config::heartbeat::Content;
 use crate::error::Hinted;
 use crate::host::hosting::Hosting;
 use crate::host::process::{Ending, Run};
@@ -146,6 +148,8 @@ pub async fn run(
             Some(()) = until(folder_gone) => {}
         }
     };
+    // Before its prompt is read, so that no change is missed.
+    let content = Content::of(&job.file);
     let prepared = invocation(job, dir, started).and_then(|invocation| {
         let card = job.card(started).map_err(|error| error.failure())?;
         Ok(Spec { card, invocation, limits: Some(job.limits()), captures, hook: None })
@@ -171,6 +175,7 @@ pub async fn run(
             match host::run(&spec, listeners, stop, note, &mut observe).await {
                 Ok((run, clients)) => {
                     fill_in(&mut entry, run, waiting(job, dir).as_ref());
+                    entry.heartbeat_changed = Content::of(&job.file) != content;
                     farewell = Some(clients);
                 }
                 Err(error) => {

@@ -5,6 +5,7 @@
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
 //! - [`permissions`], [`asking`], [`problem`]: the words that the files share
+//! - [`limit`]: what counts where the user's files and a HEARTBEAT.md both say something
 //! - [`settings`]: config.toml, what holds for all of a user's agents; [`quiet`], when a quiet one is stuck
 //! - [`mod@file`]: config.json, read so that a wrong workspace stops no other
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
@@ -23,6 +24,7 @@ pub mod frontmatter;
 pub mod heartbeat;
 pub mod interval;
 pub(crate) mod json;
+pub mod limit;
 pub mod permissions;
 pub mod problem;
 pub mod quiet;

@@ -23,6 +23,8 @@ pub mod control;
 pub mod deadline;
 #[cfg(target_os = "linux")]
 pub mod descriptor;
+#[cfg(unix)]
+pub mod digest;
 #[cfg(target_os = "linux")]
 mod environ;
 #[cfg(windows)]

@@ -1,12 +1,16 @@
 //! The files of rules that hold for agents, from disk, and what is wrong with those that deny every call.
 
+use crate::config::cron::Crons;
+use crate::config::file::{self as config, FileError};
 use crate::config::problem::Problem;
 use crate::config::settings::Settings;
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::permit::rules::Rules;
 use crate::sys::file;
-use crate::sys::paths::{DataDir, PathsError, SettingsDir};
+use crate::sys::paths::{DataDir, PathsError, SettingsDir, readable};
+use jiff::tz::TimeZone;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// One file of rules.
@@ -18,17 +22,68 @@ pub struct File {
     pub rules: Option<Rules>,
 }
 
-/// The files in the order in which they are looked at: the project's, if there is one, and the user's own.
+/// A project: what it is called, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its name, for people; and by it rules are found that murmur kept by name.
+    pub name: String,
+    /// Its folder, by which its rules are found; none where only the name is known.
+    pub folder: Option<PathBuf>,
+}
+
+impl Project {
+    /// The project in `folder`.
+    #[must_use]
+    pub fn of(folder: &Path) -> Self {
+        let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
+        Self { name, folder: Some(folder.to_owned()) }
+    }
+
+    /// The same by another name, if one is given.
+    #[must_use]
+    pub fn called(self, name: Option<&str>) -> Self {
+        Self { name: name.map_or(self.name, str::to_owned), ..self }
+    }
+
+    /// The rules that were kept by its name, and hold for every project of that name, if there are any.
+    ///
+    /// # Errors
+    /// That its name is none.
+    pub fn by_name(&self, dir: &DataDir) -> Result<Option<PathBuf>, PathsError> {
+        let path = dir.project_rules(&self.name)?;
+        // What cannot be looked at may be there, and may forbid something.
+        let is_there = path.symlink_metadata().map_or_else(
+            |error| !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+            |_| true,
+        );
+        Ok(is_there.then_some(path))
+    }
+}
+
+/// The folder of the project that `folder` is in: the innermost workspace around it, else itself.
+///
+/// # Errors
+/// When config.json cannot be used.
+pub fn project_folder(dir: &DataDir, folder: &Path) -> Result<PathBuf, FileError> {
+    let file = config::File::read(&dir.config(), &Crons::new(TimeZone::UTC))?;
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let paths = file.workspaces.iter().filter_map(|entry| match entry {
+        Ok(workspace) => Some(&*workspace.path),
+        Err(bad) => bad.path.as_deref(),
+    });
+    let around = paths.filter_map(|path| path.canonicalize().ok()).filter(|path| real.starts_with(path));
+    let innermost = around.max_by_key(|path| path.components().count());
+    Ok(innermost.unwrap_or(real))
+}
+
+/// The files in the order in which they are looked at: those of the project, by its name and by its folder, and the user's
+/// own. What was kept by name comes first, so that whatever it forbids stays forbidden.
 ///
 /// # Errors
 /// That the project's name is none.
-pub fn files(
-    dir: &DataDir,
-    settings: &SettingsDir,
-    project: Option<&str>,
-) -> Result<Vec<PathBuf>, PathsError> {
-    let own = project.map(|project| dir.project_rules(project)).transpose()?;
-    Ok(own.into_iter().chain([settings.rules()]).collect())
+pub fn files(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result<Vec<PathBuf>, PathsError> {
+    let by_folder = project.folder.as_deref().map(|folder| dir.rules_of(folder));
+    Ok(project.by_name(dir)?.into_iter().chain(by_folder).chain([settings.rules()]).collect())
 }
 
 /// What is in the files at `paths`.
@@ -53,9 +108,9 @@ fn read_one(path: &Path) -> Result<Option<Rules>, Problem> {
 ///
 /// # Errors
 /// What is wrong with one of their files.
-pub fn check(dir: &DataDir, settings: &SettingsDir, project: &str) -> Result<(), Failure> {
+pub fn check(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result<(), Failure> {
     let denied = |failure: Failure| failure.after("every call would be denied: ");
-    let paths = files(dir, settings, Some(project)).map_err(|error| denied(error.failure()))?;
+    let paths = files(dir, settings, project).map_err(|error| denied(error.failure()))?;
     read(paths).map(drop).map_err(|problem| denied(problem.failure()))
 }
 
@@ -75,8 +130,7 @@ fn of_projects(dir: &DataDir) -> Vec<Failure> {
     names.sort();
     let broken = names.iter().filter_map(|name| {
         let name = name.to_string_lossy();
-        // No agent has another.
-        let problem = read_one(&dir.project_rules(&name).ok()?).err()?;
+        let problem = read_one(&dir.projects().join(&*name).join("permissions.toml")).err()?;
         Some(problem.failure().after(format_args!("every call in project {name} is denied: ")))
     });
     broken.collect()

@@ -26,6 +26,8 @@ pub const WORKSPACE_VARIABLE: &str = "MURMUR_WORKSPACE";
 pub const POLICY_VARIABLE: &str = "MURMUR_PERMISSIONS";
 /// The variable that holds the folder of the user's settings.
 pub const SETTINGS_VARIABLE: &str = "MURMUR_CONFIG_DIR";
+/// The variable that holds the folder where a file of those is looked for that is not there.
+pub const FURTHER_SETTINGS_VARIABLE: &str = "MURMUR_FURTHER_CONFIG_DIR";
 /// The variable that holds the user's home folder.
 pub const HOME_VARIABLE: &str = "MURMUR_HOME";
 /// The variable that holds the beat's id.
@@ -181,6 +183,10 @@ impl Guarded<'_> {
             (SOCKET_VARIABLE, text(&self.dir.join(self.socket_name))?.to_owned()),
             (WORKSPACE_VARIABLE, text(self.workspace)?.to_owned()),
             (SETTINGS_VARIABLE, text(self.user.settings.root())?.to_owned()),
+            (
+                FURTHER_SETTINGS_VARIABLE,
+                text(self.user.settings.further().unwrap_or(Path::new("")))?.to_owned(),
+            ),
             (HOME_VARIABLE, text(&self.user.home)?.to_owned()),
             (POLICY_VARIABLE, policy),
         ];
@@ -220,10 +226,12 @@ impl Guarded<'_> {
         }
         let env: Map<String, Value> =
             self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        // A skill can have commands that are run before any hook is asked.
-        let mut settings = json!({
-            "disableAllHooks": false, "disableSkillShellExecution": true, "env": env, "hooks": hooks,
-        });
+        let mut settings = json!({ "disableAllHooks": false, "env": env, "hooks": hooks });
+        // A skill can have commands that are run before any hook is asked. Without the guard that is the user's matter; what
+        // rules and people decide still comes to the hook.
+        if self.policy.guard {
+            settings["disableSkillShellExecution"] = true.into();
+        }
         if !self.allow.is_empty() {
             settings["permissions"] = json!({ "allow": self.allow });
         }
@@ -251,7 +259,7 @@ mod tests {
     #[test]
     fn settings_have_every_failure_of_the_hook_block_the_call() {
         let user =
-            User { home: "/home/u".into(), settings: SettingsDir::at("/home/u/.config/murmur".into()) };
+            User { home: "/home/u".into(), settings: SettingsDir::at("/home/u/.config/murmur".into(), None) };
         let guarded = Guarded {
             agent: "site-1",
             dir: Path::new("/home/u/.murmur"),

@@ -4,7 +4,7 @@
 use crate::agent::find::{self, CLAUDE};
 use crate::agent::invocation::{Invocation, Limits, beat_args};
 use crate::agent::prompt;
-use crate::agent::rule_files;
+use crate::agent::rule_files::{self, Project};
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::config::asking::Asking;
 use crate::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
@@ -105,11 +105,11 @@ impl Job {
             workspace: heartbeat.workspace.to_path_buf(),
             name: heartbeat.name.as_deref().map(str::to_owned),
             file: heartbeat.file.clone(),
-            max_turns: heartbeat.max_turns.unwrap_or(DEFAULT_MAX_TURNS).get(),
+            max_turns: heartbeat.max_turns.map_or(DEFAULT_MAX_TURNS, |turns| turns.value).get(),
             default_turns: heartbeat.max_turns.is_none(),
-            timeout: heartbeat.timeout.as_secs(),
-            background_wait: heartbeat.background_wait.as_secs(),
-            model: heartbeat.model.as_deref().map(str::to_owned),
+            timeout: heartbeat.timeout.value.as_secs(),
+            background_wait: heartbeat.background_wait.value.as_secs(),
+            model: heartbeat.model.as_ref().map(|model| model.value.to_string()),
             requires: heartbeat.requires.0.iter().map(ToString::to_string).collect(),
             deny: match &heartbeat.permissions {
                 Permissions::Skip => None,
@@ -189,7 +189,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     }
     let project = project(&job.workspace);
     // Before anything is spent on an agent that may do nothing.
-    rule_files::check(dir, &job.user.settings, &project)?;
+    rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
     let guarded = Guarded {

@@ -4,15 +4,18 @@ use super::args::Beat;
 use super::captures;
 use super::place::Place;
 use super::screen::Screen;
-use super::style::{Style, denied, plain_line};
+use super::style::{Style, plain_line, remarks};
 use super::verbose;
 use crate::agent::find;
 use crate::agent::invocation::Invocation;
+use crate::beat::sources::{self, Row};
 use crate::beat::{self, Job};
+use crate::config::asking::Asking;
 use crate::config::cron::Crons;
 use crate::config::edit;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Heartbeat};
+use crate::config::settings::Settings;
 use crate::daemon::instance;
 use crate::error::Hinted;
 use crate::failure;
@@ -21,7 +24,7 @@ use crate::journal::entry::Entry;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
-use crate::sys::paths::DataDir;
+use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, process, shell};
 use anyhow::{Context, bail};
 use std::ffi::OsString;
@@ -47,13 +50,16 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
-            show(&beat::invocation(&job, &dir, clock::now())?)
+            show(&beat::invocation(&job, &dir, clock::now())?, &heartbeat, &asking(&job.user))
         } else {
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
                 let what = "is not edited yet; the daemon does not start it until it is";
                 let _closed = writeln!(io::stderr(), "warning: {file} {what}");
+            }
+            for notice in sources::notices(&heartbeat, &asking(&job.user)) {
+                let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
             }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &dir, args).await
@@ -125,13 +131,25 @@ pub(super) async fn path(place: &Place) -> OsString {
     }
 }
 
-/// What would run.
-fn show(invocation: &Invocation) -> anyhow::Result<ExitCode> {
+/// What config.toml says; that it cannot be read is told by the job.
+fn asking(user: &User) -> Asking {
+    Settings::read(&user.settings.settings()).map(|settings| settings.asking).unwrap_or_default()
+}
+
+/// What would run, and which file says so.
+fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Asking) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     writeln!(out, "cwd: {}", invocation.cwd.display())?;
     writeln!(out, "argv:\n  {}", invocation.program.display())?;
     for arg in &invocation.args {
         writeln!(out, "  {arg}")?;
+    }
+    writeln!(out, "settings:")?;
+    for Row { key, value, source } in sources::rows(heartbeat, settings) {
+        writeln!(out, "  {key}: {}  ({source})", plain_line(&value))?;
+    }
+    for notice in sources::notices(heartbeat, settings) {
+        writeln!(out, "  notice: {}", plain_line(&notice))?;
     }
     writeln!(out, "environment:")?;
     for (name, value) in &invocation.env {
@@ -228,6 +246,6 @@ fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
     let (outcome, took) =
         (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
-    let line = format!("{outcome} {took} {}{text}", denied(entry));
+    let line = format!("{outcome} {took} {}{text}", remarks(entry));
     writeln!(out, "{}", line.trim_end())
 }

@@ -6,7 +6,7 @@ mod span;
 use super::args::Log;
 use super::place::Place;
 use super::span::span as lasting;
-use super::style::{Style, denied, plain_line};
+use super::style::{Style, plain_line, remarks};
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
 use crate::config::heartbeat;
@@ -144,9 +144,9 @@ impl Printer {
         let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
         let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();
         let (style, workspace) = (self.style, plain_line(&entry.workspace));
-        let denied = denied(entry);
+        let remarks = remarks(entry);
         let line = format!(
-            "{}  {} {:>7}  {workspace}{name}  {kind}{denied}{text}",
+            "{}  {} {:>7}  {workspace}{name}  {kind}{remarks}{text}",
             style.dim(when),
             style.outcome_of(entry.outcome, entry.stopped),
             seconds

@@ -10,11 +10,12 @@ use super::args::{
 };
 use super::place::Place;
 use super::requests;
-use crate::agent::rule_files;
+use crate::agent::rule_files::{self, Project};
 use crate::config::cron::Crons;
+use crate::config::file::File;
 use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::broker::Kind;
-use crate::sys::{clock, paths};
+use crate::sys::clock;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,17 +58,33 @@ struct Whose<'a> {
 
 impl Whose<'_> {
     /// The project: the one that was named, in an agent its own, else that of a beat or an agent in the folder.
-    fn project(&self, place: &Place) -> String {
+    fn project(&self, place: &Place) -> anyhow::Result<Project> {
         // The environment's is about here, and not about another folder.
         let own = || place.project().filter(|_| self.cwd.is_none());
-        let of_folder = || paths::readable(&self.folder.file_name().unwrap_or_default().to_string_lossy());
-        self.project.map(str::to_owned).or_else(own).unwrap_or_else(of_folder)
+        if let Some(name) = self.project {
+            return named(name, place);
+        }
+        Ok(match own() {
+            Some((name, folder)) => {
+                Project::of(folder.as_deref().unwrap_or(self.folder)).called(Some(name.as_str()))
+            }
+            None => Project::of(self.folder),
+        })
     }
 }
 
+/// The project that is called so: the only workspace of this name has its rules by its folder as well.
+fn named(name: &str, place: &Place) -> anyhow::Result<Project> {
+    let file = File::read(&place.read_data_dir()?.config(), &Crons::new(place.time_zone()))?;
+    let known = file.workspaces.iter().flatten().map(|workspace| Project::of(&workspace.path));
+    let mut known = known.filter(|project| project.name == name);
+    let folder = known.next().filter(|_| known.next().is_none()).and_then(|project| project.folder);
+    Ok(Project { name: name.to_owned(), folder })
+}
+
 /// The files of rules, in the order in which they are looked at.
-fn files(project: &str, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(rule_files::files(&place.read_data_dir()?, &place.settings_dir()?, Some(project))?)
+fn files(project: &Project, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(rule_files::files(&place.read_data_dir()?, &place.settings_dir()?, project)?)
 }
 
 /// The heartbeat of the innermost workspace that `cwd` is in; without one, what `cwd` would be as a workspace.

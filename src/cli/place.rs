@@ -101,9 +101,11 @@ impl Place {
         Provider::ALL.into_iter().filter_map(key).collect()
     }
 
-    /// The project that this process belongs to, where an agent runs it.
-    pub(super) fn project(&self) -> Option<String> {
-        std::env::var("MURMUR_PROJECT").ok().filter(|project| !project.is_empty())
+    /// The project that this process belongs to, by name and folder, where an agent runs it.
+    pub(super) fn project(&self) -> Option<(String, Option<PathBuf>)> {
+        let project = std::env::var("MURMUR_PROJECT").ok().filter(|project| !project.is_empty())?;
+        let folder = std::env::var_os("MURMUR_WORKSPACE").filter(|folder| !folder.is_empty());
+        Some((project, folder.map(PathBuf::from)))
     }
 
     /// This process's PATH.

@@ -6,6 +6,7 @@ use super::span::span;
 use super::style::{Style, plain_line};
 use crate::agent::rule_files;
 use crate::config::heartbeat::{self, Cache};
+use crate::config::settings::Settings;
 use crate::daemon::broker::Broker;
 use crate::daemon::state::{Running, State};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
@@ -103,6 +104,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let denied = rule_files::problems(dir, &place.settings_dir()?);
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
+    let settings = Settings::read(&place.settings_dir()?.settings()).unwrap_or_default().asking;
     match Cache::new(place.time_zone()).load(&dir.config(), now) {
         Ok(loaded) => {
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
@@ -122,7 +124,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     state.others(running.collect());
     let broker = Broker::begin(dir, place.home(), |_| false);
     state.put_off(broker.beats());
-    let mut heartbeats = status::heartbeats(&state, now);
+    let mut heartbeats = status::heartbeats(&state, &settings, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
     }
@@ -264,6 +266,9 @@ fn print_heartbeat(
     if heartbeat.unedited {
         let file = heartbeat::file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
         writeln!(out, "  prompt    not edited yet; edit {}", plain_line(&file.to_string_lossy()))?;
+    }
+    for notice in &heartbeat.notices {
+        writeln!(out, "  notice    {}", plain_line(notice))?;
     }
     if let Some(problem) = &heartbeat.problem {
         writeln!(out, "  problem   {problem}")?;

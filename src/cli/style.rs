@@ -109,12 +109,14 @@ fn is_obeyed(character: char) -> bool {
     character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// How many calls of a beat were denied, before its text, if there were any.
+/// What is said of a beat before its text: how many of its calls were denied, and that its HEARTBEAT.md changed.
 #[cfg(unix)]
-pub(super) fn denied(entry: &Entry) -> String {
-    match entry.denials.len() {
+pub(super) fn remarks(entry: &Entry) -> String {
+    let denied = match entry.denials.len() {
         0 => String::new(),
         1 => "1 call denied  ".to_owned(),
         many => format!("{many} calls denied  "),
-    }
+    };
+    let changed = if entry.heartbeat_changed { "its HEARTBEAT.md changed  " } else { "" };
+    denied + changed
 }

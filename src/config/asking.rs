@@ -10,6 +10,7 @@ use serde::{Deserialize as DeriveDeserialize, Serialize};
 
 use super::checked::{Check, strictly};
 use super::interval::Interval;
+use super::limit::{Notices, Source, Sourced};
 
 /// Who decides what neither guard nor rules decide. In this order each is stricter than the one before: a model may be
 /// talked into a yes, a person less so, and `deny` knows no other answer.
@@ -26,14 +27,14 @@ pub enum Checker {
     Deny,
 }
 
-/// What happens when a person does not answer in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, DeriveDeserialize)]
+/// What happens when a person does not answer in time. The second is the stricter one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, DeriveDeserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Approval {
-    /// The call is denied.
-    Wait,
     /// The call is put off, the agent ends, and is resumed when the answer is there.
     Defer,
+    /// The call is denied.
+    Wait,
 }
 
 /// Who answers an agent's questions. The second is the stricter one.
@@ -62,31 +63,6 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// This with a narrower place's laid over it, key by key.
-    #[must_use]
-    pub fn overlaid(&self, narrower: &Self) -> Self {
-        Self {
-            checker: narrower.checker.or(self.checker),
-            approval: narrower.approval.or(self.approval),
-            approval_wait: narrower.approval_wait.or(self.approval_wait),
-            approval_expiry: narrower.approval_expiry.or(self.approval_expiry),
-            questions: narrower.questions.or(self.questions),
-        }
-    }
-
-    /// The same for a narrower place that an agent can write to: who decides and who answers is then the stricter of the
-    /// two. For how long is no matter of more or less: a person decides all the same.
-    ///
-    /// To be called when all wider places are in `self`: against what is not said, everything is stricter.
-    #[must_use]
-    pub fn tightened(&self, narrower: &Self) -> Self {
-        Self {
-            checker: self.checker.max(narrower.checker),
-            questions: self.questions.max(narrower.questions),
-            ..self.overlaid(narrower)
-        }
-    }
-
     /// The key, as config.json has it, of the first thing that the two disagree on.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<&'static str> {
@@ -101,18 +77,74 @@ impl Asking {
     }
 }
 
+/// What holds of it for one agent, and who says it.
+#[derive(Debug, Clone, Default)]
+pub struct Settled {
+    /// Who decides.
+    pub checker: Option<Sourced<Checker>>,
+    /// What happens when a person does not answer in time.
+    pub approval: Option<Sourced<Approval>>,
+    /// How long a person has to answer until the call is denied or put off.
+    pub approval_wait: Option<Sourced<Interval>>,
+    /// How long a call that was put off waits for its answer.
+    pub approval_expiry: Option<Sourced<Interval>>,
+    /// Who answers questions.
+    pub questions: Option<Sourced<Questions>>,
+    /// What the frontmatter asks for in vain.
+    pub notices: Notices,
+}
+
+impl Settled {
+    /// The user's `layers`, the narrower after the wider, and `front`, which lies where the agent can write: of two values
+    /// the stricter counts, and of two times the shorter.
+    #[must_use]
+    pub fn of(layers: &[(Source, &Asking)], front: &Asking) -> Self {
+        let mut notices = Notices::default();
+        let [checker, questions, wait, expiry] =
+            ["permissionsChecker", "questions", "approvalWait", "approvalExpiry"];
+        Self {
+            checker: notices.stricter(checker, last(layers, |said| said.checker), front.checker),
+            approval: notices.stricter("approval", last(layers, |said| said.approval), front.approval),
+            approval_wait: notices.lower(
+                wait,
+                last(layers, |said| said.approval_wait),
+                front.approval_wait,
+                Interval::MAX,
+            ),
+            approval_expiry: notices.lower(
+                expiry,
+                last(layers, |said| said.approval_expiry),
+                front.approval_expiry,
+                Interval::MAX,
+            ),
+            questions: notices.stricter(questions, last(layers, |said| said.questions), front.questions),
+            notices,
+        }
+    }
+}
+
+/// What the last of the layers says that says anything.
+fn last<T>(layers: &[(Source, &Asking)], of: impl Fn(&Asking) -> Option<T>) -> Option<Sourced<T>> {
+    layers.iter().rev().find_map(|(source, said)| Some(Sourced { value: of(said)?, source: *source }))
+}
+
 /// A value of one of the enumerations above, whose error says what is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<T>(pub T);
 
 /// An enumeration of a few words.
-pub trait Choice: Copy + 'static {
+pub trait Choice: Copy + PartialEq + 'static {
     /// Its words with what they mean.
     const WORDS: &'static [(&'static str, Self)];
     /// What it is for, for the schema.
     const ABOUT: &'static str;
     /// Its words, for errors.
     const ACCEPTED: &'static str;
+
+    /// The word for it.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, known)| *known == self).map_or("", |(word, _)| word)
+    }
 }
 
 impl Choice for Checker {
@@ -196,38 +228,51 @@ mod tests {
         }
     }
 
+    fn settled(toml: Asking, json: Asking, front: Asking) -> Settled {
+        Settled::of(&[(Source::ConfigToml, &toml), (Source::ConfigJson, &json)], &front)
+    }
+
     #[test]
     fn a_place_that_an_agent_can_write_to_never_loosens() {
         use Checker::{Deny, Llm, Manual, Off};
         let with = |checker| Asking { checker: Some(checker), ..Asking::default() };
-        for (wide, narrow, expected) in [
-            (Off, Manual, Manual),
-            (Manual, Off, Manual),
-            (Manual, Llm, Manual),
-            (Llm, Manual, Manual),
-            (Deny, Manual, Deny),
+        for (wide, narrow, expected, source) in [
+            (Off, Manual, Manual, Source::Heartbeat),
+            (Manual, Off, Manual, Source::ConfigJson),
+            (Manual, Llm, Manual, Source::ConfigJson),
+            (Llm, Manual, Manual, Source::Heartbeat),
+            (Deny, Manual, Deny, Source::ConfigJson),
+            (Deny, Deny, Deny, Source::ConfigJson),
         ] {
-            assert_eq!(with(wide).tightened(&with(narrow)), with(expected));
+            let said = settled(with(Off), with(wide), with(narrow));
+            assert_eq!(said.checker, Some(Sourced { value: expected, source }));
+            assert_eq!(said.notices.lines().is_empty(), expected == narrow, "{:?}", said.notices);
         }
         let asks = |questions| Asking { questions: Some(questions), ..Asking::default() };
-        assert_eq!(asks(Questions::Deny).tightened(&asks(Questions::Broker)), asks(Questions::Deny));
-        assert_eq!(with(Manual).tightened(&Asking::default()), with(Manual));
-        assert_eq!(with(Manual).overlaid(&with(Off)), with(Off));
+        let said = settled(asks(Questions::Deny), Asking::default(), asks(Questions::Broker));
+        assert_eq!(said.questions, Some(Sourced { value: Questions::Deny, source: Source::ConfigToml }));
+        assert_eq!(
+            said.notices.lines(),
+            ["questions: broker in HEARTBEAT.md is less strict than config.toml; deny applies".into()]
+        );
+        let said = settled(with(Manual), with(Off), Asking::default());
+        assert_eq!(said.checker, Some(Sourced { value: Off, source: Source::ConfigJson }));
     }
 
     #[test]
-    fn how_long_a_person_has_is_said_by_the_narrower_place() {
-        let long = Asking {
-            approval: Some(Approval::Wait),
-            approval_wait: Interval::from_secs(60),
+    fn how_long_a_person_has_is_the_shorter_of_two_times() {
+        let with = |approval, wait| Asking {
+            approval: Some(approval),
+            approval_wait: Interval::from_secs(wait),
             ..Asking::default()
         };
-        let short = Asking {
-            approval: Some(Approval::Defer),
-            approval_wait: Interval::from_secs(5),
-            ..Asking::default()
-        };
-        assert_eq!(long.tightened(&short), short);
+        let (long, short) = (with(Approval::Wait, 60), with(Approval::Defer, 5));
+        for (user, front) in [(long, short), (short, long)] {
+            let said = settled(Asking::default(), user, front);
+            assert_eq!(said.approval.unwrap().value, Approval::Wait);
+            assert_eq!(said.approval_wait.unwrap().value.as_secs(), 5);
+            assert_eq!(said.notices.lines().len(), 1, "{:?}", said.notices);
+        }
         assert_eq!(long.difference(&short), Some("approval"));
         assert_eq!(long.difference(&long), None);
     }

@@ -13,10 +13,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use pattern::Pattern;
+
+/// How many runs are looked at to tell how often an expression runs.
+const RUNS: usize = 200;
 
 /// Five cron fields in a time zone. Cheap to clone: heartbeats with the same expression share it.
 ///
@@ -77,6 +80,22 @@ impl Cron {
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         walk::next_after(&self.pattern, &self.zone, after)
+    }
+
+    /// The shortest time between two of its runs, by a clock that is never set.
+    #[must_use]
+    pub fn shortest_gap(&self) -> SignedDuration {
+        // A day has the same times whichever it is, and what is rare comes in the first year or never.
+        let mut runs = std::iter::successors(Some(Timestamp::UNIX_EPOCH), |run| {
+            walk::next_after(&self.pattern, &TimeZone::UTC, *run)
+        });
+        let Some(mut before) = runs.nth(1) else { return SignedDuration::MAX };
+        let mut shortest = SignedDuration::MAX;
+        for run in runs.take(RUNS) {
+            shortest = shortest.min(run.duration_since(before));
+            before = run;
+        }
+        shortest
     }
 
     /// The expression as it was written.

@@ -19,13 +19,14 @@ use super::asking::Asking;
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
 use super::interval::Interval;
+use super::limit::{Notices, Source, Sourced};
 use super::permissions::Permissions;
 use super::problem::Problem;
 use super::requires::Requires;
 use super::timing::Schedule;
 
 pub use cache::Cache;
-pub use note::{MAX_BYTES, load_body};
+pub use note::{Content, MAX_BYTES, load_body};
 pub use resolve::file_of;
 
 /// The file that makes a folder a workspace.
@@ -83,25 +84,33 @@ pub struct Heartbeat {
     pub file: PathBuf,
     /// When it runs; without one it never does by itself.
     pub schedule: Option<Schedule>,
+    /// Who says when it runs.
+    pub scheduled_by: Source,
     /// How many turns a beat may take; none is [`DEFAULT_MAX_TURNS`](super::file::DEFAULT_MAX_TURNS).
-    pub max_turns: Option<NonZeroU32>,
+    pub max_turns: Option<Sourced<NonZeroU32>>,
     /// How long a beat may take.
-    pub timeout: Interval,
+    pub timeout: Sourced<Interval>,
     /// How long a beat is let be when its turn is over, in case that it begins another one.
-    pub background_wait: Interval,
+    pub background_wait: Sourced<Interval>,
     /// The model, where it is not the agent's own choice.
-    pub model: Option<Arc<str>>,
+    pub model: Option<Sourced<Arc<str>>>,
     /// What its agent may not do.
     pub permissions: Permissions,
+    /// How many of the patterns in that are the user's, who come first; the others are the frontmatter's.
+    pub denied_by_user: usize,
     /// Whether the guard looks at what its agent does: not where config.json says `permissions: "skip"`. Frontmatter,
     /// which lies where the agent can write, has no say in that.
     pub guard: bool,
     /// Who is asked before its agent acts, as config.json has it.
     pub asking: Asking,
-    /// The same as its frontmatter has it, which can only make that stricter ([`Asking::tightened`]).
+    /// The same as its frontmatter has it, which can only make that stricter ([`Settled`](super::asking::Settled)).
     pub tighter: Asking,
     /// The MCP servers that it can't do without.
     pub requires: Requires,
+    /// How many of those are the user's, likewise.
+    pub required_by_user: usize,
+    /// What its frontmatter asks for and does not get, but for what `tighter` asks for.
+    pub notices: Notices,
     /// Why it cannot run. A beat that comes due then ends at once with this as its error.
     pub problem: Option<Problem>,
     /// Whether its file is a template that nobody has edited: the daemon does not start it until somebody has.

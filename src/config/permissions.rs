@@ -40,12 +40,12 @@ impl Permissions {
         }
     }
 
-    /// These permissions with a narrower place's laid over them: patterns add up, `skip` on either side gives way
-    /// to what the narrower place says.
+    /// These permissions, the user's, with those of a place that an agent can write to: patterns add up, `skip` there
+    /// changes nothing, and patterns there end a `skip` here.
     #[must_use]
-    pub fn overlaid(&self, narrower: &Self) -> Self {
+    pub fn tightened(&self, narrower: &Self) -> Self {
         match (self, narrower) {
-            (_, Self::Skip) => Self::Skip,
+            (_, Self::Skip) => self.clone(),
             (Self::Skip, Self::Deny(_)) => narrower.clone(),
             (Self::Deny(ours), Self::Deny(theirs)) => {
                 let new = theirs.iter().filter(|pattern| !ours.contains(pattern));
@@ -193,9 +193,10 @@ mod tests {
 
     #[test]
     fn a_narrower_deny_list_adds_rules_and_never_drops_one() {
-        let both = deny(&["a", "b"]).overlaid(&deny(&["b", "c"]));
+        let both = deny(&["a", "b"]).tightened(&deny(&["b", "c"]));
         assert_eq!(both, deny(&["a", "b", "c"]));
-        assert_eq!(deny(&["a"]).overlaid(&Permissions::Skip), Permissions::Skip);
-        assert_eq!(Permissions::Skip.overlaid(&deny(&["a"])), deny(&["a"]));
+        assert_eq!(deny(&["a"]).tightened(&Permissions::Skip), deny(&["a"]));
+        assert_eq!(Permissions::Skip.tightened(&Permissions::Skip), Permissions::Skip);
+        assert_eq!(Permissions::Skip.tightened(&deny(&["a"])), deny(&["a"]));
     }
 }

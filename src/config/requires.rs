@@ -14,6 +14,13 @@ pub struct Requires(pub Box<[Box<str>]>);
 impl Requires {
     /// What to write.
     pub(super) const ACCEPTED: &str = "write a list of the names of MCP servers, such as [\"mail\"]";
+
+    /// These and those of another place that are not among them.
+    #[must_use]
+    pub fn joined(&self, others: &Self) -> Self {
+        let new = others.0.iter().filter(|name| !self.0.contains(name));
+        Self(self.0.iter().chain(new).cloned().collect())
+    }
 }
 
 impl<'de> Deserialize<'de> for Requires {

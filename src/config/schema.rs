@@ -30,8 +30,8 @@ struct Config {
     workspaces: Vec<WorkspaceEntry>,
 }
 
-/// A folder with a HEARTBEAT.md, or with `heartbeats/<name>/HEARTBEAT.md` for more than one. Frontmatter there
-/// overrides what is said here.
+/// A folder with a HEARTBEAT.md, or with `heartbeats/<name>/HEARTBEAT.md` for more than one. Frontmatter there can ask for
+/// less than what is said here, and say what is left open here.
 #[derive(Debug, Default, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkspaceEntry {

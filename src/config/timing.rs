@@ -1,6 +1,7 @@
 //! When a heartbeat runs: every so often, or as cron says.
 
 use crate::error::Hinted;
+use jiff::SignedDuration;
 use std::fmt;
 
 use super::cron::{Cron, CronError, Crons};
@@ -61,6 +62,15 @@ impl ScheduleError {
 }
 
 impl Schedule {
+    /// The shortest time between two runs.
+    #[must_use]
+    pub fn shortest_gap(&self) -> SignedDuration {
+        match self {
+            Self::Every(interval) => interval.signed(),
+            Self::Cron(cron) => cron.shortest_gap(),
+        }
+    }
+
     /// The schedule that the three keys make, none where neither `interval` nor `cron` is given.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! What `murmur status` says: the daemon, if one runs, and every heartbeat. One documented object (docs/json.md).
 
 use super::state::{Entry, Running, State};
+use crate::beat::sources;
+use crate::config::asking::Asking;
 use crate::config::heartbeat::Heartbeat;
 use crate::error::Hinted;
 use crate::outcome::Kind;
@@ -81,6 +83,9 @@ pub struct HeartbeatStatus {
     /// Whether its file is still the template, so that the daemon does not start it.
     #[serde(default)]
     pub unedited: bool,
+    /// What its HEARTBEAT.md asks for and does not get, a line each.
+    #[serde(default)]
+    pub notices: Vec<String>,
     /// Why it cannot do its work.
     pub problem: Option<String>,
 }
@@ -136,9 +141,9 @@ impl HeartbeatStatus {
     }
 }
 
-/// Every heartbeat of `state`, as of `now`; what the journal knows is not in it yet.
+/// Every heartbeat of `state`, as of `now`, where config.toml says `settings`; what the journal knows is not in it yet.
 #[must_use]
-pub fn heartbeats(state: &State, now: Timestamp) -> Vec<HeartbeatStatus> {
+pub fn heartbeats(state: &State, settings: &Asking, now: Timestamp) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &Entry| {
@@ -146,7 +151,8 @@ pub fn heartbeats(state: &State, now: Timestamp) -> Vec<HeartbeatStatus> {
         let Heartbeat { workspace, name, .. } = &entry.heartbeat;
         let here = (!running.is_empty())
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
-        heartbeat(entry, here.flatten().copied(), waits_for, now)
+        let notices = sources::notices(&entry.heartbeat, settings);
+        HeartbeatStatus { notices, ..heartbeat(entry, here.flatten().copied(), waits_for, now) }
     };
     state.entries().iter().map(one).collect()
 }
@@ -174,6 +180,7 @@ fn heartbeat(
         waiting: running.is_none() && waits_for.is_none() && entry.next.is_some_and(|next| next <= now),
         waits_for,
         unedited: heartbeat.unedited,
+        notices: Vec::new(),
         problem: heartbeat.problem.as_ref().map(Hinted::line),
     }
 }

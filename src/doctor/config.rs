@@ -3,6 +3,7 @@
 use super::files::instead_of_a_file;
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
+use crate::beat::sources;
 use crate::config::asking::{Asking, Checker};
 use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
@@ -25,7 +26,14 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
     let problems = config.problems.iter().chain(broken).map(|problem| check.failed(problem));
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
-    let mut wrong = problems.chain(warnings);
+    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default().asking;
+    let notices = config.heartbeats.iter().flat_map(|heartbeat| {
+        let notices = sources::notices(heartbeat, &settings);
+        notices
+            .into_iter()
+            .map(|notice| check.warn(format!("{}: {notice}", heartbeat.id), Hint::ASKS_TOO_MUCH))
+    });
+    let mut wrong = problems.chain(warnings).chain(notices);
     let Some(mut first) = wrong.next() else {
         let unedited = config.heartbeats.iter().filter(|heartbeat| heartbeat.unedited).count();
         let unedited = if unedited == 0 { String::new() } else { format!(", {unedited} not edited yet") };
@@ -71,19 +79,41 @@ pub(super) fn rules(environment: &Environment) -> Finding {
     let global = environment.user.settings.rules();
     let projects = std::fs::read_dir(environment.dir.projects()).into_iter().flatten().flatten();
     let projects = projects.map(|entry| entry.path().join("permissions.toml"));
-    for path in std::iter::once(global).chain(projects) {
+    let mut there = Vec::new();
+    for path in std::iter::once(global.clone()).chain(projects) {
         match read_rules(check, &path) {
-            Ok(rules) => count += rules,
+            Ok(None) => {}
+            Ok(Some(rules)) => {
+                count += rules;
+                there.push(path.display().to_string());
+            }
             Err(finding) => return finding.after("calls are denied: "),
         }
     }
-    check.ok(counted(count, "rule"))
+    if let Some(path) = there.iter().find(|path| is_by_name(Path::new(path))) {
+        let found = format!("{path} holds for every project of that name");
+        return check.warn(found, Hint::RULES_BY_NAME);
+    }
+    let files = if there.is_empty() {
+        format!("; {} is not there", global.display())
+    } else {
+        format!(" in {}", there.join(", "))
+    };
+    check.ok(format!("{}{files}", counted(count, "rule")))
 }
 
-fn read_rules(check: Check, path: &Path) -> Result<usize, Finding> {
+/// Whether it has the rules of every project of a name, as murmur kept them once.
+fn is_by_name(path: &Path) -> bool {
+    let folder = path.parent().unwrap_or(path);
+    let is_project = folder.parent().is_some_and(|above| above.ends_with("projects"));
+    is_project && !folder.file_name().is_some_and(|name| name.to_string_lossy().contains('@'))
+}
+
+/// How many rules there are; none where there is no file.
+fn read_rules(check: Check, path: &Path) -> Result<Option<usize>, Finding> {
     let bytes = file::read_regular(path).map_err(|error| {
         check.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
     })?;
-    let Some(bytes) = bytes else { return Ok(0) };
-    Rules::parse(&bytes, path).map(|rules| rules.iter().len()).map_err(|problem| check.failed(&problem))
+    let Some(bytes) = bytes else { return Ok(None) };
+    Rules::parse(&bytes, path).map(|rules| Some(rules.iter().len())).map_err(|problem| check.failed(&problem))
 }

@@ -8,7 +8,7 @@ use super::event::Input;
 use super::judge;
 use super::surroundings::Surroundings;
 use super::transcript;
-use crate::agent::rule_files;
+use crate::agent::rule_files::{self, Project};
 use crate::error::{Failure, Hinted};
 use crate::permit::call::{Call, Place};
 use crate::permit::decision::{By, Decision, Verdict};
@@ -25,13 +25,10 @@ use crate::sys::random;
 /// Why nothing could be decided or written down; the call is to be refused.
 pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> Result<Decided, Refused> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
-    let place = Place {
-        workspace: surroundings.workspace.clone().unwrap_or_else(|| cwd.clone()),
-        cwd,
-        home: surroundings.user.home.clone(),
-    };
+    let (project, workspace) = surroundings.project(&cwd)?;
+    let place = Place { workspace, cwd, home: surroundings.user.home.clone() };
     let call = Call { tool, input: tool_input, place };
-    let asked = match step(&call, surroundings) {
+    let asked = match step(&call, &project, surroundings) {
         Step::Decided(decision) => Err(decision),
         Step::Ask { doubt } if surroundings.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),
         Step::Ask { doubt } => Ok((Whom::Person, doubt)),
@@ -48,9 +45,16 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> 
     let (decided, request) = match asked {
         Err(decision) => (decision.into(), None),
         Ok((whom, doubt)) => {
-            let request =
-                Asking { call: &call, session: &session, tool_use_id: &tool_use_id, whom, doubt, again }
-                    .request(surroundings)?;
+            let request = Asking {
+                call: &call,
+                project: &project,
+                session: &session,
+                tool_use_id: &tool_use_id,
+                whom,
+                doubt,
+                again,
+            }
+            .request(surroundings)?;
             let can_defer = || {
                 transcript_path.as_deref().is_some_and(|path| transcript::can_be_put_off(path, &tool_use_id))
             };
@@ -76,6 +80,7 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> 
 /// What is asked, before it is a request.
 struct Asking<'a> {
     call: &'a Call,
+    project: &'a Project,
     session: &'a str,
     tool_use_id: &'a str,
     whom: Whom,
@@ -100,7 +105,7 @@ impl Asking<'_> {
             input: self.call.input.clone(),
             cwd: self.call.place.cwd.clone(),
             workspace: self.call.place.workspace.clone(),
-            project: surroundings.project.clone().unwrap_or_default(),
+            project: self.project.name.clone(),
             whom: self.whom,
             doubt: self.doubt,
             // A model takes no longer than the daemon lets it.
@@ -149,9 +154,9 @@ fn answered(answer: Answer, call: &Call) -> Decided {
 }
 
 /// What guard and rules say.
-fn step(call: &Call, surroundings: &Surroundings) -> Step {
-    let Surroundings { dir, user, project, policy, .. } = surroundings;
-    match rule_files::files(dir, &user.settings, project.as_deref()) {
+fn step(call: &Call, project: &Project, surroundings: &Surroundings) -> Step {
+    let Surroundings { dir, user, policy, .. } = surroundings;
+    match rule_files::files(dir, &user.settings, project) {
         Ok(paths) => judge::step(call, policy, rule_files::read(paths).as_deref()),
         Err(error) => judge::unreadable(&error),
     }

@@ -1,18 +1,19 @@
 //! What a hook knows of its agent: its environment, read once.
 
 use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::agent::rule_files::{self, Project};
 use crate::agent::settings::{
-    BEAT_VARIABLE, HEARTBEAT_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE, PROJECT_VARIABLE, SETTINGS_VARIABLE,
-    SOCKET_VARIABLE, WORKSPACE_VARIABLE,
+    BEAT_VARIABLE, FURTHER_SETTINGS_VARIABLE, HEARTBEAT_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE,
+    PROJECT_VARIABLE, SETTINGS_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
 };
 use crate::config::asking::Asking;
 use crate::config::settings::{Settings, SettingsError};
-use crate::error::Hinted;
+use crate::error::{Failure, Hinted};
 use crate::permit::policy::{Policy, Role};
 use crate::permit::request::BeatOf;
 use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use crate::sys::process;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Where Claude Code says that its project is.
@@ -29,8 +30,10 @@ pub(super) struct Surroundings {
     pub(super) dir: DataDir,
     /// Whose agent it is.
     pub(super) user: User,
-    /// The project whose rules hold, if any does.
+    /// What the project is called whose rules hold, where that is said.
     pub(super) project: Option<String>,
+    /// Where Claude Code says that its project is.
+    claude_project: Option<PathBuf>,
     /// The daemon's socket: its folder and its name.
     pub(super) socket: (PathBuf, String),
     /// The agent's workspace, where that is known.
@@ -86,7 +89,7 @@ impl Surroundings {
         let os = |path: &Option<PathBuf>| path.as_ref().map(|path| path.clone().into_os_string());
         let dir = DataDir::find(None, os(&named).as_deref(), os(&home).as_deref())?;
         let settings = match path(SETTINGS_VARIABLE) {
-            Some(root) => SettingsDir::at(root),
+            Some(root) => SettingsDir::at(root, path(FURTHER_SETTINGS_VARIABLE)),
             None => {
                 let xdg = std::env::var_os("XDG_CONFIG_HOME");
                 SettingsDir::find(None, os(&named).as_deref(), xdg.as_deref(), os(&home).as_deref())?
@@ -106,7 +109,7 @@ impl Surroundings {
         });
         let project = text(PROJECT_VARIABLE);
         if let Some(name) = &project
-            && (name.contains('/') || name.starts_with('.'))
+            && (name.contains(['/', '@']) || name.starts_with('.'))
         {
             return Err(SurroundingsError::Project(name.clone()));
         }
@@ -118,11 +121,26 @@ impl Surroundings {
             dir,
             user: User { home: home.unwrap_or_else(|| "/".into()), settings },
             project,
-            workspace: path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT)),
+            workspace: path(WORKSPACE_VARIABLE),
+            claude_project: path(CLAUDE_PROJECT),
             beat,
             policy,
             begun: Instant::now(),
         })
+    }
+
+    /// The project of an agent in `cwd`, and its folder: the workspace that it is told, else the one around it, as `murmur
+    /// permission check` finds it.
+    ///
+    /// # Errors
+    /// That it cannot be told which it is.
+    pub(super) fn project(&self, cwd: &Path) -> Result<(Project, PathBuf), Failure> {
+        let folder = match &self.workspace {
+            Some(workspace) => workspace.clone(),
+            None => rule_files::project_folder(&self.dir, self.claude_project.as_deref().unwrap_or(cwd))
+                .map_err(|error| error.failure().after("murmur cannot tell whose rules hold: "))?,
+        };
+        Ok((Project::of(&folder).called(self.project.as_deref()), folder))
     }
 
     /// Has this process be killed, which blocks the call, if it is not done a little after its deadline: for what cannot

@@ -120,6 +120,9 @@ pub struct Entry {
     /// The tools whose calls were refused, one entry a call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
+    /// Whether its HEARTBEAT.md was changed while it ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heartbeat_changed: bool,
     /// The session of the captures that has what the agent wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
@@ -162,6 +165,7 @@ impl Entry {
             model: None,
             tokens: None,
             denials: Vec::new(),
+            heartbeat_changed: false,
             capture: None,
             capture_lost: None,
             waiting: None,

@@ -1,8 +1,8 @@
 //! What holds for one agent where neither guard nor rule decides. It travels to the hook in an environment variable.
 
-use crate::config::asking::Asking;
 pub use crate::config::asking::{Approval, Checker, Questions};
-use crate::config::interval::Interval;
+use crate::config::asking::{Asking, Settled};
+use crate::config::limit::Source;
 use serde::{Deserialize, Serialize};
 
 /// How long a call that is put off until it is answered is waited for before, in seconds: whoever is there answers it
@@ -58,8 +58,19 @@ const WORK: u32 = 20;
 const MARGIN: u32 = 10;
 
 impl Policy {
-    /// What holds: the defaults of its role, config.toml's word over them, then config.json's, and of the frontmatter,
-    /// which lies where the agent can write, only what makes it stricter ([`Asking::tightened`]).
+    /// Who is asked, and who says so: the defaults of its role, config.toml's word over them, then config.json's, and of
+    /// the frontmatter, which lies where the agent can write, only what makes it stricter.
+    #[must_use]
+    pub fn settled(role: Role, settings: &Asking, workspace: &Asking, frontmatter: &Asking) -> Settled {
+        let checker = if role == Role::Beat { Checker::Off } else { Checker::Manual };
+        let defaults =
+            Asking { checker: Some(checker), questions: Some(Questions::Broker), ..Asking::default() };
+        let layers =
+            [(Source::Default, &defaults), (Source::ConfigToml, settings), (Source::ConfigJson, workspace)];
+        Settled::of(&layers, frontmatter)
+    }
+
+    /// What holds, as [`Self::settled`] has it.
     #[must_use]
     pub fn resolve(
         role: Role,
@@ -68,23 +79,20 @@ impl Policy {
         frontmatter: &Asking,
         guard: bool,
     ) -> Self {
-        let checker = if role == Role::Beat { Checker::Off } else { Checker::Manual };
-        let defaults =
-            Asking { checker: Some(checker), questions: Some(Questions::Broker), ..Asking::default() };
-        let said = defaults.overlaid(settings).overlaid(workspace).tightened(frontmatter);
+        let said = Self::settled(role, settings, workspace, frontmatter);
         Self {
             guard,
             manager: role == Role::Manager,
             plan_mode: role != Role::Beat,
-            checker: said.checker.unwrap_or(checker),
-            approval: said.approval.unwrap_or(match (role, said.approval_wait) {
+            checker: said.checker.map_or(Checker::Manual, |said| said.value),
+            approval: said.approval.map(|said| said.value).unwrap_or(match (role, said.approval_wait) {
                 // What waits as long as it takes is to hold no process meanwhile.
                 (Role::Beat, None) => Approval::Defer,
                 _ => Approval::Wait,
             }),
-            approval_wait: said.approval_wait.map(|wait| wait.as_secs().min(LONGEST_WAIT)),
-            approval_expiry: said.approval_expiry.map(Interval::as_secs),
-            questions: said.questions.unwrap_or(Questions::Broker),
+            approval_wait: said.approval_wait.map(|wait| wait.value.as_secs().min(LONGEST_WAIT)),
+            approval_expiry: said.approval_expiry.map(|expiry| expiry.value.as_secs()),
+            questions: said.questions.map_or(Questions::Broker, |said| said.value),
         }
     }
 
@@ -124,6 +132,7 @@ fn yes() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::interval::Interval;
 
     const NOTHING: Asking =
         Asking { checker: None, approval: None, approval_wait: None, approval_expiry: None, questions: None };

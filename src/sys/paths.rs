@@ -2,6 +2,7 @@
 
 mod name;
 mod open;
+mod settings;
 
 use super::shell;
 use crate::error::Hinted;
@@ -9,6 +10,7 @@ use name::stem;
 pub use name::{LONGEST_NAME, is_plain, readable, slug};
 use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
+pub use settings::SettingsDir;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -83,68 +85,6 @@ fn usable(path: &Path, source: &io::Error) -> String {
     let is_closed = source.kind() == io::ErrorKind::PermissionDenied;
     let opened = is_closed.then(|| super::unreadable::opened(path)).flatten();
     opened.unwrap_or_else(|| "choose another with --data-dir or MURMUR_DIR".to_owned())
-}
-
-/// The folder of what a user sets for all agents: `config` in the data folder, so that a data folder has all of its own;
-/// but of the default one `~/.config/murmur`, unless `~/.murmur/config` is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SettingsDir {
-    root: PathBuf,
-}
-
-impl SettingsDir {
-    /// The folder that the arguments and the environment name. An empty variable counts as unset, and so does an
-    /// `xdg_config_home` that is not absolute, as its specification says.
-    ///
-    /// # Errors
-    /// [`PathsError::Homeless`] if there is none of them.
-    pub fn find(
-        explicit: Option<&Path>,
-        murmur_dir: Option<&OsStr>,
-        xdg_config_home: Option<&OsStr>,
-        home: Option<&OsStr>,
-    ) -> Result<Self, PathsError> {
-        let data = DataDir::find(explicit, murmur_dir, home)?;
-        let own = data.root.join("config");
-        // By what it is and not by who named it: an agent's environment names the default as well.
-        let is_default = DataDir::find(None, None, home).is_ok_and(|default| default == data);
-        if !is_default || own.is_dir() {
-            return Ok(Self { root: own });
-        }
-        let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
-        let root = set(xdg_config_home)
-            .filter(|folder| folder.is_absolute())
-            .or_else(|| set(home).map(|home| home.join(".config")))
-            .ok_or(PathsError::Homeless)?;
-        let root =
-            std::path::absolute(&root).map_err(|source| PathsError::Unusable { path: root, source })?;
-        Ok(Self { root: root.join("murmur") })
-    }
-
-    /// The folder at `root`.
-    #[must_use]
-    pub fn at(root: PathBuf) -> Self {
-        Self { root }
-    }
-
-    /// The folder itself.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The settings: config.toml.
-    #[must_use]
-    pub fn settings(&self) -> PathBuf {
-        self.root.join("config.toml")
-    }
-
-    /// The rules for every project.
-    #[must_use]
-    pub fn rules(&self) -> PathBuf {
-        self.root.join("permissions.toml")
-    }
 }
 
 /// Whose agents they are: where this user has what holds for all of them.
@@ -225,7 +165,14 @@ impl DataDir {
         self.root.join("last-runs.json")
     }
 
-    /// The rules of one project.
+    /// The rules of the project in `folder`, which is known by its real path: another of the same name has others.
+    #[must_use]
+    pub fn rules_of(&self, folder: &Path) -> PathBuf {
+        let real = folder.canonicalize();
+        self.projects().join(name::of_folder(real.as_deref().unwrap_or(folder))).join("permissions.toml")
+    }
+
+    /// The rules of every project of this name, as murmur kept them once.
     ///
     /// # Errors
     /// [`PathsError::Project`] where `project` cannot be the name of a folder.
@@ -233,7 +180,8 @@ impl DataDir {
         let is_name = !project.is_empty()
             && !project.contains(['/', '\\'])
             && !project.chars().any(char::is_control)
-            && !matches!(project, "." | "..");
+            && !matches!(project, "." | "..")
+            && !project.contains(name::AT);
         if !is_name {
             return Err(PathsError::Project { name: project.to_owned() });
         }

@@ -49,7 +49,7 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     --permission-prompt-tool
     stdio
     --settings
-    {"disableAllHooks":false,"disableSkillShellExecution":true,"env":{"CLAUDE_CODE_SHELL_PREFIX":"","LD_AUDIT":"","LD_LIBRARY_PATH":"","LD_PRELOAD":"","MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"planMode\":false,\"checker\":\"off\",\"approval\":\"defer\",\"approvalWait\":null,\"approvalExpiry\":null,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"PostToolUse":[{"hooks":[{"command":"'[HOOK]' PostToolUse","timeout":5,"type":"command"}],"matcher":"*"}],"PostToolUseFailure":[{"hooks":[{"command":"'[HOOK]' PostToolUseFailure","timeout":5,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"SessionEnd":[{"hooks":[{"command":"'[HOOK]' SessionEnd","timeout":5,"type":"command"}]}],"SessionStart":[{"hooks":[{"command":"'[HOOK]' SessionStart","timeout":5,"type":"command"}]}],"Stop":[{"hooks":[{"command":"'[HOOK]' Stop","timeout":5,"type":"command"}]}],"StopFailure":[{"hooks":[{"command":"'[HOOK]' StopFailure","timeout":5,"type":"command"}]}],"UserPromptSubmit":[{"hooks":[{"command":"'[HOOK]' UserPromptSubmit","timeout":5,"type":"command"}]}]}}
+    {"disableAllHooks":false,"disableSkillShellExecution":true,"env":{"CLAUDE_CODE_SHELL_PREFIX":"","LD_AUDIT":"","LD_LIBRARY_PATH":"","LD_PRELOAD":"","MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_FURTHER_CONFIG_DIR":"","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"planMode\":false,\"checker\":\"off\",\"approval\":\"defer\",\"approvalWait\":null,\"approvalExpiry\":null,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"PostToolUse":[{"hooks":[{"command":"'[HOOK]' PostToolUse","timeout":5,"type":"command"}],"matcher":"*"}],"PostToolUseFailure":[{"hooks":[{"command":"'[HOOK]' PostToolUseFailure","timeout":5,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"SessionEnd":[{"hooks":[{"command":"'[HOOK]' SessionEnd","timeout":5,"type":"command"}]}],"SessionStart":[{"hooks":[{"command":"'[HOOK]' SessionStart","timeout":5,"type":"command"}]}],"Stop":[{"hooks":[{"command":"'[HOOK]' Stop","timeout":5,"type":"command"}]}],"StopFailure":[{"hooks":[{"command":"'[HOOK]' StopFailure","timeout":5,"type":"command"}]}],"UserPromptSubmit":[{"hooks":[{"command":"'[HOOK]' UserPromptSubmit","timeout":5,"type":"command"}]}]}}
     "#);
     assert_eq!(agent["cwd"], site.path());
     assert_snapshot!(agent["stdin"].as_str().unwrap(), @"
@@ -108,6 +108,7 @@ fn the_agent_gets_our_environment_and_what_the_hook_needs() {
     MURMUR_BEAT=[BEAT]
     MURMUR_CONFIG_DIR=[ENV]/data/config
     MURMUR_DIR=[ENV]/data
+    MURMUR_FURTHER_CONFIG_DIR=
     MURMUR_HEARTBEAT=
     MURMUR_HOME=[ENV]/home
     MURMUR_PERMISSIONS={"guard":true,"manager":false,"planMode":false,"checker":"off","approval":"defer","approvalWait":null,"approvalExpiry":null,"questions":"broker"}
@@ -160,12 +161,35 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       stream-json
       --max-turns
       3
+      --disallowedTools
+      Bash(rm -rf /)
+      Bash(rm -rf /*)
+      Bash(rm -rf ~)
+      Bash(rm -rf ~/*)
+      Bash(mkfs*)
+      Bash(dd if=* of=/dev/*)
+      Bash(shred *)
+      Bash(sudo *)
+      Bash(shutdown *)
+      Bash(reboot*)
+      Bash(halt*)
+      Bash(poweroff*)
       --model
       opus
       --permission-prompt-tool
       stdio
       --settings
-      {"disableAllHooks":false,"disableSkillShellExecution":true,"env":{"CLAUDE_CODE_SHELL_PREFIX":"","LD_AUDIT":"","LD_LIBRARY_PATH":"","LD_PRELOAD":"","MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"planMode\":false,\"checker\":\"off\",\"approval\":\"defer\",\"approvalWait\":null,\"approvalExpiry\":null,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"PostToolUse":[{"hooks":[{"command":"'[HOOK]' PostToolUse","timeout":5,"type":"command"}],"matcher":"*"}],"PostToolUseFailure":[{"hooks":[{"command":"'[HOOK]' PostToolUseFailure","timeout":5,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"SessionEnd":[{"hooks":[{"command":"'[HOOK]' SessionEnd","timeout":5,"type":"command"}]}],"SessionStart":[{"hooks":[{"command":"'[HOOK]' SessionStart","timeout":5,"type":"command"}]}],"Stop":[{"hooks":[{"command":"'[HOOK]' Stop","timeout":5,"type":"command"}]}],"StopFailure":[{"hooks":[{"command":"'[HOOK]' StopFailure","timeout":5,"type":"command"}]}],"UserPromptSubmit":[{"hooks":[{"command":"'[HOOK]' UserPromptSubmit","timeout":5,"type":"command"}]}]}}
+      {"disableAllHooks":false,"disableSkillShellExecution":true,"env":{"CLAUDE_CODE_SHELL_PREFIX":"","LD_AUDIT":"","LD_LIBRARY_PATH":"","LD_PRELOAD":"","MURMUR_AGENT_ID":"site-[ID]","MURMUR_BEAT":"[BEAT]","MURMUR_CONFIG_DIR":"[ENV]/data/config","MURMUR_DIR":"[ENV]/data","MURMUR_FURTHER_CONFIG_DIR":"","MURMUR_HEARTBEAT":"","MURMUR_HOME":"[ENV]/home","MURMUR_PERMISSIONS":"{\"guard\":true,\"manager\":false,\"planMode\":false,\"checker\":\"off\",\"approval\":\"defer\",\"approvalWait\":null,\"approvalExpiry\":null,\"questions\":\"broker\"}","MURMUR_PROJECT":"site","MURMUR_SOCKET":"[ENV]/data/murmur.sock","MURMUR_WORKSPACE":"[ENV]/site"},"hooks":{"PermissionRequest":[{"hooks":[{"command":"'[HOOK]' PermissionRequest || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"PostToolUse":[{"hooks":[{"command":"'[HOOK]' PostToolUse","timeout":5,"type":"command"}],"matcher":"*"}],"PostToolUseFailure":[{"hooks":[{"command":"'[HOOK]' PostToolUseFailure","timeout":5,"type":"command"}],"matcher":"*"}],"PreToolUse":[{"hooks":[{"command":"'[HOOK]' PreToolUse || exit 2","onFailure":"block","timeout":2073630,"type":"command"}],"matcher":"*"}],"SessionEnd":[{"hooks":[{"command":"'[HOOK]' SessionEnd","timeout":5,"type":"command"}]}],"SessionStart":[{"hooks":[{"command":"'[HOOK]' SessionStart","timeout":5,"type":"command"}]}],"Stop":[{"hooks":[{"command":"'[HOOK]' Stop","timeout":5,"type":"command"}]}],"StopFailure":[{"hooks":[{"command":"'[HOOK]' StopFailure","timeout":5,"type":"command"}]}],"UserPromptSubmit":[{"hooks":[{"command":"'[HOOK]' UserPromptSubmit","timeout":5,"type":"command"}]}]}}
+    settings:
+      schedule: none  (default)
+      maxTurns: 3  (default)
+      timeout: 5m  (default)
+      backgroundWait: 10s  (default)
+      model: opus  (HEARTBEAT.md)
+      permissions: the built-in deny list  (default)
+      permissionsChecker: off  (default)
+      questions: broker  (default)
+      notice: permissions: skip in HEARTBEAT.md has no effect; only config.json can say it
     environment:
       MURMUR_AGENT_ID=site-[ID]
       MURMUR_DIR=[ENV]/data
@@ -173,6 +197,7 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       MURMUR_SOCKET=[ENV]/data/murmur.sock
       MURMUR_WORKSPACE=[ENV]/site
       MURMUR_CONFIG_DIR=[ENV]/data/config
+      MURMUR_FURTHER_CONFIG_DIR=
       MURMUR_HOME=[ENV]/home
       MURMUR_PERMISSIONS={"guard":true,"manager":false,"planMode":false,"checker":"off","approval":"defer","approvalWait":null,"approvalExpiry":null,"questions":"broker"}
       CLAUDE_CODE_SHELL_PREFIX=
@@ -210,6 +235,7 @@ fn a_named_heartbeat_runs_in_the_workspace_root() {
     site.named("nightly", "---\npermissions: skip\n---\nCount the backups.");
     assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
     ok [S]
+    | warning: permissions: skip in HEARTBEAT.md has no effect; only config.json can say it
     [exit 0]
     ");
     assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","heartbeat":"nightly","agent":"site-nightly-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}"#);

@@ -37,7 +37,8 @@ pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What differs from run to run, and what stands for it in snapshots.
-const FILTERS: [(&str, &str); 23] = [
+const FILTERS: [(&str, &str); 24] = [
+    (r"@[0-9a-f]{16}\b", "@[DIGITS]"),
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
     (r"'[^']*/murmur-hook'", "'[HOOK]'"),
     (r"\bPID: \d+ \(host \d+\)", "PID: [PID] (host [PID])"),

@@ -48,6 +48,8 @@ mod init;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod llm;
 #[cfg(test)]
 mod log;

@@ -64,19 +64,19 @@ fn the_file_that_is_shipped_holds_as_it_is() {
 fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
-    [ENV]/data/projects/here/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/data/projects/here@[DIGITS]/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     [ENV]/data/config/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     a manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
-    [ENV]/home/.murmur/projects/here/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     [ENV]/xdg/murmur/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     a manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules", "--json"]).run(), @r#"
-    {"deny":[],"files":[{"exists":false,"path":"[ENV]/data/projects/here/permissions.toml"},{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"project":"here","rules":[]}
+    {"deny":[],"files":[{"exists":false,"path":"[ENV]/data/projects/here@[DIGITS]/permissions.toml"},{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"project":"here","rules":[]}
     [exit 0]
     "#);
     assert_snapshot!(check(&env, "Bash(ls)"), @r#"
@@ -105,7 +105,7 @@ fn rules_are_listed_in_their_order_the_projects_first() {
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules", "--json"]).set("MURMUR_PROJECT", "site").run(), @r#"
-    {"deny":[],"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"project":"site","rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
+    {"deny":[],"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":false,"path":"[ENV]/data/projects/here@[DIGITS]/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"project":"site","rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
     [exit 0]
     "#);
     assert_snapshot!(here(&env, ["permission", "rules", "--project", "../x"]).run(), @r#"

@@ -7,7 +7,7 @@ use super::super::{captures, runtime, verbose};
 use crate::agent::event::Event;
 use crate::agent::find;
 use crate::agent::invocation::{Invocation, check_more, live_args};
-use crate::agent::rule_files;
+use crate::agent::rule_files::{self, Project};
 use crate::agent::settings::{Guarded, HookProgram};
 use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
@@ -152,9 +152,10 @@ fn spec(
     let user = place.user()?;
     let role = role(&args.role);
     let policy = policy(role, &worktree, &user, place)?;
+    let whose = Project::of(&worktree).called(Some(&project));
     let allow = match role {
         Role::Manager => {
-            let files = rule_files::read(rule_files::files(dir, &user.settings, Some(&project))?)?;
+            let files = rule_files::read(rule_files::files(dir, &user.settings, &whose)?)?;
             let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
             manager::allow_settings(&manager::patterns(&rules))
         }

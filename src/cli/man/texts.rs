@@ -18,7 +18,7 @@ const MURMUR: &[Section] = &[
             ("~/.murmur", "The data folder; see MURMUR_DIR. The files below are in it."),
             ("config.json", "Which workspaces there are, and when they run; yours to edit."),
             ("heartbeats.jsonl", "The journal: one JSON object a beat. murmur log shows it."),
-            ("projects/NAME/permissions.toml", "A project's rules, which come before your own."),
+            ("projects/NAME@DIGITS/permissions.toml", "A project's rules, which come before your own."),
             ("decisions.jsonl", "Every decision on an agent's call."),
             ("murmur.log", "What a daemon in the background has to say."),
             (

@@ -43,7 +43,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
     let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
-    let project = whose.project(place);
+    let project = whose.project(place)?;
     let files = rule_files::read(super::files(&project, place)?);
     let call = Call { tool, input, place: CallPlace { cwd, workspace, home: place.home() } };
     let step = match &settings {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let mut out = io::stdout().lock();
     if args.json {
         let heartbeat = is_beat.then(|| heartbeat.id.as_str());
-        writeln!(out, "{}", object(&step, &policy, &call, &project, heartbeat))?;
+        writeln!(out, "{}", object(&step, &policy, &call, &project.name, heartbeat))?;
     } else {
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
@@ -70,7 +70,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
             Role::Hosted => format!("a hosted agent in {}", call.place.workspace.display()),
             Role::Manager => format!("a manager in {}", call.place.workspace.display()),
         };
-        writeln!(out, "  for {}, project {project}", plain_line(&whom))?;
+        writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
     }
     if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
         writeln!(

@@ -17,7 +17,7 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
     let heartbeat = super::heartbeat_at(&cwd, place)?;
     let folder = heartbeat.as_ref().map_or(&*cwd, |heartbeat| &heartbeat.workspace);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
-    let project = whose.project(place);
+    let project = whose.project(place)?;
     let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
     let files = rule_files::read(super::files(&project, place)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
@@ -32,12 +32,18 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
         writeln!(
             out,
             "{}",
-            json!({ "project": project, "files": files, "rules": rules, "manager": manager, "deny": denied })
+            json!({ "project": project.name, "files": files, "rules": rules, "manager": manager, "deny": denied })
         )?;
         return Ok(ExitCode::SUCCESS);
     }
+    let by_name = project.by_name(&place.data_dir()?)?;
     for file in &files {
         list(&mut out, file)?;
+        if let (true, Some(folder)) = (by_name.as_ref() == Some(&file.path), &project.folder) {
+            let (name, own) = (plain_line(&project.name), place.data_dir()?.rules_of(folder));
+            let own = plain_line(&own.display().to_string());
+            writeln!(out, "note: that file holds for every project called {name}; move its rules to {own}")?;
+        }
     }
     if !denied.is_empty() {
         let heartbeat = heartbeat.as_ref().map(|heartbeat| heartbeat.id.as_str()).unwrap_or_default();

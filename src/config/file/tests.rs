@@ -35,10 +35,7 @@ fn the_config_of_the_first_spec_is_read() {
     let [Ok(one), Ok(other)] = file.workspaces.as_slice() else { panic!("{:?}", file.workspaces) };
     assert_eq!(&*one.path, Path::new("/Users/theo/repos/my-project"));
     assert_eq!(one.schedule.as_ref().unwrap().to_string(), "every 30m");
-    assert_eq!(
-        (one.max_turns.unwrap().get(), one.timeout.to_string(), one.permissions.denied().len()),
-        (3, "5m".into(), 0)
-    );
+    assert_eq!((one.max_turns.unwrap().get(), one.timeout, one.permissions.denied().len()), (3, None, 0));
     assert_eq!(one.last_run, Some("2026-02-03T10:00:00Z".parse().unwrap()));
     assert_eq!(other.path.to_str(), Some("/Users/theo/repos/another-project"));
     assert_eq!(
@@ -58,8 +55,8 @@ fn every_key_is_read() {
     .unwrap();
     assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
     assert_eq!((workspace.name.as_deref(), workspace.model.as_deref()), (Some("A"), Some("opus")));
-    assert_eq!((workspace.timeout.as_secs(), &workspace.permissions), (60, &Permissions::Skip));
-    assert_eq!(workspace.background_wait.as_secs(), 1);
+    assert_eq!((workspace.timeout.unwrap().as_secs(), &workspace.permissions), (60, &Permissions::Skip));
+    assert_eq!(workspace.background_wait.unwrap().as_secs(), 1);
     assert_eq!(workspace.requires.0.iter().map(|name| &**name).collect::<Vec<_>>(), ["mail", "web"]);
     let asking = Asking {
         checker: Some(Checker::Manual),

@@ -64,9 +64,9 @@ pub struct Workspace {
     /// How many turns a beat may take.
     pub max_turns: Option<NonZeroU32>,
     /// How long a beat may take.
-    pub timeout: Interval,
+    pub timeout: Option<Interval>,
     /// How long a beat is let be when its turn is over, in case that it begins another one.
-    pub background_wait: Interval,
+    pub background_wait: Option<Interval>,
     /// The model, where it is not the agent's own choice.
     pub model: Option<Arc<str>>,
     /// What its agents may not do.
@@ -92,8 +92,8 @@ impl Workspace {
             name: None,
             schedule: None,
             max_turns: None,
-            timeout: DEFAULT_TIMEOUT,
-            background_wait: DEFAULT_BACKGROUND_WAIT,
+            timeout: None,
+            background_wait: None,
             model: None,
             permissions: Permissions::default(),
             asking: Asking::default(),
@@ -174,8 +174,8 @@ impl<'a, 'b> Reader<'a, 'b> {
                 name: keys.name.map(Into::into),
                 schedule,
                 max_turns: keys.max_turns,
-                timeout: keys.timeout.unwrap_or(DEFAULT_TIMEOUT),
-                background_wait: keys.background_wait.unwrap_or(DEFAULT_BACKGROUND_WAIT),
+                timeout: keys.timeout,
+                background_wait: keys.background_wait,
                 model: keys.model.map(Into::into),
                 permissions: keys.permissions.unwrap_or_default(),
                 asking,

@@ -5,7 +5,7 @@ use crate::failure;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::cron::Crons;
 use crate::config::frontmatter::{self, Frontmatter, FrontmatterError};
@@ -63,6 +63,22 @@ pub fn load_body(path: &Path) -> Result<String, Problem> {
     let body = frontmatter::body(&bytes).map_err(|error| wrong(path, &error))?;
     not_empty(path, body)?;
     Ok(body.to_owned())
+}
+
+/// What stands at a HEARTBEAT.md: where its path leads, and what is in it. Two of them tell whether it was changed between.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Content {
+    real: Option<PathBuf>,
+    bytes: Option<Vec<u8>>,
+}
+
+impl Content {
+    /// What stands at `path` now.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        let found = std::fs::metadata(path).ok().filter(|found| found.len() <= MAX_BYTES);
+        Self { real: path.canonicalize().ok(), bytes: found.and_then(|found| bytes(path, &found).ok()) }
+    }
 }
 
 pub(super) fn missing(path: &Path) -> Problem {

@@ -12,6 +12,7 @@ use crate::config::asking::Asking;
 use crate::config::cron::Crons;
 use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
+use crate::config::limit::{LONGEST, MOST_TURNS, Notices, Source, Sourced};
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
 use crate::config::requires::Requires;
@@ -128,6 +129,24 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
         None => workspace.last_run,
         Some(name) => workspace.last_runs.iter().find(|(known, _)| **known == *name).map(|(_, at)| *at),
     };
+    let mut notices = Notices::default();
+    let schedule = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref());
+    let model = front.model.as_deref().map(Arc::from);
+    let max_turns =
+        notices.lower("maxTurns", workspace.max_turns.map(Sourced::user), front.max_turns, MOST_TURNS);
+    let timeout = notices.lower("timeout", workspace.timeout.map(Sourced::user), front.timeout, LONGEST);
+    let background_wait = notices.lower(
+        "backgroundWait",
+        workspace.background_wait.map(Sourced::user),
+        front.background_wait,
+        LONGEST,
+    );
+    let model = notices.own("model", workspace.model.clone().map(Sourced::user), model);
+    let permissions = front.permissions.as_ref();
+    if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
+        notices
+            .say("permissions: skip in HEARTBEAT.md has no effect; only config.json can say it".to_owned());
+    }
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     Heartbeat {
         id: HeartbeatId::new(&workspace.path, name),
@@ -135,19 +154,26 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
         name: name.map(Into::into),
         title: title.map_or_else(|| folder_name(&workspace.path), Into::into),
         description: front.description.clone(),
-        schedule: front.schedule.clone().or_else(|| workspace.schedule.clone()),
-        max_turns: front.max_turns.or(workspace.max_turns),
-        timeout: front.timeout.unwrap_or(workspace.timeout),
-        background_wait: front.background_wait.unwrap_or(workspace.background_wait),
-        model: front.model.as_deref().map(Arc::from).or_else(|| workspace.model.clone()),
-        permissions: front.permissions.as_ref().map_or_else(
+        scheduled_by: schedule.as_ref().map_or(Source::Default, |schedule| schedule.source),
+        schedule: schedule.map(|schedule| schedule.value),
+        max_turns,
+        timeout: timeout.unwrap_or(Sourced::default(DEFAULT_TIMEOUT)),
+        background_wait: background_wait.unwrap_or(Sourced::default(DEFAULT_BACKGROUND_WAIT)),
+        model,
+        permissions: permissions.map_or_else(
             || workspace.permissions.clone(),
-            |narrower| workspace.permissions.overlaid(narrower),
+            |narrower| workspace.permissions.tightened(narrower),
         ),
+        denied_by_user: workspace.permissions.denied().len(),
         guard: workspace.permissions != Permissions::Skip,
         asking: workspace.asking,
         tighter: front.asking,
-        requires: front.requires.clone().unwrap_or_else(|| workspace.requires.clone()),
+        requires: front
+            .requires
+            .as_ref()
+            .map_or_else(|| workspace.requires.clone(), |more| workspace.requires.joined(more)),
+        required_by_user: workspace.requires.0.len(),
+        notices,
         problem: folder.cloned().or(problem),
         unedited,
         last_run,
@@ -166,15 +192,19 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         description: None,
         file: file_of(path, None),
         schedule: entry.schedule.clone(),
+        scheduled_by: Source::ConfigJson,
         max_turns: None,
-        timeout: DEFAULT_TIMEOUT,
-        background_wait: DEFAULT_BACKGROUND_WAIT,
+        timeout: Sourced::default(DEFAULT_TIMEOUT),
+        background_wait: Sourced::default(DEFAULT_BACKGROUND_WAIT),
         model: None,
         permissions: Permissions::default(),
+        denied_by_user: 0,
         guard: true,
         asking: Asking::default(),
         tighter: Asking::default(),
         requires: Requires::default(),
+        required_by_user: 0,
+        notices: Notices::default(),
         problem: Some(entry.problem.clone()),
         unedited: false,
         last_run: entry.last_run,

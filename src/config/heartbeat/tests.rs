@@ -1,7 +1,7 @@
 //! From a folder and a config.json to heartbeats, and what the cache notices.
 
 use super::*;
-use crate::config::asking::{Checker, Questions};
+use crate::config::asking::{Checker, Questions, Settled};
 use crate::error::Hinted;
 use jiff::tz::TimeZone;
 use std::fs;
@@ -81,17 +81,31 @@ fn a_workspace_has_its_own_heartbeat_and_named_ones_in_order() {
 }
 
 #[test]
-fn frontmatter_overrides_config_and_rules_add_up() {
+fn frontmatter_asks_for_less_than_config_and_rules_add_up() {
     let mut home = Home::new();
     home.config(r#"{"path": "@/a", "cron": "@daily", "tz": "Europe/Berlin", "maxTurns": 2, "timeout": "1m", "model": "opus", "permissions": {"deny": ["A"]}}"#.replace("@daily", "0 0 * * *").as_str());
     home.write("a/HEARTBEAT.md", "---\ninterval: 1h\nmaxTurns: 9\npermissions: {deny: [B]}\n---\nx");
     let beat = home.load().heartbeats.remove(0);
-    assert_eq!(beat.schedule.unwrap().to_string(), "every 1h");
+    assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 0 * * * Europe/Berlin");
     assert_eq!(
-        (beat.max_turns.unwrap().get(), beat.timeout.as_secs(), beat.model.as_deref()),
-        (9, 60, Some("opus"))
+        beat.max_turns,
+        Some(Sourced { value: NonZeroU32::new(2).unwrap(), source: Source::ConfigJson })
     );
+    assert_eq!((beat.timeout.value.as_secs(), beat.timeout.source), (60, Source::ConfigJson));
+    assert_eq!(&*beat.model.unwrap().value, "opus");
     assert_eq!(beat.permissions.denied(), ["A".into(), "B".into()]);
+    assert_eq!(
+        beat.notices.lines(),
+        [
+            "interval: 1h in HEARTBEAT.md is more often than config.json allows; cron 0 0 * * * Europe/Berlin applies".into(),
+            "maxTurns: 9 in HEARTBEAT.md is more than config.json allows; 2 applies".into(),
+        ]
+    );
+    home.write("a/HEARTBEAT.md", "---\ncron: 0 3 * * MON\ntz: UTC\nmaxTurns: 1\n---\nx");
+    let beat = home.load().heartbeats.remove(0);
+    assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 3 * * MON UTC");
+    assert_eq!((beat.scheduled_by, beat.max_turns.unwrap().source), (Source::Heartbeat, Source::Heartbeat));
+    assert!(beat.notices.lines().is_empty());
 }
 
 #[test]
@@ -101,9 +115,10 @@ fn what_the_frontmatter_says_of_asking_is_kept_apart_from_what_the_user_says() {
     home.write("a/HEARTBEAT.md", "---\npermissionsChecker: off\nquestions: deny\n---\nx");
     let beat = home.load().heartbeats.remove(0);
     assert_eq!((beat.asking.checker, beat.tighter.checker), (Some(Checker::Manual), Some(Checker::Off)));
-    let both = beat.asking.tightened(&beat.tighter);
-    assert_eq!((both.checker, both.questions), (Some(Checker::Manual), Some(Questions::Deny)));
-    assert_eq!(both.approval_wait.unwrap().as_secs(), 60);
+    let both = Settled::of(&[(Source::ConfigJson, &beat.asking)], &beat.tighter);
+    assert_eq!(both.checker.map(|said| said.value), Some(Checker::Manual));
+    assert_eq!(both.questions.map(|said| said.value), Some(Questions::Deny));
+    assert_eq!(both.approval_wait.unwrap().value.as_secs(), 60);
 }
 
 #[test]
@@ -244,7 +259,7 @@ fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
     assert_eq!(beats.iter().map(|beat| beat.name.as_deref()).collect::<Vec<_>>(), [None, Some("n")]);
     assert!(beats.iter().all(|beat| beat.problem.is_none() && beat.schedule.is_none()));
     assert_eq!(
-        (beats[0].max_turns.unwrap().get(), load_body(&beats[0].file).unwrap().as_str()),
+        (beats[0].max_turns.unwrap().value.get(), load_body(&beats[0].file).unwrap().as_str()),
         (7, "hello\n")
     );
     fs::create_dir_all(home.path("a/heartbeats/b\u{7}d")).unwrap();

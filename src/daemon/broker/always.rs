@@ -1,5 +1,6 @@
 //! An answer once and for all: a rule for just this call, in the project's permissions.toml.
 
+use crate::agent::rule_files::{self, Project};
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::hook::judge;
@@ -22,7 +23,11 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
         );
     }
     dir.require_ours().map_err(|error| error.failure())?;
-    let path = dir.project_rules(&request.project).map_err(|error| error.failure())?;
+    let project = Project::of(&request.workspace).called(Some(&request.project));
+    let path = dir.rules_of(&request.workspace);
+    // What was kept by the project's name is looked at before.
+    let by_name = project.by_name(dir).map_err(|error| error.failure())?;
+    let by_name = rule_files::read(by_name.into_iter().collect()).map_err(|problem| problem.failure())?;
     let place =
         Place { cwd: request.cwd.clone(), workspace: request.workspace.clone(), home: home.to_path_buf() };
     let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
@@ -31,7 +36,9 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
     let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
     let text = appended(&text, &path, &call, action).map_err(|error| error.failure())?;
     let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.failure())?;
-    let decides = judge::matched(&call, &[&rules], request.doubt.is_some());
+    let before = by_name.iter().filter_map(|file| file.rules.as_ref());
+    let all: Vec<&Rules> = before.chain([&rules]).collect();
+    let decides = judge::matched(&call, &all, request.doubt.is_some());
     match decides.filter(|matched| matched.action != action) {
         Some(rules::Matched { number, file, .. }) => Err(failure!(
             "rule {number} of {file} comes before a new one"; "change that, or answer without --always"

@@ -24,7 +24,7 @@ use judgement::{JudgementError, Word};
 use prompt::PromptError;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, copy, sink};
@@ -42,7 +42,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Asks models. One clone for each client.
 #[derive(Debug, Clone)]
 pub struct Models {
-    settings: PathBuf,
+    settings: SettingsDir,
     keys: Arc<BTreeMap<Provider, Secret>>,
     places: Arc<Semaphore>,
 }
@@ -140,7 +140,7 @@ impl Models {
     #[must_use]
     pub fn new(settings: &SettingsDir, keys: BTreeMap<Provider, Secret>) -> Self {
         let places = Arc::new(Semaphore::new(AT_ONCE));
-        Self { settings: settings.settings(), keys: Arc::new(keys), places }
+        Self { settings: settings.clone(), keys: Arc::new(keys), places }
     }
 
     async fn answer(&self, request: Request) -> Answer {
@@ -172,7 +172,7 @@ impl Models {
         let place = timeout_at(until, Arc::clone(&self.places).acquire_owned()).await.map_err(late)?;
         let place = place.map_err(|_| ModelError::Broken)?;
         let (to, judgement) = oneshot::channel();
-        let (settings, keys) = (self.settings.clone(), Arc::clone(&self.keys));
+        let (settings, keys) = (self.settings.settings(), Arc::clone(&self.keys));
         let ask = move || {
             let place: OwnedSemaphorePermit = place;
             let access = Access::find(&settings, &keys).map_err(ModelError::from);

@@ -3,6 +3,7 @@
 use super::Daemon;
 use crate::agent::rule_files;
 use crate::beat;
+use crate::config::settings::Settings;
 use crate::daemon::client::Beats;
 use crate::daemon::service::{Begins, Which, Wish};
 use crate::daemon::state::{NotNow, Start};
@@ -34,6 +35,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let denied = rule_files::problems(&self.dir, &self.user.settings);
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
+        let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default().asking;
         problems.extend_from_slice(self.follow.problems());
         problems.extend(self.agent_problem());
         problems.extend(self.upkeep.problem().map(str::to_owned));
@@ -51,7 +53,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             waiting_lines: self.upkeep.waiting_lines(),
             live_agents: self.hosts.live(),
             requests: self.broker.waiting(),
-            heartbeats: status::heartbeats(&self.state, now),
+            heartbeats: status::heartbeats(&self.state, &settings, now),
         }
     }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
+use crate::config::limit::{Notices, Source, Sourced};
 use crate::config::permissions::Permissions;
 use crate::config::requires::Requires;
 use crate::config::timing::Schedule;
@@ -21,11 +22,15 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         file: workspace.join("HEARTBEAT.md"),
         schedule: Some(Schedule::Every(Interval::from_secs(minutes * 60).unwrap())),
         max_turns: None,
-        timeout: Interval::from_secs(300).unwrap(),
-        background_wait: Interval::from_secs(10).unwrap(),
+        scheduled_by: Source::ConfigJson,
+        timeout: Sourced::default(Interval::from_secs(300).unwrap()),
+        background_wait: Sourced::default(Interval::from_secs(10).unwrap()),
         model: None,
         requires: Requires::default(),
+        required_by_user: 0,
         permissions: Permissions::default(),
+        denied_by_user: 0,
+        notices: Notices::default(),
         asking: crate::config::asking::Asking::default(),
         guard: true,
         tighter: crate::config::asking::Asking::default(),

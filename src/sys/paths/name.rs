@@ -1,5 +1,6 @@
 //! Names of files: for what people and agents call things, whatever they call them.
 
+use crate::sys::digest::sha256;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -14,6 +15,17 @@ pub fn slug(workspace: &Path, name: Option<&str>) -> String {
         bytes.extend_from_slice(name.as_bytes());
     }
     format!("{slug}-{:08x}", hash(&bytes))
+}
+
+/// What stands between name and digest in [`of_folder`]; no [`readable`] name has it.
+pub(super) const AT: char = '@';
+
+/// A file name that stands for one folder and no other: its name for people, and a digest of its path.
+pub(super) fn of_folder(folder: &Path) -> String {
+    let name = readable(folder.file_name().unwrap_or(OsStr::new("root")).to_string_lossy().as_ref());
+    let digest = sha256(folder.as_os_str().as_encoded_bytes());
+    let digits: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{name}{AT}{digits}")
 }
 
 /// FNV-1a, 64 bits folded to 32: tells apart the handful of things of one name that a user has.
@@ -59,6 +71,13 @@ pub fn readable(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_is_known_by_its_path_and_no_name_is_that_of_another() {
+        assert_eq!(of_folder(Path::new("/a/my site")), "my-site@6643bd9ba7ecdc35");
+        assert_ne!(of_folder(Path::new("/a/my site")), of_folder(Path::new("/b/my site")));
+        assert!(!readable("my-site@6643bd9ba7ecdc35").contains(AT));
+    }
 
     #[test]
     fn slugs_are_readable_and_tell_folders_of_one_name_apart() {

@@ -45,6 +45,13 @@ fn the_settings_stand_in_the_data_folder_where_it_is_named() {
         let found = find(None, None, unset, Some("/h")).unwrap();
         assert_eq!(found, Path::new("/h/.config/murmur/config.toml"));
     }
+    // Those that hand it on, older murmurs too, say the same.
+    let found = SettingsDir::find(None, None, None, Some(OsStr::new("/h"))).unwrap();
+    let told = serde_json::to_string(&found).unwrap();
+    assert_eq!(told, r#"["/h/.murmur/config","/h/.config/murmur"]"#);
+    assert_eq!(serde_json::from_str::<SettingsDir>(&told).unwrap(), found);
+    let older: SettingsDir = serde_json::from_str(r#""/h/.config/murmur""#).unwrap();
+    assert_eq!(older, SettingsDir::at("/h/.config/murmur".into(), None));
     assert!(matches!(find(None, None, None, None), Err(PathsError::Homeless)));
 }
 
@@ -53,7 +60,7 @@ fn a_project_is_one_folder_and_no_way_out() {
     let dir = DataDir::find(Some(Path::new("/m")), None, None).unwrap();
     let rules = dir.project_rules("my site").unwrap();
     assert_eq!(rules, Path::new("/m/projects/my site/permissions.toml"));
-    for name in ["", ".", "..", "a/b", "../x", "/x", "a\\b", "a\n"] {
+    for name in ["", ".", "..", "a/b", "../x", "/x", "a\\b", "a\n", "site@0123456789abcdef"] {
         assert!(matches!(dir.project_rules(name), Err(PathsError::Project { .. })), "{name:?}");
     }
 }

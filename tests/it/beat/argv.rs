@@ -44,16 +44,17 @@ fn own_deny_patterns_come_after_the_defaults_and_duplicates_are_dropped() {
 }
 
 #[test]
-fn skip_leaves_out_the_deny_list_in_config_and_in_frontmatter() {
+fn skip_leaves_out_the_deny_list_in_config_and_not_in_frontmatter() {
     let expected = "--print\n--dangerously-skip-permissions\n--verbose\n--output-format\nstream-json\n\
                     --max-turns\n3";
     assert_eq!(argv_with(json!({ "permissions": "skip" }), "Do it."), expected);
     let deny = json!({ "permissions": { "deny": ["Edit"] } });
-    assert_eq!(argv_with(deny, "---\npermissions: skip\n---\nDo it."), expected);
+    let argv = argv_with(deny, "---\npermissions: skip\n---\nDo it.");
+    assert!(argv.contains("\nBash(sudo *)\n") && argv.ends_with("\nEdit"), "{argv}");
 }
 
 #[test]
-fn model_and_turns_come_from_the_config_and_the_frontmatter_overrides_them() {
+fn model_and_turns_come_from_the_config_and_the_frontmatter_can_lower_the_turns() {
     let entry = json!({ "permissions": "skip", "model": "opus", "maxTurns": 7 });
     let argv = argv_with(entry.clone(), "Do it.");
     assert_snapshot!(argv.split_once("stream-json\n").unwrap().1, @"
@@ -67,6 +68,6 @@ fn model_and_turns_come_from_the_config_and_the_frontmatter_overrides_them() {
     --max-turns
     2
     --model
-    haiku
+    opus
     ");
 }

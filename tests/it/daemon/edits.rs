@@ -2,6 +2,8 @@
 
 use insta::assert_snapshot;
 
+use serde_json::json;
+
 use crate::env::Env;
 
 #[test]
@@ -32,7 +34,7 @@ fn a_workspace_that_is_added_beats() {
 fn an_edited_heartbeat_counts() {
     let env = Env::new();
     let site = env.workspace("site", "---\ninterval: 1d\n---\nBefore.");
-    env.register(&[&site]);
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
     let daemon = env.daemon();
     env.wait_for_journal(1);
     site.heartbeat("---\ninterval: 1s\n---\nAfter.");
@@ -58,8 +60,8 @@ fn a_named_heartbeat_that_is_added_beats() {
 #[test]
 fn a_broken_config_is_named_with_its_place_and_the_last_good_one_goes_on() {
     let env = Env::new();
-    let site = env.workspace("site", "---\ninterval: 1s\n---\nDo it.");
-    env.register(&[&site]);
+    let site = env.workspace("site", "Do it.");
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
     let daemon = env.daemon();
     env.wait_for_journal(1);
     let broken = "{\n  \"workspaces\": [\n    { \"path\": }\n  ]\n}\n";

@@ -39,11 +39,11 @@ fn skip_turns_guard_and_deny_list_off() {
 }
 
 #[test]
-fn frontmatter_which_an_agent_can_write_does_not_turn_the_guard_off() {
+fn frontmatter_which_an_agent_can_write_turns_neither_guard_nor_deny_list_off() {
     let env = Env::new();
     env.acting("permissions: skip", &[bash("t1", "sudo ls")]);
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));
-    assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
+    assert!(env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "guard", "which": "sudo" }));
 }
 

@@ -61,6 +61,8 @@ fn what_is_checked_is_what_a_beat_gets() {
     assert_eq!(hosted["verdict"], "ask", "{hosted}");
     assert_snapshot!(at(&["rules"]), @"
     [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
+    note: that file holds for every project called site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
+    [ENV]/data/projects/site@[DIGITS]/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
     [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
     [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
     Claude Code is told to deny, in a beat of [ENV]/site: Bash(curl:*), Bash(git log)
@@ -95,7 +97,10 @@ fn an_answer_once_and_for_all_is_a_rule_that_decides_from_then_on() {
         env.run(["permission", "respond", text(&env.opened(), "id"), verdict, "--always"]);
         line(beat);
         daemon.stop();
-        let rules = std::fs::read_to_string(env.data().join("projects/site/permissions.toml")).unwrap();
+        let mut projects = std::fs::read_dir(env.data().join("projects")).unwrap().flatten();
+        let own = projects.next().unwrap();
+        assert!(own.file_name().to_str().unwrap().starts_with("site@"), "{own:?}");
+        let rules = std::fs::read_to_string(own.path().join("permissions.toml")).unwrap();
         assert_eq!(rules, rule(verdict, "git push origin 'a b'"));
         // Without a daemon, what had to be asked would be denied.
         site.plays(&super::acts(&[bash("t2", "git push origin 'a b'"), bash("t3", "git push")]));
@@ -120,7 +125,7 @@ fn what_no_pattern_means_alone_is_answered_for_once_only() {
     let refused = env.run(["permission", "respond", text(&row, "id"), "allow", "--always"]);
     assert_snapshot!(refused, @"
     | error: no pattern means this call of Bash and nothing else
-    | hint: write a rule of your own into [ENV]/data/projects/site/permissions.toml
+    | hint: write a rule of your own into [ENV]/data/projects/site@[DIGITS]/permissions.toml
     [exit 1]
     ");
     assert!(!env.data().join("projects").exists());
@@ -149,4 +154,22 @@ fn a_rule_that_would_not_decide_is_not_added() {
     env.run(["permission", "respond", text(&row, "id"), "deny"]);
     line(beat);
     daemon.stop();
+}
+
+/// Today's answer is about this folder, and not about whatever has its name.
+#[test]
+fn what_is_answered_always_in_one_project_says_nothing_of_another_of_its_name() {
+    let env = Env::new();
+    let site = env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    env.murmur(["permission", "respond", text(&row, "id"), "allow", "--always"]).assert().success();
+    line(beat);
+    daemon.stop();
+    let other = env.root().join("other/site");
+    std::fs::create_dir_all(&other).unwrap();
+    let check = ["permission", "check", "--json", "Bash(git push)", "--as", "hosted"];
+    let verdict = |folder| env.murmur(check).at(folder).json()["verdict"].clone();
+    assert_eq!([verdict(&site.0), verdict(&other)], ["allow", "ask"]);
 }

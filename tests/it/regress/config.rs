@@ -115,8 +115,8 @@ fn nothing_is_added_to_an_emptied_config() {
 #[test]
 fn an_emptied_config_is_a_named_problem_and_the_last_good_one_goes_on() {
     let env = Env::new();
-    let site = env.workspace("site", "---\ninterval: 1s\n---\nDo it.");
-    env.configure(&json!({ "workspaces": [{ "path": site.0 }] }).to_string());
+    let site = env.workspace("site", "Do it.");
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
     let daemon = env.daemon();
     env.wait_for_journal(1);
     // Under the lock, so that no lastRun comes over it.

@@ -50,7 +50,7 @@ fn a_workspace_that_is_replaced_is_still_followed() {
     let env = Env::new();
     let site = env.workspace("site", "---\ninterval: 1d\n---\nBefore.");
     site.named("nightly", "---\ninterval: 1d\n---\nBefore.");
-    env.configure(&json!({ "workspaces": [{ "path": site.0 }] }).to_string());
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
     let daemon = env.daemon();
     env.wait_for_journal(2);
     env.wait(&env.data(), || (env.config().contains("\"nightly\":\"")).then_some(()));

@@ -58,9 +58,9 @@ fn edit_by_script(path: &Path, way: Way) -> u64 {
 fn of_edits_by_scripts_none_is_lost_while_last_runs_are_written() {
     let edits = times(120, 2000);
     let env = Env::for_as_long_as(Duration::from_secs(60 + edits / 4));
-    let heartbeat = "---\ninterval: 1s\n---\nDo it.";
-    let workspaces: Vec<_> = (0..3).map(|n| env.workspace(&format!("w{n}"), heartbeat)).collect();
-    let mut entries: Vec<Value> = workspaces.iter().map(|workspace| json!({ "path": workspace.0 })).collect();
+    let workspaces: Vec<_> = (0..3).map(|n| env.workspace(&format!("w{n}"), "Do it.")).collect();
+    let entry = |path: &std::path::PathBuf| json!({ "path": path, "interval": "1s" });
+    let mut entries: Vec<Value> = workspaces.iter().map(|workspace| entry(&workspace.0)).collect();
     // Somebody runs beats of this one by hand.
     let hand = env.root().join("hand");
     entries.push(json!({ "path": hand, "interval": "1000h" }));

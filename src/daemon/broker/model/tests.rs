@@ -14,7 +14,7 @@ fn request() -> Request {
 #[tokio::test]
 async fn a_hook_whose_time_is_up_just_then_is_heard_and_has_its_answer() {
     let (mut hook, theirs) = UnixStream::pair().unwrap();
-    let models = Models::new(&SettingsDir::at("/nowhere".into()), BTreeMap::new());
+    let models = Models::new(&SettingsDir::at("/nowhere".into(), None), BTreeMap::new());
     let line = Line { msg_type: "permission.request".to_owned(), id: "1".to_owned(), payload: Value::Null };
     let serving = tokio::spawn(serve(theirs, line, request(), models));
     let mut said = Vec::new();
