@@ -8,6 +8,7 @@
 //! agents, whoever started them.
 
 pub mod agents;
+pub mod approved;
 pub mod beats;
 pub mod broker;
 pub mod client;

@@ -217,6 +217,15 @@ pub(super) enum WorkspacesCommand {
         #[arg(long)]
         force: bool,
     },
+    /// Let a named heartbeat run that is new in a workspace; look at it first
+    Approve {
+        /// The workspace
+        #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
+        path: PathBuf,
+        /// Only heartbeats/NAME [default: all that there are]
+        #[arg(long)]
+        name: Option<String>,
+    },
     /// Forget a workspace; its files stay
     Remove {
         /// The workspace

@@ -3,6 +3,7 @@
 use super::args::Beat;
 use super::captures;
 use super::place::Place;
+use super::requests::only_people;
 use super::screen::Screen;
 use super::style::{Style, plain_line, remarks};
 use super::verbose;
@@ -16,7 +17,7 @@ use crate::config::edit;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::settings::Settings;
-use crate::daemon::instance;
+use crate::daemon::{approved, instance};
 use crate::error::Hinted;
 use crate::failure;
 use crate::journal::append;
@@ -52,6 +53,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
         if args.dry_run {
             show(&beat::invocation(&job, &dir, clock::now())?, &heartbeat, &asking(&job.user))
         } else {
+            see_to_approval(&dir, &heartbeat)?;
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
@@ -65,6 +67,19 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             perform(job, &dir, args).await
         }
     })
+}
+
+/// A person who runs a named heartbeat approves it; an agent runs none that is not approved.
+fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
+    let Some(name) = heartbeat.name.as_deref() else { return Ok(()) };
+    let mut known = [heartbeat.clone()];
+    approved::mark(dir, &mut known, clock::now());
+    if known.iter().any(|known| known.approved) {
+        return Ok(());
+    }
+    only_people("run a heartbeat that nobody has approved")?;
+    approved::approve(dir, &heartbeat.workspace, &[name])
+        .with_context(|| format!("cannot write {}", dir.approved().display()))
 }
 
 /// Says that calls will be denied for want of a daemon, which is who asks a person, or a model. `asks` is whether somebody

@@ -2,6 +2,7 @@
 
 use super::args::Init;
 use super::place::Place;
+use super::requests::only_people;
 use super::start::warn_of_denied_calls;
 use super::workspaces::{self, Registered};
 use crate::config::cron::Crons;
@@ -12,6 +13,7 @@ use crate::config::interval::Interval;
 use crate::config::spelling::nearest;
 use crate::config::template::{DEFAULT, TEMPLATES, is_schedule, is_unedited, split};
 use crate::config::timing::Schedule as Timing;
+use crate::daemon::approved;
 use crate::error::Failure;
 use crate::failure;
 use crate::sys::paths::DataDir;
@@ -71,6 +73,11 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     if create(&file, &text)? {
         let edit = if is_unedited(&text) { "; edit it: nothing runs until then" } else { "" };
         writeln!(out, "wrote {}{edit}", file.display())?;
+        // Who asks for it has approved it; an agent has not.
+        if let (Some(name), Ok(())) = (&args.name, only_people("approve")) {
+            approved::approve(&dir, &workspace, &[name])
+                .with_context(|| format!("cannot write {}", dir.approved().display()))?;
+        }
     } else if let Some(name) = &args.template {
         return Err(not_applied(name, &file).into());
     } else {

@@ -70,11 +70,11 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     Ok(Row::deserialize(row)?)
 }
 
-/// An agent's answers to its own requests would be worth nothing.
-fn only_people() -> anyhow::Result<()> {
+/// That no agent runs this: its answers to its own requests would be worth nothing. `what` is what agents cannot do.
+pub(super) fn only_people(what: &str) -> anyhow::Result<()> {
     if ancestors::have(AGENT) || ancestors::have(HOST_VARIABLE) {
         bail!(
-            failure!("an agent started this ({AGENT} is set), and agents cannot answer"; "a person has to, in a terminal of theirs")
+            failure!("an agent started this ({AGENT} is set), and agents cannot {what}"; "a person has to, in a terminal of theirs")
         );
     }
     Ok(())

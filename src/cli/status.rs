@@ -8,9 +8,9 @@ use crate::agent::rule_files;
 use crate::config::heartbeat::{self, Cache};
 use crate::config::settings::Settings;
 use crate::daemon::broker::Broker;
-use crate::daemon::state::{Running, State};
+use crate::daemon::state::{Running, State, approve_hint};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
-use crate::daemon::{client, instance, last_runs};
+use crate::daemon::{approved, client, instance, last_runs};
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::host::discover;
@@ -106,7 +106,8 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let mut problems = denied.clone();
     let settings = Settings::read(&place.settings_dir()?.settings()).unwrap_or_default().asking;
     match Cache::new(place.time_zone()).load(&dir.config(), now) {
-        Ok(loaded) => {
+        Ok(mut loaded) => {
+            approved::mark(dir, &mut loaded.heartbeats, now);
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
             let saved = last_runs::read(dir, now);
@@ -258,6 +259,7 @@ fn print_heartbeat(
         (None, Some(id), _) => writeln!(out, "  next      when request {id} is answered")?,
         (None, None, _) if heartbeat.schedule.is_none() => writeln!(out, "  next      never")?,
         (None, None, _) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
+        (None, None, _) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
         (None, None, _) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
         (None, None, _) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
         (None, None, Some(next)) => writeln!(out, "  next      {}", ahead(next, now))?,
@@ -266,6 +268,10 @@ fn print_heartbeat(
     if heartbeat.unedited {
         let file = heartbeat::file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
         writeln!(out, "  prompt    not edited yet; edit {}", plain_line(&file.to_string_lossy()))?;
+    }
+    if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
+        let hint = approve_hint(heartbeat.workspace.as_ref(), name);
+        writeln!(out, "  approval  not approved yet; {}", plain_line(&hint))?;
     }
     for notice in &heartbeat.notices {
         writeln!(out, "  notice    {}", plain_line(notice))?;

@@ -1,17 +1,23 @@
-//! `murmur workspaces list|add|remove`: what config.json has. Only the entry in question changes in it.
+//! `murmur workspaces list|add|approve|remove`: what config.json has. Only the entry in question changes in it.
 
 use super::args::{Workspaces, WorkspacesCommand};
 use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::place::Place;
+use super::requests::only_people;
+use super::style::plain_line;
 use crate::config::cron::Crons;
 use crate::config::edit::{self, EditError, NewWorkspace};
-use crate::config::heartbeat::{self, Cache};
+use crate::config::file::File;
+use crate::config::heartbeat::{self, Cache, Heartbeat};
+use crate::daemon::approved;
+use crate::daemon::state::approve_hint;
 use crate::error::Hinted;
 use crate::failure;
 use crate::sys::paths::DataDir;
 use crate::sys::{clock, shell};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Whether a workspace is new to config.json.
@@ -50,8 +56,14 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
                     writeln!(io::stdout(), "{} is registered already", workspace.display())?
                 }
             }
+            let unapproved: Vec<_> = seen(&dir, place, &workspace)?;
+            let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
+            for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
+                writeln!(io::stdout(), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
+            }
             Ok(ExitCode::SUCCESS)
         }
+        WorkspacesCommand::Approve { path, name } => approve(path, name.as_deref(), place),
         WorkspacesCommand::Remove { path } => {
             let dir = place.own_data_dir()?;
             // A folder that is gone can still be forgotten.
@@ -61,6 +73,49 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// The heartbeats in `workspace`, and whether they are approved.
+pub(super) fn seen(dir: &DataDir, place: &Place, workspace: &Path) -> anyhow::Result<Vec<Heartbeat>> {
+    let crons = Crons::new(place.time_zone());
+    let file = File::read(&dir.config(), &crons)?;
+    let mut found = heartbeat::resolve_registered(&file, workspace, &crons)
+        .unwrap_or_else(|| heartbeat::resolve_folder(workspace, &crons));
+    approved::mark(dir, &mut found, clock::now());
+    Ok(found)
+}
+
+/// Approves the heartbeat of this name, or all that there are.
+fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<ExitCode> {
+    only_people("approve")?;
+    let workspace = place.workspace(path)?;
+    let dir = place.own_data_dir()?;
+    let found = seen(&dir, place, &workspace)?;
+    let named = found.iter().filter(|heartbeat| heartbeat.name.is_some());
+    let (chosen, rest): (Vec<&Heartbeat>, Vec<&Heartbeat>) =
+        named.partition(|heartbeat| name.is_none() || heartbeat.name.as_deref() == name);
+    if let (Some(name), true) = (name, chosen.is_empty()) {
+        let known: Vec<&str> = rest.iter().filter_map(|heartbeat| heartbeat.name.as_deref()).collect();
+        let failure = failure!("no heartbeat {name:?} in {}", workspace.display());
+        bail!(if known.is_empty() {
+            failure
+        } else {
+            failure.hint(format!("there are: {}", known.join(", ")))
+        });
+    }
+    let chosen: Vec<&Heartbeat> = chosen.into_iter().filter(|heartbeat| !heartbeat.approved).collect();
+    let names: Vec<&str> = chosen.iter().filter_map(|heartbeat| heartbeat.name.as_deref()).collect();
+    approved::approve(&dir, &workspace, &names)
+        .with_context(|| format!("cannot write {}", dir.approved().display()))?;
+    let mut out = io::stdout().lock();
+    if chosen.is_empty() {
+        writeln!(out, "nothing to approve in {}", plain_line(&workspace.to_string_lossy()))?;
+    }
+    for heartbeat in chosen {
+        let schedule = heartbeat.schedule.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
+        writeln!(out, "approved {}  {schedule}", plain_line(&heartbeat.file.to_string_lossy()))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Adds `new` to config.json unless it is there.
@@ -74,7 +129,9 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
 
 fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.read_data_dir()?;
-    let loaded = Cache::new(place.time_zone()).load(&dir.config(), clock::now())?;
+    let now = clock::now();
+    let mut loaded = Cache::new(place.time_zone()).load(&dir.config(), now)?;
+    approved::mark(&dir, &mut loaded.heartbeats, now);
     let problems: Vec<String> = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
     let mut out = io::stdout().lock();
     if json {
@@ -88,6 +145,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
                     "name": heartbeat.name,
                     "schedule": heartbeat.schedule.as_ref().map(ToString::to_string),
                     "unedited": heartbeat.unedited,
+                    "approved": heartbeat.approved,
                     "problem": heartbeat.problem.as_ref().map(Hinted::line),
                 })
             })
@@ -103,6 +161,9 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}  {schedule}", heartbeat.id)?;
         if heartbeat.unedited {
             writeln!(out, "  not edited yet; edit {}", heartbeat.file.display())?;
+        }
+        if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
+            writeln!(out, "  not approved yet; {}", approve_hint(&heartbeat.workspace, name))?;
         }
         if let Some(problem) = &heartbeat.problem {
             writeln!(out, "  problem: {}", problem.line())?;

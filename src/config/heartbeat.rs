@@ -115,6 +115,8 @@ pub struct Heartbeat {
     pub problem: Option<Problem>,
     /// Whether its file is a template that nobody has edited: the daemon does not start it until somebody has.
     pub unedited: bool,
+    /// Whether a person has approved it, where that is known here; a workspace's own needs no approval but its workspace's.
+    pub approved: bool,
     /// When it last ran.
     pub last_run: Option<Timestamp>,
 }

@@ -1,8 +1,8 @@
 //! The configuration as it is now: read when something in it has changed, the last good one kept where it is broken.
 
-use super::places;
 use super::state::{Correction, State};
 use super::upkeep::at;
+use super::{approved, places};
 use crate::config::heartbeat::{Cache, Heartbeat};
 use crate::error::Hinted;
 use crate::sys::clock;
@@ -93,7 +93,8 @@ impl Follow {
         let now = clock::now();
         let before = std::mem::take(&mut self.met);
         let problems = match self.cache.load(&self.dir.config(), now) {
-            Ok(loaded) => {
+            Ok(mut loaded) => {
+                approved::mark(&self.dir, &mut loaded.heartbeats, now);
                 self.has_loaded = true;
                 let problems = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
                 self.watch(&loaded.heartbeats);

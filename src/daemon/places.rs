@@ -5,10 +5,10 @@ use crate::sys::paths::DataDir;
 use crate::sys::watch::Place;
 use std::path::Path;
 
-/// config.json, and every file and folder from which `heartbeats` come, or from which new ones may come. One after the
+/// config.json, what is approved, and every file and folder from which `heartbeats` come, or from which new ones may come. One after the
 /// other: there may be thousands.
 pub fn edits<'a>(dir: &DataDir, heartbeats: &'a [Heartbeat]) -> impl Iterator<Item = Place> + 'a {
-    let own = Place::new(dir.root(), &["config.json"]);
+    let own = Place::new(dir.root(), &["config.json", "approved.json"]);
     // A link's target may be in a folder of its own, as where a user keeps all settings in one repository.
     let real = dir.config().canonicalize().ok();
     let folder = real.as_deref().and_then(Path::parent).filter(|folder| *folder != dir.root());

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use entry::Entry;
 pub use last_run::{Correction, LastRuns};
-pub use refusal::NotNow;
+pub use refusal::{NotNow, approve_hint};
 pub use running::Running;
 use running::RunningBeats;
 
@@ -195,6 +195,9 @@ impl State {
                 false => NotNow::Unnamed { workspace, names: names.join(", ") },
             });
         };
+        if let (Some(name), false) = (name, self.entries[index].is_approved()) {
+            return Err(NotNow::Unapproved { workspace: workspace.to_path_buf(), name: name.to_owned() });
+        }
         if self.is_taken(&self.entries[index]) {
             return Err(NotNow::Busy { workspace: workspace.to_path_buf() });
         }

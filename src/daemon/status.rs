@@ -83,11 +83,19 @@ pub struct HeartbeatStatus {
     /// Whether its file is still the template, so that the daemon does not start it.
     #[serde(default)]
     pub unedited: bool,
+    /// Whether a person has approved it; the daemon starts no other. A workspace's own heartbeat always is.
+    #[serde(default = "yes")]
+    pub approved: bool,
     /// What its HEARTBEAT.md asks for and does not get, a line each.
     #[serde(default)]
     pub notices: Vec<String>,
     /// Why it cannot do its work.
     pub problem: Option<String>,
+}
+
+/// A daemon that does not say asks for no approval.
+fn yes() -> bool {
+    true
 }
 
 /// A heartbeat's last beat.
@@ -180,6 +188,7 @@ fn heartbeat(
         waiting: running.is_none() && waits_for.is_none() && entry.next.is_some_and(|next| next <= now),
         waits_for,
         unedited: heartbeat.unedited,
+        approved: entry.is_approved(),
         notices: Vec::new(),
         problem: heartbeat.problem.as_ref().map(Hinted::line),
     }

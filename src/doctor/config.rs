@@ -8,9 +8,10 @@ use crate::config::asking::{Asking, Checker};
 use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
 use crate::config::settings::Settings;
+use crate::daemon::approved;
 use crate::daemon::broker::model;
 use crate::permit::rules::Rules;
-use crate::sys::file;
+use crate::sys::{clock, file};
 use std::path::Path;
 
 /// config.json, as it was read.
@@ -37,7 +38,12 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     let Some(mut first) = wrong.next() else {
         let unedited = config.heartbeats.iter().filter(|heartbeat| heartbeat.unedited).count();
         let unedited = if unedited == 0 { String::new() } else { format!(", {unedited} not edited yet") };
-        return check.ok(format!("{}{unedited}", counted(config.heartbeats.len(), "heartbeat")));
+        let mut heartbeats = config.heartbeats.clone();
+        approved::mark(&environment.dir, &mut heartbeats, clock::now());
+        let unapproved = heartbeats.iter().filter(|heartbeat| !heartbeat.approved).count();
+        let unapproved =
+            if unapproved == 0 { String::new() } else { format!(", {unapproved} not approved yet") };
+        return check.ok(format!("{}{unedited}{unapproved}", counted(config.heartbeats.len(), "heartbeat")));
     };
     let rest = wrong.count();
     if rest > 0 {

@@ -159,6 +159,18 @@ impl DataDir {
         self.root.join("config.lock")
     }
 
+    /// The named heartbeats that a person has approved.
+    #[must_use]
+    pub fn approved(&self) -> PathBuf {
+        self.root.join("approved.json")
+    }
+
+    /// The lock under which that is changed.
+    #[must_use]
+    pub fn approved_lock(&self) -> PathBuf {
+        self.root.join("approved.lock")
+    }
+
     /// When every heartbeat last began, as the daemon knows it.
     #[must_use]
     pub fn last_runs(&self) -> PathBuf {

@@ -97,7 +97,8 @@ fn more_than_config_json_allows_is_no_more_and_everybody_says_so() {
         assert!(said.contains(&format!("\n  notice    {notice}\n")), "{notice}: {said}");
     }
     // The first is shown, and the rest counted.
-    let first = "interval: 5m in HEARTBEAT.md is more often than config.json allows; every 1h applies (and 6 more)";
+    let first =
+        "interval: 5m in HEARTBEAT.md is more often than config.json allows; every 1h applies (and 6 more)";
     assert!(doctor.contains(first), "{doctor}");
     env.murmur(["beat", "site"]).assert().code(1);
     assert_eq!(after(&env, "--max-turns"), ["10"]);

@@ -27,7 +27,7 @@ enum Said {
 
 /// `murmur permission respond`, `murmur question respond`, without arguments.
 pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<ExitCode> {
-    only_people()?;
+    only_people("answer")?;
     if !io::stdin().is_terminal() {
         bail!(
             failure!("there is no terminal to ask on"; "say which: murmur {0} respond ID ..., see: murmur {0} list", word(kind))

@@ -37,7 +37,7 @@ pub(in crate::cli) fn respond(
     always: bool,
     place: &Place,
 ) -> anyhow::Result<ExitCode> {
-    only_people()?;
+    only_people("answer")?;
     let id = RequestId::parse(id)?;
     let response =
         json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
@@ -53,7 +53,7 @@ pub(in crate::cli) fn respond(
 
 /// `murmur question respond ID JSON`.
 pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -> anyhow::Result<ExitCode> {
-    only_people()?;
+    only_people("answer")?;
     let id = RequestId::parse(id)?;
     let answers: Value = serde_json::from_str(answers).map_err(|error| {
         anyhow::Error::new(

@@ -176,6 +176,7 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
         notices,
         problem: folder.cloned().or(problem),
         unedited,
+        approved: name.is_none(),
         last_run,
         file,
     }
@@ -207,6 +208,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         notices: Notices::default(),
         problem: Some(entry.problem.clone()),
         unedited: false,
+        approved: true,
         last_run: entry.last_run,
     })
 }

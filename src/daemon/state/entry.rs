@@ -15,7 +15,7 @@ pub struct Entry {
     pub last_run: Option<Timestamp>,
     /// What the next run is counted from: the last run, or now where the clock was set back behind that.
     pub(super) anchor: Option<Timestamp>,
-    /// When it is due; `None` if never, or not before its file is edited.
+    /// When it is due; `None` if never, or not before its file is edited or it is approved.
     pub next: Option<Timestamp>,
     /// Not before this, because it could not start although it was due.
     pub(super) not_before: Option<Timestamp>,
@@ -42,12 +42,18 @@ impl Entry {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| !self.heartbeat.unedited) else {
+        let starts = !self.heartbeat.unedited && self.is_approved();
+        let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| starts) else {
             self.next = None;
             return;
         };
         self.anchor = schedule::anchor(schedule, self.anchor, now);
         self.next = schedule::next_run(schedule, self.anchor);
+    }
+
+    /// Whether it may run: a person has approved it, or it ran before that was asked.
+    pub fn is_approved(&self) -> bool {
+        self.heartbeat.approved || self.last_run.is_some()
     }
 
     /// The last run is `last`, and the next is counted from it.

@@ -2,7 +2,7 @@
 
 use crate::error::Hinted;
 use crate::sys::shell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a beat that is asked for cannot start.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +21,14 @@ pub enum NotNow {
         /// Those that there are; `null` is HEARTBEAT.md itself.
         names: String,
     },
+    /// Nobody has approved it.
+    #[error("the heartbeat {name:?} in {} is not approved yet", .workspace.display())]
+    Unapproved {
+        /// The workspace.
+        workspace: PathBuf,
+        /// Its name.
+        name: String,
+    },
     /// Another beat runs there.
     #[error("a beat of {} is running already", .workspace.display())]
     Busy {
@@ -38,6 +46,13 @@ pub enum NotNow {
     Stopping,
 }
 
+/// What a person does to have a heartbeat run.
+#[must_use]
+pub fn approve_hint(workspace: &Path, name: &str) -> String {
+    let (workspace, name) = (shell::path(workspace), shell::path(Path::new(name)));
+    format!("look at it, then run: murmur workspaces approve {workspace} --name {name}")
+}
+
 impl Hinted for NotNow {
     fn hint(&self) -> Option<String> {
         Some(match self {
@@ -45,6 +60,7 @@ impl Hinted for NotNow {
                 format!("run: murmur workspaces add {}", shell::path(workspace))
             }
             Self::Unnamed { names, .. } => format!("its names are: {names}"),
+            Self::Unapproved { workspace, name } => approve_hint(workspace, name),
             Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
             Self::Full { .. } => "wait for an end, or raise maxConcurrent in config.json".to_owned(),
             Self::Stopping => "ask the next one, see: murmur status".to_owned(),

@@ -36,6 +36,7 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         tighter: crate::config::asking::Asking::default(),
         problem: None,
         unedited: false,
+        approved: true,
         last_run: last_run.map(at),
     }
 }

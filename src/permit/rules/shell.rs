@@ -145,5 +145,6 @@ fn goes(text: &str) -> bool {
 
 /// Whether a command answers what murmur asks a person: no pattern allows an agent to say yes to itself.
 fn answers_for_a_person(text: &str) -> bool {
-    matches!(program(text), "murmur" | "mm") && text.split(' ').any(|word| word == "respond")
+    matches!(program(text), "murmur" | "mm")
+        && text.split(' ').any(|word| matches!(word, "respond" | "approve"))
 }

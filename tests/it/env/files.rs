@@ -4,6 +4,8 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use murmur::daemon::approved;
+use murmur::sys::paths::DataDir;
 use serde_json::{Value, json};
 
 use super::Env;
@@ -104,8 +106,17 @@ impl Workspace {
         std::fs::write(self.0.join("HEARTBEAT.md"), text).unwrap();
     }
 
-    /// Adds a named heartbeat.
+    /// Adds a named heartbeat that a person has approved.
     pub(crate) fn named(&self, name: &str, text: &str) {
+        let data = self.0.parent().unwrap().join("data");
+        DirBuilder::new().recursive(true).mode(0o700).create(&data).unwrap();
+        let dir = DataDir::find(Some(&data), None, None).unwrap();
+        approved::approve(&dir, &self.0, &[name]).unwrap();
+        self.unapproved(name, text);
+    }
+
+    /// Adds a named heartbeat, as an agent can.
+    pub(crate) fn unapproved(&self, name: &str, text: &str) {
         let folder = self.0.join("heartbeats").join(name);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("HEARTBEAT.md"), text).unwrap();
