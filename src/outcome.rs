@@ -55,9 +55,20 @@ const QUOTE: usize = 2000;
 ///
 /// The order is the design's: what murmur did comes first, then how the process died, then what it said. The first summary
 /// is of the turn that the prompt asked for, and decides; those of turns that the agent began by itself can only make it
-/// worse.
+/// worse. An alert is quoted in an error that would hide it.
 #[must_use]
 pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<&str>) -> Outcome {
+    let text = |said: &RunResult| said.text.as_deref().unwrap_or_default().trim().to_owned();
+    let alert = results.iter().filter(|said| !said.is_error).map(text).find(|text| answer::is_alert(text));
+    match (by_order(ending, results, stderr, waits), alert) {
+        (Outcome::Error(why), Some(alert)) if !why.contains(&alert) => {
+            Outcome::Error(format!("{why}; the agent had said: {}", first_characters(&alert, SUMMARY)))
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+fn by_order(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<&str>) -> Outcome {
     let died = match ending {
         Ending::TimedOut { limit, waited, doing } => {
             return Outcome::Error(interrupted::timed_out(*limit, *waited, doing));

@@ -69,11 +69,22 @@ pub(super) fn told(error: &clap::Error, root: &Command, typed: &[OsString]) -> O
     };
     let nearest = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let nearest = nearest.into_iter().find_map(|kind| list(error, kind).into_iter().next_back());
+    #[cfg(unix)]
+    let nearest = nearest.or_else(|| nearest_command(error, &command));
     let hint = to_do.map_or_else(|| see.clone(), also);
     Some(what.hint(match nearest {
         Some(nearest) => format!("did you mean {nearest:?}? {}", capitalized(&hint)),
         None => hint,
     }))
+}
+
+/// The command that was probably meant, where clap finds none: `lgo`, `LOG`.
+#[cfg(unix)]
+fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
+    let typed = text(error, ContextKind::InvalidSubcommand)?;
+    let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let names: Vec<&str> = shown.map(Command::get_name).collect();
+    crate::config::spelling::nearest(&typed, &names).map(str::to_owned)
 }
 
 /// The command that `typed` means, with the names that lead to it: `murmur log`.

@@ -18,22 +18,25 @@ pub(super) fn is_about_permission(found: &str) -> bool {
         || distance(&found, "questions") <= 2
 }
 
-/// How many letters must be changed, put in or left out to turn one into the other; letter case costs nothing.
+/// How many letters must be changed, put in, left out or swapped with the next to turn one into the other; letter case
+/// costs nothing.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
     // A key of a thousand letters is nobody's slip.
-    for (line, letter) in left.to_lowercase().chars().take(100).enumerate() {
-        let mut diagonal = line;
-        let mut before = line + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(&right) {
-            let here = (diagonal + usize::from(letter != *other)).min(before + 1).min(*cell + 1);
-            diagonal = std::mem::replace(cell, here);
-            before = here;
+    let left: Vec<char> = left.to_lowercase().chars().take(100).collect();
+    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, letter) in left.iter().enumerate() {
+        let mut next = vec![line + 1];
+        for (cell, other) in right.iter().enumerate() {
+            let changed = row[cell] + usize::from(letter != other);
+            let mut least = changed.min(row[cell + 1] + 1).min(next[cell] + 1);
+            if line > 0 && cell > 0 && *letter == right[cell - 1] && left[line - 1] == *other {
+                least = least.min(before[cell - 1] + 1);
+            }
+            next.push(least);
         }
-        if let Some(first) = row.first_mut() {
-            *first = line + 1;
-        }
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or_default()
 }

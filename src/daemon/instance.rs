@@ -70,7 +70,7 @@ pub fn pid(dir: &DataDir) -> io::Result<Option<u32>> {
     open(dir)?.map_or(Ok(None), |file| lock::holder(&file))
 }
 
-/// Whether `pid` is a living process and holds the lock. On file systems where the kernel does not tell who holds it
+/// Whether `pid` is a living process, not one that has been killed and is being taken apart, and holds the lock. On file systems where the kernel does not tell who holds it
 /// (overlay, btrfs), any holder counts.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ pub fn is_held_by(dir: &DataDir, pid: u32) -> io::Result<bool> {
         Some(holder) => holder == pid,
         None => lock::is_held(&file)?,
     };
-    Ok(holds && identity::is_alive(pid))
+    Ok(holds && identity::is_alive(pid) && !identity::is_doomed(pid))
 }
 
 fn open(dir: &DataDir) -> io::Result<Option<File>> {

@@ -41,7 +41,11 @@ impl Servers {
         }
         if !missing.is_empty() {
             let what = missing.join(", and the MCP server ");
-            return Outcome::Error(format!("the heartbeat requires an MCP server: {what}"));
+            let said = match outcome {
+                Outcome::Attention(said) => format!("; the agent had said: {said}"),
+                _ => String::new(),
+            };
+            return Outcome::Error(format!("the heartbeat requires an MCP server: {what}{said}"));
         }
         if outcome != Outcome::Ok {
             return outcome;
@@ -125,6 +129,8 @@ mod tests {
         let mut servers = Servers::default();
         servers.add(&[McpServer { name: "mail".to_owned(), status: "failed".to_owned() }]);
         assert_eq!(servers.judge(attention("2 tests fail"), &["x"; 0]), attention("2 tests fail"));
+        let said = servers.judge(attention("ATTENTION: x"), &["mail"]);
+        assert_eq!(said, error("\"mail\" did not start; the agent had said: ATTENTION: x"));
         let broken = Outcome::Error("exited with code 1".to_owned());
         assert_eq!(servers.judge(broken.clone(), &["mail"]), broken);
     }

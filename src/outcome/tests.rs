@@ -45,6 +45,22 @@ fn what_murmur_stopped_is_an_error_whatever_it_printed() {
 }
 
 #[test]
+fn an_error_quotes_the_alert_that_it_would_hide() {
+    let alert = || said("ATTENTION: the backup is gone");
+    let refused = RunResult { is_error: true, ..said("API Error: 400") };
+    let of = |ending: Ending, results: &[RunResult]| match decide(&ending, results, "") {
+        Outcome::Error(error) => error,
+        other => panic!("{other:?}"),
+    };
+    let (limit, waited) = (Duration::from_secs(2), Duration::ZERO);
+    assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: Doing::Nothing }, &[alert()]), @"timed out after 2s and was stopped, after it had answered; the agent had said: ATTENTION: the backup is gone");
+    assert_snapshot!(of(Ending::OutOfTurns { limit: 2 }, &[alert()]), @"went on by itself beyond its 2 turns and was stopped; the agent had said: ATTENTION: the backup is gone");
+    assert_snapshot!(of(Ending::Exited(1), &[alert(), refused.clone()]), @"exited with code 1: API Error: 400; the agent had said: ATTENTION: the backup is gone");
+    assert_snapshot!(of(Ending::Exited(0), &[alert(), refused]), @"reported an error: API Error: 400; the agent had said: ATTENTION: the backup is gone");
+    assert_snapshot!(of(Ending::Exited(3), &[alert()]), @"exited with code 3: ATTENTION: the backup is gone");
+}
+
+#[test]
 fn a_death_is_an_error_whatever_it_printed() {
     let outcome = decide(&Ending::Signaled(9), &[said("HEARTBEAT_OK")], "oops");
     assert_eq!(outcome, Outcome::Error("killed by signal 9: HEARTBEAT_OK".to_owned()));

@@ -110,6 +110,32 @@ pub fn is_alive(pid: u32) -> bool {
     began(pid).is_some()
 }
 
+/// Whether `pid` has been killed, or ends by itself, and does no more although the system has not taken it apart yet: it
+/// still has its files and their locks then. Never elsewhere than on Linux, where nobody tells.
+#[cfg(unix)]
+#[must_use]
+pub fn is_doomed(pid: u32) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        /// `PF_EXITING` of the kernel's `sched.h`.
+        const EXITING: u32 = 0x4;
+        // In this order: who has taken the signal is ending.
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let is_killed = status.lines().any(|line| {
+            let pending = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"));
+            pending
+                .is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask >> 8 & 1 == 1))
+        });
+        let flags = || stat_fields(pid)?.get(6)?.parse::<u32>().ok();
+        is_killed || flags().is_some_and(|flags| flags & EXITING != 0)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = pid;
+        false
+    }
+}
+
 /// Whether the living process `pid` is one that was there at `at`, and not another that has its number since. To within
 /// 5 s (Linux; elsewhere any living process with that number counts). A clock that is set forward makes every process
 /// younger: one that has said nothing since counts as another.
@@ -179,7 +205,7 @@ mod tests {
     #[test]
     fn we_are_alive_and_one_with_our_pid_that_began_earlier_is_not() {
         let us = Identity::ours();
-        assert!(us.is_alive());
+        assert!(us.is_alive() && !is_doomed(us.pid));
         assert!(!Identity { started: us.started - 1, ..us.clone() }.is_alive());
         assert!(!Identity { boot: "another".to_owned(), ..us }.is_alive());
     }
@@ -203,7 +229,7 @@ mod tests {
             exited,
         )
         .unwrap();
-        assert!(!identity.is_alive());
+        assert!(!identity.is_alive() && is_doomed(pid));
         child.wait().unwrap();
         assert!(!identity.is_alive());
     }

@@ -1,7 +1,9 @@
 //! The real Claude Code under murmur's hook: what is guarded is refused, a person's word counts, a question is answered,
 //! and a beat that waits goes on after the daemon was killed.
 
+use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 
@@ -60,15 +62,8 @@ pub(crate) fn configure(place: &Place, more: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The ways in which a hook can fail, each with what brings it about.
-const FAILURES: [(&str, Break); 8] = [
-    ("the daemon is away", |place| configure(place, &json!({ "permissionsChecker": "manual" }))),
-    ("the daemon does not answer", |place| {
-        let socket = place.folder.path().join("data/murmur.sock");
-        // It is never accepted from, and stays open until the process ends.
-        std::mem::forget(std::os::unix::net::UnixListener::bind(socket)?);
-        configure(place, &json!({ "permissionsChecker": "manual", "approvalWait": "1s" }))
-    }),
+/// Rules under which no beat begins, since every call would be denied.
+const BROKEN_RULES: [(&str, Break); 2] = [
     ("the rules cannot be read", |place| {
         Ok(std::fs::create_dir_all(place.folder.path().join("data/config/permissions.toml"))?)
     }),
@@ -76,6 +71,17 @@ const FAILURES: [(&str, Break); 8] = [
         let folder = place.folder.path().join("data/config");
         std::fs::create_dir_all(&folder)?;
         Ok(std::fs::write(folder.join("permissions.toml"), "[[rules]\n")?)
+    }),
+];
+
+/// The ways in which a hook can fail, each with what brings it about.
+const FAILURES: [(&str, Break); 6] = [
+    ("the daemon is away", |place| configure(place, &json!({ "permissionsChecker": "manual" }))),
+    ("the daemon does not answer", |place| {
+        let socket = place.folder.path().join("data/murmur.sock");
+        // It is never accepted from, and stays open until the process ends.
+        std::mem::forget(std::os::unix::net::UnixListener::bind(socket)?);
+        configure(place, &json!({ "permissionsChecker": "manual", "approvalWait": "1s" }))
     }),
     ("the decision cannot be written down", |place| {
         Ok(std::fs::create_dir_all(place.folder.path().join("data/decisions.jsonl"))?)
@@ -91,15 +97,30 @@ type Break = fn(&Place) -> Result<()>;
 pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
     let script = json!([call("toolu_1", "touch made"), [{ "type": "text", "text": "HEARTBEAT_OK" }]]);
     for (name, break_it) in FAILURES {
-        let place = Place::new(claude, &script)?;
-        std::fs::create_dir_all(place.folder.path().join("data"))?;
-        configure(&place, &json!({}))?;
-        break_it(&place).context(name)?;
-        let entry: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
+        let place = broken(claude, &script, break_it).context(name)?;
+        let entry: Value = serde_json::from_slice(&place.run(&["beat", "--json"]).context(name)?.stdout)?;
         ensure!(entry["denials"] == json!(["Bash"]), "{name}: {entry}");
         ensure!(!place.folder.path().join("site/made").exists(), "{name}: the call ran");
     }
+    for (name, break_it) in BROKEN_RULES {
+        let place = broken(claude, &script, break_it).context(name)?;
+        let ended = place.murmur(&["beat", "--json"]).output()?;
+        let entry: Value = serde_json::from_slice(&ended.stdout)?;
+        let why = entry["error"].as_str().unwrap_or_default();
+        ensure!(ended.status.code() == Some(1), "{name}: {}", ended.status);
+        ensure!(why.starts_with("every call would be denied: "), "{name}: {entry}");
+        ensure!(!place.folder.path().join("site/made").exists(), "{name}: the call ran");
+    }
     Ok(())
+}
+
+/// A place with a data folder in which `break_it` has happened.
+fn broken(claude: &Path, script: &Value, break_it: Break) -> Result<Place> {
+    let place = Place::new(claude, script)?;
+    DirBuilder::new().mode(0o700).create(place.folder.path().join("data"))?;
+    configure(&place, &json!({}))?;
+    break_it(&place)?;
+    Ok(place)
 }
 
 /// The journal's last line.

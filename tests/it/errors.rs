@@ -200,6 +200,10 @@ fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
     | hint: did you mean "status"? See: murmur --help
     [exit 2]
     "#);
+    for slip in ["lgo", "LOG"] {
+        let shown = env.run([slip]);
+        assert!(shown.contains("| hint: did you mean \"log\"? See: murmur --help"), "{shown}");
+    }
     assert_snapshot!(env.run(["frobnicate"]), @r#"
     | error: no command "frobnicate"
     | hint: see: murmur --help

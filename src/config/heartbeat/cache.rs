@@ -233,7 +233,7 @@ impl Resolved {
             let Some(at) = heartbeat.last_run.filter(|at| *at > now) else { continue };
             let (id, at) = (&heartbeat.id, rfc3339(at));
             let what = format!("lastRun of {id} is in the future ({at}); it counts as now");
-            let what = Failure::new(&what).hint("murmur corrects it while it runs: murmur start");
+            let what = Failure::new(&what).hint("the daemon corrects it within a minute");
             self.warnings.push(Problem::with(config, what));
         }
     }

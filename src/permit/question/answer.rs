@@ -242,11 +242,15 @@ fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
     same.next().filter(|_| same.next().is_none()).map(|choice| &*choice.label)
 }
 
+/// The longest label, in letters, of which only the beginning counts as a slip: every other short text is near it.
+const SHORT: usize = 3;
+
 /// Whether `text`, which is no label, was probably meant to be one: a few letters differ, or it is the beginning of one.
 fn is_slip(question: &Question, text: &str) -> bool {
     let folded = text.to_lowercase();
     question.options.iter().map(|choice| choice.label.trim().to_lowercase()).any(|label| {
-        label.starts_with(&folded) || spelling::distance(&folded, &label) <= 1 + label.chars().count() / 4
+        let length = label.chars().count();
+        label.starts_with(&folded) || length > SHORT && spelling::distance(&folded, &label) <= 1 + length / 4
     })
 }
 

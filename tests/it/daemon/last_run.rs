@@ -123,8 +123,8 @@ fn a_last_run_in_the_future_counts_as_now_with_a_warning_and_is_corrected() {
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let before = murmur::sys::clock::now();
     let daemon = env.daemon();
-    assert_snapshot!(daemon.says("future"), @"[TIME] [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start");
-    assert_snapshot!(daemon.says("future"), @"[TIME] [ENV]/data/config.json: lastRun of [ENV]/site::heartbeats/nightly/HEARTBEAT.md is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start");
+    assert_snapshot!(daemon.says("future"), @"[TIME] [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; the daemon corrects it within a minute");
+    assert_snapshot!(daemon.says("future"), @"[TIME] [ENV]/data/config.json: lastRun of [ENV]/site::heartbeats/nightly/HEARTBEAT.md is in the future ([TIME]); it counts as now; the daemon corrects it within a minute");
     let config = env.wait(&env.data(), || Some(env.config()).filter(|config| !config.contains("2999")));
     let entry = &serde_json::from_str::<Value>(&config).unwrap()["workspaces"][0];
     for at in [&entry["lastRun"], &entry["lastRuns"]["nightly"]] {
@@ -143,7 +143,7 @@ fn a_last_run_in_the_future_is_said_by_whoever_is_asked_until_it_is_corrected() 
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     assert_snapshot!(env.run(["status"]), @"
     murmur is not running; start it with: murmur start
-    problem: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start
+    problem: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; the daemon corrects it within a minute
 
     site  [ENV]/site
       schedule  every 1h
@@ -161,7 +161,7 @@ fn a_last_run_in_the_future_is_said_by_whoever_is_asked_until_it_is_corrected() 
     assert!(env.run(["doctor"]).contains("lastRun of"), "{}", env.run(["doctor"]));
     assert_snapshot!(env.run(["start"]), @"
     murmur is running (PID [PID])
-    | warning: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; murmur corrects it while it runs: murmur start
+    | warning: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; the daemon corrects it within a minute
     [exit 0]
     ");
     env.wait(&env.data(), || (!env.config().contains("2999")).then_some(()));

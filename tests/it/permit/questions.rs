@@ -70,7 +70,7 @@ fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
     let wrong = [
         r#"{"q1":"A","q3":"Friday"}"#,
         r#"{"q1":"A"}"#,
-        r#"{"q1":"C","q2":"Friday"}"#,
+        r#"{"q1":"A","q2":"Fridy"}"#,
         r#"{"q1":3,"q2":"Friday"}"#,
         r#"{"q1":["A","B"],"q2":"Friday"}"#,
         r#"{"q1":"A","Pick":"B","q2":1}"#,
@@ -86,8 +86,8 @@ fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
     | hint: they are q1 ("Pick"), q2 ("Days")
     | error: q2 ("Which days?") is not answered
     | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "a text of yours"}
-    | error: q1 cannot be answered with "C"
-    | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
+    | error: q2 cannot be answered with "Fridy"
+    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "a text of yours"}
     | error: q1 cannot be answered with 3
     | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
     | error: q1 takes one answer and not 2
