@@ -13,6 +13,7 @@ mod failure;
 pub(crate) mod hooks;
 mod lines;
 mod plan;
+mod servers;
 mod session;
 mod settings;
 mod subagent;
@@ -33,6 +34,7 @@ use crate::live::inbox::{Halt, Inbox, Next};
 use crate::player::{self, Player};
 use crate::script::Script;
 use actor::Actor;
+use servers::Servers;
 use session::Session;
 use settings::Settings;
 use version::Version;
@@ -78,8 +80,7 @@ fn act(
     let home = || set("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".claude");
     let claude = set("CLAUDE_CONFIG_DIR").unwrap_or_else(home);
     let version = Version::parse(version);
-    let mut settings =
-        Settings::read(asked.settings.as_deref(), &claude, &cwd, &version).map_err(Halt::Refused)?;
+    let mut settings = Settings::read(asked, &claude, &cwd, &version).map_err(Halt::Refused)?;
     if instructions.faults.has(Fault::NoHooks) {
         settings.forget_hooks();
     }
@@ -93,6 +94,8 @@ fn act(
         player::print(format!("{}\n", lines::result(&session, 0, &[], &more)).as_bytes())?;
         return Err(Halt::Refused(why));
     }
+    let servers = Servers::start(asked, &claude, &session, &settings)?;
+    session.servers = servers.listed().to_vec();
     let inbox = if prompt.is_some() { Inbox::closed() } else { Inbox::open() };
     let deferred = session.deferred();
     let prompt = prompt.map(|prompt| String::from_utf8_lossy(prompt).into_owned());

@@ -24,6 +24,12 @@ pub(crate) struct Asked {
     pub(crate) permission_prompt_tool: Option<String>,
     permission_mode: Option<String>,
     pub(crate) max_turns: Option<usize>,
+    /// `--setting-sources`; without it, all.
+    pub(crate) setting_sources: Option<String>,
+    /// `--mcp-config`: files, or objects.
+    pub(crate) mcp_config: Vec<String>,
+    /// No other MCP servers than those.
+    pub(crate) strict_mcp: bool,
     /// The patterns of `--disallowedTools`.
     pub(crate) disallowed: Vec<String>,
 }
@@ -108,6 +114,9 @@ impl Asked {
             "--replay-user-messages" => self.replay = true,
             "--dangerously-skip-permissions" => self.skip_permissions = true,
             "--settings" => self.settings = value.map(str::to_owned),
+            "--setting-sources" => self.setting_sources = value.map(str::to_owned),
+            "--mcp-config" => self.mcp_config.extend(value.map(str::to_owned)),
+            "--strict-mcp-config" => self.strict_mcp = true,
             "--resume" => self.resume = value.map(str::to_owned),
             "--session-id" => self.session_id = value.map(str::to_owned),
             "--permission-prompt-tool" => self.permission_prompt_tool = value.map(str::to_owned),
@@ -122,6 +131,12 @@ impl Asked {
     /// Whether it is to keep reading messages from stdin.
     pub(crate) fn is_live(&self) -> bool {
         self.input.as_deref() == Some("stream-json")
+    }
+
+    /// Whether settings of this source count: `user`, `project` or `local`.
+    pub(crate) fn has_source(&self, source: &str) -> bool {
+        let sources = self.setting_sources.as_deref();
+        sources.is_none_or(|sources| sources.split(',').any(|one| one.trim() == source))
     }
 
     /// Whether no call needs somebody's permission.

@@ -150,13 +150,17 @@ pub async fn run(
     };
     // Before its prompt is read, so that no change is missed.
     let content = Content::of(&job.file);
-    let prepared = invocation(job, dir, started).and_then(|invocation| {
+    let mut left_out = Vec::new();
+    let prepared = invocation(job, dir, started).and_then(|(invocation, start)| {
+        entry.repository_untrusted = start.standing.is_untrusted();
         let card = job.card(started).map_err(|error| error.failure())?;
-        Ok(Spec { card, invocation, limits: Some(job.limits()), captures, hook: None })
+        let kept = start.file.map(|file| file.keep()).transpose()?;
+        left_out = start.left_out;
+        Ok((Spec { card, invocation, limits: Some(job.limits()), captures, hook: None }, kept))
     });
     let mut farewell = None;
     match prepared {
-        Ok(spec) => {
+        Ok((spec, _kept)) => {
             // Who looks at agents does without it, if it must.
             let _untold = task::set(dir, &job.agent, &job.task());
             let listeners = hosting.as_mut().ok().and_then(Hosting::listeners);
@@ -185,7 +189,7 @@ pub async fn run(
         }
         Err(problem) => entry.set_outcome(Outcome::Error(problem.line())),
     }
-    session.fill_in(&mut entry, &job.requires);
+    session.fill_in(&mut entry, &job.requires, &left_out);
     let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
     if !is_deleted {
         // One that was ended had no hook left to say so.

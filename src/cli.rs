@@ -70,6 +70,10 @@ mod status;
 #[cfg(unix)]
 mod stop;
 mod style;
+#[cfg(unix)]
+mod trust;
+#[cfg(unix)]
+mod trust_args;
 mod usage;
 #[cfg(unix)]
 mod verbose;
@@ -187,6 +191,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Init(args) => init::run(&args, &place),
         Command::Workspaces(args) => workspaces::run(&args, &place),
+        Command::Trust(args) => trust::run(&args, &place),
         Command::Beat(args) => beat::run(&args, &place),
         Command::Start(args) => start::run(&args, &place),
         Command::Stop(args) => stop::run(&args, &place),

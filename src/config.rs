@@ -9,6 +9,7 @@
 //! - [`settings`]: config.toml, what holds for all of a user's agents; [`quiet`], when a quiet one is stuck
 //! - [`mod@file`]: config.json, read so that a wrong workspace stops no other
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
+//! - [`requires`], [`mcp`]: the MCP servers that a heartbeat can't do without, and those that it may have
 //! - [`toml_text`]: TOML read strictly, with places in its errors
 //! - [`heartbeat`]: both together, with what lies in the workspace's folder
 //! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still that
@@ -25,6 +26,7 @@ pub mod heartbeat;
 pub mod interval;
 pub(crate) mod json;
 pub mod limit;
+pub mod mcp;
 pub mod permissions;
 pub mod problem;
 pub mod quiet;

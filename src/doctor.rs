@@ -13,6 +13,7 @@ mod guard;
 mod hint;
 mod processes;
 mod settings;
+mod trust;
 
 use crate::config::heartbeat::Cache;
 use crate::config::settings::{Provider, Secret};
@@ -69,6 +70,7 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let mut findings = agent;
     findings.push(credentials::examine(environment));
     findings.extend(settings::examine(environment, config.as_ref().ok()));
+    findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, config)));
     findings.extend(files::examine(environment, &config));
     findings.extend(processes);
     findings.extend(guard);

@@ -18,6 +18,7 @@
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `permit`: pure: (call, policy, rules, what the guard finds) → a decision, or whom to ask; questions and answers
+//! - `trust`: what a repository's Claude files would do, whether its user trusts them, and what an agent gets without
 //! - `agent`: prompt, invocation, the files of rules, events, the stream parser
 //! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
 //! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
@@ -79,3 +80,5 @@ pub mod service;
 #[cfg(unix)]
 pub mod setup;
 pub mod sys;
+#[cfg(unix)]
+pub mod trust;

@@ -19,7 +19,7 @@ tell you how to proceed.";
 pub(crate) fn init(session: &Session, asks: bool, logged_in: bool) -> Value {
     let key = if logged_in { "ANTHROPIC_API_KEY" } else { "none" };
     json!({"type": "system", "subtype": "init", "cwd": session.cwd.to_string_lossy(), "session_id": session.id,
-        "tools": tools::names(asks, &session.version), "mcp_servers": [], "model": MODEL,
+        "tools": tools::names(asks, &session.version), "mcp_servers": session.servers, "model": MODEL,
         "permissionMode": session.mode(), "slash_commands": [], "apiKeySource": key,
         "claude_code_version": session.version.text(), "output_style": "default", "agents": [], "skills": []})
 }

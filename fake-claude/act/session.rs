@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) plans: bool,
     /// The subagent that works.
     pub(crate) within: Option<Within>,
+    /// The MCP servers, as they are listed.
+    pub(crate) servers: Vec<Value>,
     prompt_id: String,
 }
 
@@ -79,7 +81,19 @@ impl Session {
         let transcript = folder.join(format!("{id}.jsonl"));
         let (before, resumes, prompt_id) = (Vec::new(), false, unique()?);
         let (plans, within) = (false, None);
-        Ok(Self { id, cwd, version, skips, transcript, before, resumes, plans, within, prompt_id })
+        Ok(Self {
+            id,
+            cwd,
+            version,
+            skips,
+            transcript,
+            before,
+            resumes,
+            plans,
+            within,
+            servers: Vec::new(),
+            prompt_id,
+        })
     }
 
     /// Reads what was said before; false where there is no such conversation.

@@ -13,6 +13,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::version::Version;
+use crate::argv::Asked;
 
 /// One command that is run at an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,24 +31,25 @@ pub(crate) struct Settings {
     entries: Vec<(String, String, Hook)>,
     /// Set in the environment of the run, and so of its hooks.
     pub(crate) env: BTreeMap<String, String>,
+    /// `apiKeyHelper`, a command.
+    pub(crate) key_helper: Option<String>,
     off: bool,
 }
 
 impl Settings {
     /// Reads them all, `claude` being Claude Code's own folder: the later ones over the earlier ones; `Err` is what the real one says before it exits with 1.
-    pub(crate) fn read(
-        given: Option<&str>,
-        claude: &Path,
-        cwd: &Path,
-        version: &Version,
-    ) -> Result<Self, String> {
-        let given = given.map(|text| of_argument(text, cwd, version)).transpose()?.flatten();
+    pub(crate) fn read(asked: &Asked, claude: &Path, cwd: &Path, version: &Version) -> Result<Self, String> {
+        let given =
+            asked.settings.as_deref().map(|text| of_argument(text, cwd, version)).transpose()?.flatten();
         let project = cwd.join(".claude");
-        let files = [claude.join("settings.json"), project.join("settings.json"), {
-            project.join("settings.local.json")
-        }];
+        let files = [
+            ("user", claude.join("settings.json")),
+            ("project", project.join("settings.json")),
+            ("local", project.join("settings.local.json")),
+        ];
+        let files = files.into_iter().filter(|(source, _)| asked.has_source(source));
         let mut all = Self::default();
-        let sources = files.iter().map(|path| of_file(path)).chain([given]);
+        let sources = files.map(|(_, path)| of_file(&path)).chain([given]);
         for source in sources.flatten().filter(|source| shape::is_sound(source, version)) {
             all.add(&source);
         }
@@ -78,6 +80,9 @@ impl Settings {
     fn add(&mut self, source: &Map<String, Value>) {
         if let Some(off) = source.get("disableAllHooks").and_then(Value::as_bool) {
             self.off = off;
+        }
+        if let Some(helper) = source.get("apiKeyHelper").and_then(Value::as_str) {
+            self.key_helper = Some(helper.to_owned());
         }
         for (name, value) in source.get("env").and_then(Value::as_object).into_iter().flatten() {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

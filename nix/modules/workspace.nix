@@ -75,5 +75,9 @@ in
       "deny"
     ]) "Who answers the agents' questions.";
     requires = optional (types.listOf word) "The MCP servers that its heartbeats can't do without, by name.";
+    mcp = optional (types.either (types.enum [
+      "none"
+      "project"
+    ]) (types.listOf word)) "The MCP servers that its agents may have.";
   };
 }

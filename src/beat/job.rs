@@ -9,6 +9,7 @@ use crate::agent::settings::{Guarded, HookProgram};
 use crate::config::asking::Asking;
 use crate::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use crate::config::heartbeat::{self, Heartbeat};
+use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
 use crate::error::{Failure, Hinted};
@@ -23,6 +24,7 @@ use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
 use crate::sys::clock;
 use crate::sys::paths::{DataDir, User, readable};
+use crate::trust::{self, Start};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -56,6 +58,9 @@ pub struct Job {
     /// The MCP servers that it can't do without.
     #[serde(default)]
     pub requires: Vec<String>,
+    /// The MCP servers that it may have.
+    #[serde(default)]
+    pub mcp: Mcp,
     /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
     pub deny: Option<Vec<String>>,
     /// What holds where neither guard nor rules decide on its calls.
@@ -111,6 +116,7 @@ impl Job {
             background_wait: heartbeat.background_wait.value.as_secs(),
             model: heartbeat.model.as_ref().map(|model| model.value.to_string()),
             requires: heartbeat.requires.0.iter().map(ToString::to_string).collect(),
+            mcp: heartbeat.mcp.clone(),
             deny: match &heartbeat.permissions {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
@@ -179,11 +185,11 @@ impl Job {
     }
 }
 
-/// How `job` would be started at `at`, or what is wrong with it.
+/// How `job` would be started at `at`, with or without its repository's files, or what is wrong with it.
 ///
 /// # Errors
 /// What names the file and says what to do.
-pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation, Failure> {
+pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation, Start), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
@@ -204,7 +210,9 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
         allow: &[],
     };
     let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
+    let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
     let mut args = beat_args(limits);
+    args.extend_from_slice(&start.args);
     args.extend(guarded.args(&hook).map_err(|error| error.failure())?);
     // What is resumed goes on by itself: the call that was put off is made again.
     let stdin = match &job.resumes {
@@ -219,7 +227,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<Invocation,
     };
     let mut env = guarded.environment().map_err(|error| error.failure())?;
     env.push(("PATH", job.path.clone().into()));
-    Ok(Invocation { program, args, env, cwd: job.workspace.clone(), stdin })
+    Ok((Invocation { program, args, env, cwd: job.workspace.clone(), stdin }, start))
 }
 
 /// For a daemon that was started before there was this.

@@ -4,6 +4,7 @@ use crate::agent::event::{Event, Tokens};
 use crate::journal::entry::Entry;
 use crate::outcome::servers::Servers;
 use crate::outcome::{Kind, Outcome};
+use crate::trust::LeftOut;
 
 /// What the agent has told so far.
 #[derive(Debug, Default)]
@@ -44,8 +45,11 @@ impl Session {
         }
     }
 
-    /// Writes it into `entry`, whose outcome is known. The heartbeat can't do without the servers called `requires`.
-    pub(super) fn fill_in(self, entry: &mut Entry, requires: &[String]) {
+    /// Writes it into `entry`, whose outcome is known. The heartbeat can't do without the servers called `requires`, and
+    /// the agent did not get those that were `left_out`.
+    pub(super) fn fill_in(self, entry: &mut Entry, requires: &[String], left_out: &[LeftOut]) {
+        let why =
+            |name: &str| left_out.iter().find(|server| server.name == name).map(|server| server.why.clone());
         let judged = match entry.outcome {
             // It goes on in another beat, which has servers of its own.
             Kind::Attention if entry.waiting.is_some() => None,
@@ -54,7 +58,7 @@ impl Session {
             Kind::Error => None,
         };
         if let Some(outcome) = judged.filter(|_| self.has_begun || !requires.is_empty()) {
-            entry.set_outcome(self.servers.judge(outcome, requires));
+            entry.set_outcome(self.servers.judge(outcome, requires, &why));
         }
         entry.model = self.model;
         entry.tokens = self.total_usage.or(self.usage);

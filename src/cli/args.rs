@@ -11,6 +11,7 @@ pub(super) use super::permission_args::{
     QuestionCommand, QuestionRespond,
 };
 pub(super) use super::setup_args::{Setup, SetupCommand};
+use super::trust_args::Trust;
 use crate::error::Failure;
 use crate::failure;
 use crate::journal::read::Ended;
@@ -50,6 +51,7 @@ pub(super) struct Args {
 pub(super) enum Command {
     Init(Init),
     Workspaces(Workspaces),
+    Trust(Trust),
     Beat(Beat),
     Start(Start),
     Stop(Stop),

@@ -27,6 +27,7 @@ use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
 use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, process, shell};
+use crate::trust::{Claude, Standing, Start, Store};
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -51,7 +52,11 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
-            show(&beat::invocation(&job, &dir, clock::now())?, &heartbeat, &asking(&job.user))
+            let (invocation, start) = beat::invocation(&job, &dir, clock::now())?;
+            if let Some(untrusted) = start.standing.failure(&job.workspace) {
+                writeln!(io::stdout(), "{}", untrusted.line())?;
+            }
+            show(&invocation, &heartbeat, &asking(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
@@ -62,6 +67,11 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             }
             for notice in sources::notices(&heartbeat, &asking(&job.user)) {
                 let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
+            }
+            let claude = Claude::find(&job.user.home);
+            let standing = Standing::look(&Store::read(&dir), &claude, &job.workspace);
+            if let Some(untrusted) = standing.failure(&job.workspace) {
+                let _closed = writeln!(io::stderr(), "warning: {}", untrusted.line());
             }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &dir, args).await
@@ -98,7 +108,7 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
 }
 
 /// What [`run`] would start.
-pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<Invocation> {
+pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<(Invocation, Start)> {
     let dir = place.read_data_dir()?;
     let workspace = place.workspace(&args.path)?;
     let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;

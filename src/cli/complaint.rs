@@ -76,6 +76,8 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::setup::SetupError,
         crate::setup::check::CheckError,
         crate::sys::paths::PathsError,
+        crate::trust::CollectError,
+        crate::trust::StoreError,
     }
     None
 }

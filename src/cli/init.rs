@@ -18,6 +18,7 @@ use crate::error::Failure;
 use crate::failure;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, shell};
+use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
@@ -102,6 +103,9 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
                 config.display()
             )?;
         }
+    }
+    if let Some(untrusted) = Workspaces::of(&dir, &place.home()).untrusted(&workspace) {
+        writeln!(out, "{}", untrusted.line())?;
     }
     drop(out);
     warn_of_denied_calls(&dir, place)?;

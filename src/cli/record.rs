@@ -5,15 +5,16 @@ use super::place::Place;
 use crate::agent::find;
 use crate::failure;
 use crate::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
+use crate::trust::Kept;
 use anyhow::Context;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
-    let plan = match &args.beat {
+    let (plan, _kept) = match &args.beat {
         Some(workspace) => plan_beat(args, workspace, place)?,
-        None => plan_command(args, place)?,
+        None => (plan_command(args, place)?, None),
     };
     // Nothing of ours may come between the command and its reader, so only how it ended is passed on.
     let end = match record(&plan) {
@@ -53,11 +54,16 @@ fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
 }
 
 /// A beat's invocation, exactly as `murmur beat` has it.
-fn plan_beat(args: &Record, workspace: &std::path::Path, place: &Place) -> anyhow::Result<RecordPlan> {
+fn plan_beat(
+    args: &Record,
+    workspace: &std::path::Path,
+    place: &Place,
+) -> anyhow::Result<(RecordPlan, Option<Kept>)> {
     let name = args.heartbeat.clone();
     let beat = Beat { path: workspace.to_path_buf(), name, verbose: false, json: false, dry_run: true };
-    let invocation = super::beat::plan(&beat, place)?;
-    Ok(RecordPlan {
+    let (invocation, start) = super::beat::plan(&beat, place)?;
+    let kept = start.file.map(|file| file.keep()).transpose()?;
+    let plan = RecordPlan {
         name: args.name.clone(),
         into: args.into.clone(),
         version: ask_version(&invocation.program),
@@ -67,5 +73,6 @@ fn plan_beat(args: &Record, workspace: &std::path::Path, place: &Place) -> anyho
         env: invocation.env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
         only_env: false,
         stdin: Stdin::Bytes(invocation.stdin),
-    })
+    };
+    Ok((plan, kept))
 }

@@ -20,6 +20,7 @@ use crate::journal::unfinished;
 use crate::rpc::client::AskError;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
@@ -89,11 +90,15 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     }
     append::check(&dir.journal())?;
     add_last(dir, &mut status.heartbeats)?;
+    let mut trust = Workspaces::of(dir, &place.home());
+    for heartbeat in &mut status.heartbeats {
+        heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
+    }
     let mut out = io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {
-        print(&mut out, &status, advises, now)?;
+        print(&mut out, &status, advises, &mut trust, now)?;
     }
     Ok(status.daemon.is_some())
 }
@@ -183,7 +188,13 @@ pub(super) fn waiting(count: usize) -> String {
 }
 
 /// `advises` is whether to say how to make a heartbeat where there is none.
-fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -> anyhow::Result<()> {
+fn print(
+    out: &mut impl Write,
+    status: &Status,
+    advises: bool,
+    trust: &mut Workspaces,
+    now: Timestamp,
+) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     // Nothing that follows helps while agents may do nothing.
     for denied in &status.denied {
@@ -221,6 +232,9 @@ fn print(out: &mut impl Write, status: &Status, advises: bool, now: Timestamp) -
     }
     for heartbeat in &status.heartbeats {
         print_heartbeat(out, style, heartbeat, status.daemon.is_some(), now)?;
+        if let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref()) {
+            writeln!(out, "  trust     {}", untrusted.line())?;
+        }
     }
     Ok(())
 }

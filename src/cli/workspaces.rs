@@ -15,6 +15,7 @@ use crate::error::Hinted;
 use crate::failure;
 use crate::sys::paths::DataDir;
 use crate::sys::{clock, shell};
+use crate::trust::Workspaces as Trust;
 use anyhow::{Context, bail};
 use std::io::{self, Write};
 use std::path::Path;
@@ -133,13 +134,15 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let mut loaded = Cache::new(place.time_zone()).load(&dir.config(), now)?;
     approved::mark(&dir, &mut loaded.heartbeats, now);
     let problems: Vec<String> = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
+    let mut trust = Trust::of(&dir, &place.home());
     let mut out = io::stdout().lock();
     if json {
         let heartbeats: Vec<_> = loaded
             .heartbeats
             .iter()
             .map(|heartbeat| {
-                serde_json::json!({
+                let untrusted = trust.untrusted(&heartbeat.workspace).is_some();
+                let mut object = serde_json::json!({
                     "id": heartbeat.id.to_string(),
                     "workspace": heartbeat.workspace.display().to_string(),
                     "name": heartbeat.name,
@@ -147,7 +150,11 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
                     "unedited": heartbeat.unedited,
                     "approved": heartbeat.approved,
                     "problem": heartbeat.problem.as_ref().map(Hinted::line),
-                })
+                });
+                if untrusted {
+                    object["repositoryUntrusted"] = true.into();
+                }
+                object
             })
             .collect();
         writeln!(out, "{}", serde_json::json!({ "heartbeats": heartbeats, "problems": problems }))?;
@@ -164,6 +171,9 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
         }
         if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
             writeln!(out, "  not approved yet; {}", approve_hint(&heartbeat.workspace, name))?;
+        }
+        if let Some(untrusted) = trust.untrusted(&heartbeat.workspace) {
+            writeln!(out, "  {}", untrusted.line())?;
         }
         if let Some(problem) = &heartbeat.problem {
             writeln!(out, "  problem: {}", problem.line())?;

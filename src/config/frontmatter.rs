@@ -13,6 +13,7 @@ use std::num::NonZeroU32;
 use super::asking::Asking;
 use super::cron::Crons;
 use super::interval::Interval;
+use super::mcp::Mcp;
 use super::permissions::Permissions;
 use super::problem::Place;
 use super::requires::Requires;
@@ -44,6 +45,8 @@ pub struct Frontmatter {
     pub asking: Asking,
     /// The MCP servers that it can't do without.
     pub requires: Option<Requires>,
+    /// The MCP servers that it may have, of those that config.json lets in.
+    pub mcp: Option<Mcp>,
 }
 
 /// Why a HEARTBEAT.md has no readable frontmatter.

@@ -20,6 +20,7 @@ use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
 use super::interval::Interval;
 use super::limit::{Notices, Source, Sourced};
+use super::mcp::Mcp;
 use super::permissions::Permissions;
 use super::problem::Problem;
 use super::requires::Requires;
@@ -111,6 +112,8 @@ pub struct Heartbeat {
     pub required_by_user: usize,
     /// What its frontmatter asks for and does not get, but for what `tighter` asks for.
     pub notices: Notices,
+    /// The MCP servers that it may have: those that config.json and its frontmatter both let in.
+    pub mcp: Mcp,
     /// Why it cannot run. A beat that comes due then ends at once with this as its error.
     pub problem: Option<Problem>,
     /// Whether its file is a template that nobody has edited: the daemon does not start it until somebody has.

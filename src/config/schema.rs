@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::asking::{Approval, Asking, Checker, Questions, Word};
 use super::interval::Interval;
+use super::mcp;
 use super::permissions::Permissions;
 use super::requires::Requires;
 
@@ -74,6 +75,9 @@ pub(super) struct WorkspaceEntry {
     pub(super) questions: Option<Word<Questions>>,
     /// The MCP servers that its heartbeats can't do without, by name: a beat without one of them is an error.
     pub(super) requires: Option<Requires>,
+    /// The MCP servers that its agents may have: "none", "project" for those of the repository's .mcp.json, or their names;
+    /// without it, all that Claude Code knows of.
+    pub(super) mcp: Option<mcp::Written>,
     /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
     pub(super) last_run: Option<Moment>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.

@@ -89,6 +89,9 @@ pub struct HeartbeatStatus {
     /// What its HEARTBEAT.md asks for and does not get, a line each.
     #[serde(default)]
     pub notices: Vec<String>,
+    /// Whether its agent runs without its repository's Claude files, because nobody trusts them. The daemon does not look.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repository_untrusted: bool,
     /// Why it cannot do its work.
     pub problem: Option<String>,
 }
@@ -190,6 +193,7 @@ fn heartbeat(
         unedited: heartbeat.unedited,
         approved: entry.is_approved(),
         notices: Vec::new(),
+        repository_untrusted: false,
         problem: heartbeat.problem.as_ref().map(Hinted::line),
     }
 }

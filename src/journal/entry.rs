@@ -108,6 +108,9 @@ pub struct Entry {
     /// Whether somebody stopped it: that is not a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+    /// Whether it ran without its repository's Claude files, because nobody trusts them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repository_untrusted: bool,
     /// The HTTP status with which the API refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_error_status: Option<u64>,
@@ -161,6 +164,7 @@ impl Entry {
             background_ended: None,
             out_of_turns: false,
             stopped: false,
+            repository_untrusted: false,
             api_error_status: None,
             model: None,
             tokens: None,

@@ -21,9 +21,15 @@ impl Servers {
         }
     }
 
-    /// `outcome`, given that the heartbeat can't do without the servers called `requires`.
+    /// `outcome`, given that the heartbeat can't do without the servers called `requires`; `why` says of one that was left
+    /// out why it was.
     #[must_use]
-    pub fn judge(&self, outcome: Outcome, requires: &[impl AsRef<str>]) -> Outcome {
+    pub fn judge(
+        &self,
+        outcome: Outcome,
+        requires: &[impl AsRef<str>],
+        why: &dyn Fn(&str) -> Option<String>,
+    ) -> Outcome {
         if matches!(outcome, Outcome::Error(_)) {
             return outcome;
         }
@@ -36,7 +42,10 @@ impl Servers {
                 Some("pending") => unknown.push(format!("{name:?}")),
                 Some("needs-auth") => missing.push(format!("{name:?} needs you to log in")),
                 Some(other) => missing.push(format!("{name:?} is {other:?}")),
-                None => missing.push(format!("{name:?} is not one of the agent's")),
+                None => match why(name) {
+                    Some(why) => missing.push(format!("{name:?} {why}")),
+                    None => missing.push(format!("{name:?} is not one of the agent's")),
+                },
             }
         }
         if !missing.is_empty() {
@@ -83,7 +92,7 @@ mod tests {
         for (name, status) in servers {
             all.add(&[McpServer { name: (*name).to_owned(), status: (*status).to_owned() }]);
         }
-        all.judge(Outcome::Ok, requires)
+        all.judge(Outcome::Ok, requires, &|name| (name == "kept").then(|| "is left out".to_owned()))
     }
 
     fn attention(text: &str) -> Outcome {
@@ -113,6 +122,7 @@ mod tests {
         assert_eq!(judged(&[("mail", "failed")], &["mail"]), error("\"mail\" did not start"));
         assert_eq!(judged(&[("mail", "needs-auth")], &["mail"]), error("\"mail\" needs you to log in"));
         assert_eq!(judged(&[("mail", "disabled")], &["mail"]), error("\"mail\" is \"disabled\""));
+        assert_eq!(judged(&[], &["kept"]), error("\"kept\" is left out"));
         let both = error("\"mail\" is not one of the agent's, and the MCP server \"web\" did not start");
         assert_eq!(judged(&[("web", "failed")], &["mail", "web"]), both);
     }
@@ -128,10 +138,10 @@ mod tests {
     fn what_the_agent_reports_itself_is_kept() {
         let mut servers = Servers::default();
         servers.add(&[McpServer { name: "mail".to_owned(), status: "failed".to_owned() }]);
-        assert_eq!(servers.judge(attention("2 tests fail"), &["x"; 0]), attention("2 tests fail"));
-        let said = servers.judge(attention("ATTENTION: x"), &["mail"]);
+        assert_eq!(servers.judge(attention("2 tests fail"), &["x"; 0], &|_| None), attention("2 tests fail"));
+        let said = servers.judge(attention("ATTENTION: x"), &["mail"], &|_| None);
         assert_eq!(said, error("\"mail\" did not start; the agent had said: ATTENTION: x"));
         let broken = Outcome::Error("exited with code 1".to_owned());
-        assert_eq!(servers.judge(broken.clone(), &["mail"]), broken);
+        assert_eq!(servers.judge(broken.clone(), &["mail"], &|_| None), broken);
     }
 }

@@ -165,10 +165,22 @@ impl DataDir {
         self.root.join("approved.json")
     }
 
+    /// Which workspaces' Claude files the user trusts.
+    #[must_use]
+    pub fn trust(&self) -> PathBuf {
+        self.root.join("trust.json")
+    }
+
     /// The lock under which that is changed.
     #[must_use]
     pub fn approved_lock(&self) -> PathBuf {
         self.root.join("approved.lock")
+    }
+
+    /// The lock under which that is changed.
+    #[must_use]
+    pub fn trust_lock(&self) -> PathBuf {
+        self.root.join("trust.lock")
     }
 
     /// When every heartbeat last began, as the daemon knows it.

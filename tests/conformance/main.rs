@@ -20,6 +20,7 @@ mod pulses;
 mod real;
 mod run;
 mod scenario;
+mod trust;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,7 +35,7 @@ use scenario::Scenario;
 
 /// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
 /// hook, and with its pulses.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "mcp-inspector",
     "mcp-claude",
     "host-live",
@@ -45,6 +46,7 @@ const OTHERS: [&str; 10] = [
     "pulses-started",
     "plan-beat",
     "plan-live",
+    "trust",
 ];
 
 /// The exit code where the chosen version cannot be installed: `EX_UNAVAILABLE` of sysexits.h.
@@ -105,7 +107,7 @@ fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
         Err(Missing::Wrong(why)) => bail!(why),
     };
     say(&format!("conformance: with {}", ask_version(&claude)));
-    let with_claude: [fn(&Path) -> Result<()>; 9] = [
+    let with_claude: [fn(&Path) -> Result<()>; 10] = [
         clients::claude,
         live::across_a_killed_daemon,
         permits::a_person_decides,
@@ -115,6 +117,7 @@ fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
         pulses::of_what_murmur_starts,
         plan::a_beat_is_refused_it,
         plan::a_live_agent_leaves_it,
+        trust::of_a_hostile_repository,
     ];
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));

@@ -46,6 +46,9 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
     Bash(reboot*)
     Bash(halt*)
     Bash(poweroff*)
+    --setting-sources
+    user
+    --strict-mcp-config
     --permission-prompt-tool
     stdio
     --settings
@@ -176,6 +179,9 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       Bash(poweroff*)
       --model
       opus
+      --setting-sources
+      user
+      --strict-mcp-config
       --permission-prompt-tool
       stdio
       --settings

@@ -90,6 +90,8 @@ mod status;
 #[cfg(test)]
 mod timeout;
 #[cfg(test)]
+mod trust;
+#[cfg(test)]
 mod verbose;
 #[cfg(test)]
 mod workspaces;

@@ -27,6 +27,7 @@ use crate::permit::rules::Rules;
 use crate::pulse::task;
 use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, inherited, process};
+use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,8 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     dir.require_ours()?;
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
-    let spec = spec(args, place, &dir, message, clock::rfc3339(started))?;
+    let (spec, servers) = spec(args, place, &dir, message, clock::rfc3339(started))?;
+    let _kept = servers.map(|file| file.keep()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
@@ -129,7 +131,7 @@ fn spec(
     dir: &DataDir,
     message: String,
     started_at: String,
-) -> anyhow::Result<Spec> {
+) -> anyhow::Result<(Spec, Option<PrivateFile>)> {
     let worktree = place.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
@@ -174,7 +176,13 @@ fn spec(
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_more(&args.args)?;
-    let hooks = guarded.args(&hook)?;
+    let mcp = heartbeat_at(&worktree, place)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
+    let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
+    if let Some(untrusted) = start.standing.failure(&worktree) {
+        let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
+    }
+    let mut hooks = start.args;
+    hooks.extend(guarded.args(&hook)?);
     let mut env = guarded.environment()?;
     env.push(("PATH", path));
     let invocation = Invocation {
@@ -184,7 +192,7 @@ fn spec(
         cwd: worktree.clone(),
         stdin: message.into_bytes(),
     };
-    Ok(Spec { card, invocation, limits: None, captures: captures(), hook: Some(hook) })
+    Ok((Spec { card, invocation, limits: None, captures: captures(), hook: Some(hook) }, start.file))
 }
 
 /// What an agent is that is called this.

@@ -50,7 +50,7 @@ fn every_key_is_read() {
     let workspace = entry(
         r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "backgroundWait": "1s", "model": "opus",
            "permissions": "skip", "permissionsChecker": "manual", "approval": "defer", "approvalWait": "30s",
-           "approvalExpiry": null, "questions": "deny", "requires": ["mail", "web"], "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
+           "approvalExpiry": null, "questions": "deny", "requires": ["mail", "web"], "mcp": ["mail"], "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
     )
     .unwrap();
     assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
@@ -58,6 +58,7 @@ fn every_key_is_read() {
     assert_eq!((workspace.timeout.unwrap().as_secs(), &workspace.permissions), (60, &Permissions::Skip));
     assert_eq!(workspace.background_wait.unwrap().as_secs(), 1);
     assert_eq!(workspace.requires.0.iter().map(|name| &**name).collect::<Vec<_>>(), ["mail", "web"]);
+    assert!(workspace.mcp.has_name("mail") && !workspace.mcp.has_name("web"));
     let asking = Asking {
         checker: Some(Checker::Manual),
         approval: Some(Approval::Defer),
@@ -214,6 +215,10 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         (
             r#""path": "/a", "requires": "mail""#,
             r#":2:30: "requires" is "mail"; write a list of the names of MCP servers, such as ["mail"]"#,
+        ),
+        (
+            r#""path": "/a", "mcp": "all""#,
+            r#":2:25: "mcp": "all" is not known; write "none", "project", or a list of the names of MCP servers, such as ["mail"]"#,
         ),
         (
             r#""path": "/a", "requires": ["-x"]"#,

@@ -16,6 +16,7 @@ use crate::config::checked::{Check, Checked};
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
+use crate::config::mcp::{self, Mcp};
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::{Place, Problem};
 use crate::config::requires::Requires;
@@ -31,7 +32,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 18] = [
+pub(in crate::config) const KEYS: [&str; 19] = [
     "path",
     "name",
     "interval",
@@ -48,6 +49,7 @@ pub(in crate::config) const KEYS: [&str; 18] = [
     "approvalExpiry",
     "questions",
     "requires",
+    "mcp",
     "lastRun",
     "lastRuns",
 ];
@@ -75,6 +77,8 @@ pub struct Workspace {
     pub asking: Asking,
     /// The MCP servers that its heartbeats can't do without.
     pub requires: Requires,
+    /// The MCP servers that its heartbeats may have.
+    pub mcp: Mcp,
     /// When the heartbeat of the folder itself last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
@@ -98,6 +102,7 @@ impl Workspace {
             permissions: Permissions::default(),
             asking: Asking::default(),
             requires: Requires::default(),
+            mcp: Mcp::default(),
             last_run: None,
             last_runs: Box::default(),
             place: Place { line: 1, column: 1 },
@@ -180,6 +185,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 permissions: keys.permissions.unwrap_or_default(),
                 asking,
                 requires: keys.requires.unwrap_or_default(),
+                mcp: keys.mcp.unwrap_or_default().0,
                 last_run,
                 last_runs: keys
                     .last_runs
@@ -237,6 +243,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             }
             "questions" => keys.questions = checked(text, name, value, Questions::ACCEPTED)?,
             "requires" => keys.requires = checked(text, name, value, Requires::ACCEPTED)?,
+            "mcp" => keys.mcp = checked::<mcp::Written>(text, name, value, Mcp::ACCEPTED)?,
             "lastRun" => {
                 keys.last_run =
                     read(text, name, value, "write null, or a time such as \"2026-02-03T10:00:00Z\"")?

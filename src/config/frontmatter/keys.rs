@@ -13,13 +13,14 @@ use crate::config::checked::Checked;
 use crate::config::cron::Crons;
 use crate::config::file::is_word;
 use crate::config::interval::Interval;
+use crate::config::mcp::Mcp;
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Place;
 use crate::config::requires::Requires;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "name",
     "description",
     "interval",
@@ -37,6 +38,7 @@ const KEYS: [&str; 17] = [
     "approvalExpiry",
     "questions",
     "requires",
+    "mcp",
 ];
 
 /// A value whose type has rules of its own, if there is one, and where it stands.
@@ -79,6 +81,8 @@ struct Keys {
     questions: Given<Word<Questions>>,
     #[serde(deserialize_with = "given")]
     requires: Given<Requires>,
+    #[serde(deserialize_with = "given")]
+    mcp: Given<Mcp>,
 }
 
 /// A key without a value is an error and not an absent key.
@@ -150,6 +154,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             questions: checked("questions", keys.questions)?.map(|word| word.0),
         },
         requires: checked("requires", keys.requires)?,
+        mcp: checked("mcp", keys.mcp)?,
     })
 }
 
@@ -214,6 +219,7 @@ fn accepted(key: &str) -> &'static str {
         "approval" => Approval::ACCEPTED,
         "questions" => Questions::ACCEPTED,
         "requires" => Requires::ACCEPTED,
+        "mcp" => Mcp::ACCEPTED,
         _ => "write one line of text",
     }
 }

@@ -102,7 +102,7 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
         ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires",
+            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp",
         ),
         ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
         ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),

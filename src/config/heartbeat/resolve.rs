@@ -13,6 +13,7 @@ use crate::config::cron::Crons;
 use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
 use crate::config::limit::{LONGEST, MOST_TURNS, Notices, Source, Sourced};
+use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
 use crate::config::requires::Requires;
@@ -174,6 +175,7 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
             .map_or_else(|| workspace.requires.clone(), |more| workspace.requires.joined(more)),
         required_by_user: workspace.requires.0.len(),
         notices,
+        mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
         problem: folder.cloned().or(problem),
         unedited,
         approved: name.is_none(),
@@ -206,6 +208,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         requires: Requires::default(),
         required_by_user: 0,
         notices: Notices::default(),
+        mcp: Mcp::default(),
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

@@ -2,6 +2,7 @@ use super::*;
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
 use crate::config::limit::{Notices, Source, Sourced};
+use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
 use crate::config::requires::Requires;
 use crate::config::timing::Schedule;
@@ -28,6 +29,7 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
         model: None,
         requires: Requires::default(),
         required_by_user: 0,
+        mcp: Mcp::default(),
         permissions: Permissions::default(),
         denied_by_user: 0,
         notices: Notices::default(),

@@ -16,7 +16,9 @@ fn argv_with(mut entry: serde_json::Value, heartbeat: &str) -> String {
     env.murmur(["beat", "site"]).assert().success();
     let argv = lines(&env.agents()[0]["argv"]);
     // What follows is the same for every beat.
-    let (own, guarded) = argv.split_once("\n--permission-prompt-tool\nstdio\n--settings\n{").unwrap();
+    let switches =
+        "\n--setting-sources\nuser\n--strict-mcp-config\n--permission-prompt-tool\nstdio\n--settings\n{";
+    let (own, guarded) = argv.split_once(switches).unwrap();
     assert_eq!(guarded.lines().count(), 1, "{guarded}");
     own.to_owned()
 }

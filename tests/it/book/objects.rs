@@ -33,7 +33,7 @@ const END: &str = "murmur host stop --all --force; murmur stop";
 
 /// A command, the section of the page that has its object, and fields of that which this scene does not show.
 const OBJECTS: [(&str, &str, &[&str]); 12] = [
-    ("murmur status --json", "`murmur status --json`", &["denied", "lastRunAhead"]),
+    ("murmur status --json", "`murmur status --json`", &["denied", "lastRunAhead", "repositoryUntrusted"]),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expires_at"]),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
     ("murmur workspaces list --json", "`murmur workspaces list --json`", &[]),

@@ -199,6 +199,7 @@ fn settings_of_the_workspace_switch_nothing_off() {
     for name in ["settings.json", "settings.local.json"] {
         std::fs::write(site.0.join(".claude").join(name), settings.to_string()).unwrap();
     }
+    env.murmur(["trust", "site", "--yes"]).assert().success();
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));
     assert_eq!(env.decisions().len(), 1);
 }

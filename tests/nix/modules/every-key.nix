@@ -23,16 +23,21 @@ in
     approvalExpiry = "24h";
     questions = "broker";
     requires = [ "mail" ];
+    mcp = [ "mail" ];
   };
   deny = words "deny" {
     permissions = { };
     permissionsChecker = "deny";
     approval = "wait";
     questions = "deny";
+    mcp = "project";
   };
   llm = words "llm" {
     permissions = "skip";
     permissionsChecker = "llm";
   };
-  off = words "off" { permissionsChecker = "off"; };
+  off = words "off" {
+    permissionsChecker = "off";
+    mcp = "none";
+  };
 }

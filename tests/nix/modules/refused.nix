@@ -52,6 +52,7 @@ in
   "no turns" = wrong "maxTurns" 0;
   "a wait without a unit" = wrong "backgroundWait" "10";
   "a required server that is no list" = wrong "requires" "mail";
+  "another word for servers" = wrong "mcp" "all";
   "a required server without a name" = wrong "requires" [ "" ];
   "a name that looks like an option" = wrong "name" "-site";
   "an empty model" = wrong "model" "";

@@ -1,0 +1,148 @@
+//! `murmur trust`: what a repository's Claude files would do, and a person's word for it. Nothing is written into the
+//! workspace.
+
+use super::place::Place;
+use super::requests::only_people;
+use super::style::Style;
+use super::trust_args::Trust;
+use crate::failure;
+use crate::sys::{clock, shell};
+use crate::trust::effects::{self, visible};
+use crate::trust::{Change, Claude, Found, Kind, Standing, Store, Trusted, Why, collect, compare};
+use anyhow::bail;
+use serde_json::json;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
+    let writes = args.yes || args.remove;
+    if writes {
+        only_people("trust a repository")?;
+    }
+    if args.remove {
+        return remove(args, place);
+    }
+    let dir = if writes { place.own_data_dir()? } else { place.read_data_dir()? };
+    let workspace = place.workspace(&args.path)?;
+    let Some(name) = workspace.to_str() else {
+        bail!(failure!("{} is not UTF-8", workspace.display(); "use another path"));
+    };
+    let claude = Claude::find(&place.home());
+    let found = collect(&workspace, &claude)?;
+    let store = Store::read(&dir)?;
+    let before = store.get(&workspace).cloned();
+    let changes = before.as_ref().map(|before| compare(before, &found)).unwrap_or_default();
+    let trust = || Store::set(&dir, name, Some(Trusted::now(&found, clock::rfc3339(clock::now()))));
+    if args.json {
+        if args.yes {
+            trust()?;
+        }
+        let standing = Standing::of(&Store::read(&dir), &workspace, Ok(&found));
+        writeln!(io::stdout(), "{}", object(name, &standing, &changes, &found))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = io::stdout().lock();
+    show(&mut out, &workspace, &changes, &found)?;
+    if before.is_some() && changes.is_empty() && (!found.is_empty() || args.yes) {
+        writeln!(out, "trusted already")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.yes {
+        if found.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !io::stdin().is_terminal() {
+            let shown = shell::path(&workspace);
+            bail!(
+                failure!("not trusted: there is no terminal to ask on"; "read the above, then run: murmur trust --yes {shown}")
+            );
+        }
+        // What agents may read and show, but not answer.
+        only_people("trust a repository")?;
+        write!(out, "trust these files as they are now? [y/N] ")?;
+        out.flush()?;
+        let mut typed = String::new();
+        io::stdin().lock().read_line(&mut typed)?;
+        if !matches!(typed.trim().to_lowercase().as_str(), "y" | "yes") {
+            writeln!(out, "not trusted; agents run without them")?;
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    place.own_data_dir()?;
+    trust()?;
+    writeln!(out, "trusted; agents run with these files until one of them changes")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn remove(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
+    let dir = place.own_data_dir()?;
+    // A folder that is gone can still be forgotten.
+    let path = args.path.canonicalize().or_else(|_| std::path::absolute(&args.path))?;
+    let was = Store::set(&dir, &path.to_string_lossy(), None)?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        let path = path.display().to_string();
+        writeln!(out, "{}", json!({ "workspace": path, "removed": was }))?;
+    } else if was {
+        writeln!(out, "no longer trusted: {}", visible(&path.display().to_string()))?;
+    } else {
+        writeln!(out, "{} was not trusted", visible(&path.display().to_string()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Found]) -> io::Result<()> {
+    let (style, name) = (Style::of_stdout(), visible(&workspace.display().to_string()));
+    if found.is_empty() {
+        return writeln!(out, "{name} has no Claude files; nothing is left out");
+    }
+    writeln!(out, "what the Claude files of {name} would do:")?;
+    for change in changes {
+        if let Change::Removed(file) = change {
+            writeln!(out, "{}  removed since you trusted it", style.bold(visible(file)))?;
+        }
+    }
+    for file in found {
+        let word = changes.iter().map(Change::parts).find(|(_, name)| *name == file.name);
+        let word =
+            word.map(|(word, _)| format!("  {word} since you trusted these files")).unwrap_or_default();
+        writeln!(out, "{}{word}", style.bold(visible(&file.name)))?;
+        for effect in effects::of(file) {
+            writeln!(out, "  {}", visible(&effect))?;
+        }
+    }
+    writeln!(
+        out,
+        "What those programs run in turn, and what is loaded from folders below, is not shown here."
+    )
+}
+
+fn object(workspace: &str, standing: &Standing, changes: &[Change], found: &[Found]) -> serde_json::Value {
+    let (word, problem) = match standing {
+        Standing::Nothing => ("nothing", None),
+        Standing::Trusted => ("trusted", None),
+        Standing::Untrusted(Why::Never) => ("untrusted", None),
+        Standing::Untrusted(Why::Changed(_)) => ("changed", None),
+        Standing::Untrusted(Why::Unknown(failure)) => ("unknown", Some(failure.line())),
+    };
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let (word, file) = change.parts();
+            json!({ "file": file, "change": word })
+        })
+        .collect();
+    let files: Vec<_> = found
+        .iter()
+        .map(|file| {
+            let kind = match file.kind {
+                Kind::Configuration => "configuration",
+                Kind::Named => "named",
+                Kind::Instructions => "instructions",
+            };
+            json!({ "file": file.name, "kind": kind, "hash": file.hash, "effects": effects::of(file) })
+        })
+        .collect();
+    json!({ "workspace": workspace, "standing": word, "problem": problem, "changes": changes, "files": files })
+}

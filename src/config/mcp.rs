@@ -1,0 +1,135 @@
+//! `mcp`: which MCP servers a heartbeat's agent may have.
+
+use super::checked::{Check, strictly};
+use super::file::is_word;
+use crate::error::Failure;
+use crate::failure;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer};
+use std::borrow::Cow;
+
+/// The MCP servers that an agent may have; by default all that Claude Code knows of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mcp {
+    /// Only those of the repository's `.mcp.json`.
+    project_only: bool,
+    /// Only those called so.
+    names: Option<Vec<String>>,
+}
+
+impl Mcp {
+    /// What to write.
+    pub(super) const ACCEPTED: &str =
+        "write \"none\", \"project\", or a list of the names of MCP servers, such as [\"mail\"]";
+
+    /// Whether none is kept out.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the user's own are kept out.
+    #[must_use]
+    pub fn is_project_only(&self) -> bool {
+        self.project_only
+    }
+
+    /// Whether one of this name is let in.
+    #[must_use]
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
+    }
+
+    /// Those that both let in.
+    #[must_use]
+    pub fn narrowed(&self, other: &Self) -> Self {
+        let names = match (&self.names, &other.names) {
+            (Some(names), _) => Some(names.iter().filter(|name| other.has_name(name)).cloned().collect()),
+            (None, names) => names.clone(),
+        };
+        Self { project_only: self.project_only || other.project_only, names }
+    }
+}
+
+impl Check for Mcp {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Word(String),
+            Names(Vec<String>),
+        }
+        let names = |names| Ok(Self { project_only: false, names: Some(names) });
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Word(word) if word == "none" => names(Vec::new()),
+            Written::Word(word) if word == "project" => Ok(Self { project_only: true, names: None }),
+            Written::Word(word) => Err(failure!("{word:?} is not known"; "{}", Self::ACCEPTED)),
+            Written::Names(found) => match found.iter().find(|name| !is_word(name)) {
+                Some(name) => Err(failure!("{name:?} is not a name"; "{}", Self::ACCEPTED)),
+                None => names(found),
+            },
+        })
+    }
+}
+
+/// As it is written in a configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Written(pub(super) Mcp);
+
+impl Check for Written {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
+        Ok(Mcp::check(deserializer)?.map(Self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        strictly(deserializer)
+    }
+}
+
+impl JsonSchema for Written {
+    fn schema_name() -> Cow<'static, str> {
+        "Mcp".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "enum": ["none", "project"] },
+            { "type": "array", "items": { "type": "string" } },
+        ] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Mcp, String> {
+        let read: Result<Written, _> = serde_json::from_str(json);
+        read.map(|written| written.0).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_word_is_read_and_others_are_refused() {
+        assert_eq!(read("\"none\"").unwrap(), Mcp { project_only: false, names: Some(Vec::new()) });
+        assert_eq!(read("\"project\"").unwrap(), Mcp { project_only: true, names: None });
+        assert!(read("[\"a\"]").unwrap().has_name("a"));
+        for wrong in ["\"all\"", "[\"\"]", "[\"-x\"]", "[1]", "true", "{}"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn two_let_in_what_both_do() {
+        let of = |json: &str| read(json).unwrap();
+        let (none, project, ab) = (of("\"none\""), of("\"project\""), of("[\"a\",\"b\"]"));
+        assert_eq!(none.narrowed(&ab), none);
+        assert_eq!(ab.narrowed(&none), none);
+        assert_eq!(project.narrowed(&none), Mcp { project_only: true, ..none.clone() });
+        assert_eq!(ab.narrowed(&of("[\"b\",\"c\"]")), of("[\"b\"]"));
+        assert_eq!(Mcp::default().narrowed(&ab), ab);
+        assert!(Mcp::default().narrowed(&Mcp::default()).is_all());
+    }
+}

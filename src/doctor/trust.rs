@@ -1,0 +1,31 @@
+//! Whether something of a repository is left out because nobody trusts it.
+
+use super::{Check, Environment, Finding};
+use crate::config::heartbeat::Resolved;
+use crate::error::one_line;
+use crate::trust::Workspaces;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Workspaces whose Claude files nobody trusts, where there are any.
+pub(super) fn examine(environment: &Environment, config: &Resolved) -> Option<Finding> {
+    let mut trust = Workspaces::of(&environment.dir, &environment.user.home);
+    let workspaces: BTreeSet<&Path> =
+        config.heartbeats.iter().map(|heartbeat| &*heartbeat.workspace).collect();
+    let mut untrusted = workspaces.into_iter().filter_map(|workspace| {
+        let failure = trust.untrusted(workspace)?;
+        Some(
+            Check::CLAUDE_SETTINGS
+                .failed(&failure)
+                .into_warning()
+                .after(&format!("{}: ", workspace.display())),
+        )
+    });
+    let mut first = untrusted.next()?;
+    let rest = untrusted.count();
+    if rest > 0 {
+        first.found = format!("{} (and {rest} more)", first.found);
+    }
+    first.found = one_line(&first.found);
+    Some(first)
+}

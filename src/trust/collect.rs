@@ -1,0 +1,222 @@
+//! The files of a repository that Claude Code runs or obeys, where it looks for them (measured on 2.1.197 and 2.1.330):
+//! all of it in the workspace and above it up to the root of the git repository, or of the file system without one;
+//! `.mcp.json` and instructions in every folder above. What is in the user's own `.claude` is the user's.
+
+use super::{Claude, git, named};
+use crate::error::Hinted;
+use crate::sys::{file, shell};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// The most files, bytes and folders within each other that are looked at.
+const MOST_FILES: usize = 4000;
+const MOST_BYTES: u64 = 32 << 20;
+const DEPTH: usize = 16;
+/// The most bytes of a program that is named.
+const MOST_NAMED: u64 = 512 << 20;
+
+/// What Claude Code writes into `.claude` itself, and neither runs nor obeys.
+const DATA: [&str; 3] = ["plans", "todos", "worktrees"];
+/// What in `.claude` is told to the model, and nothing else.
+const TOLD: [&str; 4] = ["CLAUDE.md", "agent-memory", "agent-memory-local", "rules"];
+
+/// What a file is to Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It runs it, or does as it says.
+    Configuration,
+    /// A program or script of the repository that one of those names.
+    Named,
+    /// It tells the model.
+    Instructions,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Found {
+    /// Its path in the workspace, or an absolute one outside.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The hash of what is in it.
+    pub hash: String,
+    /// What is in it, unless it is only named.
+    pub bytes: Vec<u8>,
+}
+
+/// Why nobody can tell which files there are.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// One cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There are too many, or they are too large.
+    #[error("{} has too much to be checked (at most {MOST_FILES} files, {} MiB, {DEPTH} folders deep)", .path.display(), MOST_BYTES >> 20)]
+    TooMuch {
+        /// The folder or file at which it was too much.
+        path: PathBuf,
+    },
+    /// A name cannot be written down.
+    #[error("{} is not UTF-8", .path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Hinted for CollectError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unreadable { path, .. } => format!("check its owner and mode: ls -l {}", shell::path(path)),
+            Self::TooMuch { .. } => "move what is no configuration out of that folder".to_owned(),
+            Self::NotText { .. } => "rename it".to_owned(),
+        })
+    }
+}
+
+/// All of them in and above `workspace`, an absolute path without links, sorted by their names.
+///
+/// # Errors
+/// That they cannot be told. Then none of them is to be trusted.
+pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<Found>, CollectError> {
+    let mut found = Files { workspace, left: MOST_BYTES, files: BTreeMap::new() };
+    let root = git::root(workspace);
+    let own = claude.folder.canonicalize().ok();
+    let is_own = |folder: &Path| own.is_some() && folder.canonicalize().ok() == own;
+    for (depth, folder) in workspace.ancestors().enumerate() {
+        let is_within = root.is_none_or(|root| folder.starts_with(root));
+        found.add(&folder.join(".mcp.json"), Kind::Configuration)?;
+        for name in ["CLAUDE.md", "CLAUDE.local.md"] {
+            found.add(&folder.join(name), Kind::Instructions)?;
+        }
+        let settings = folder.join(".claude");
+        if !is_own(&settings) {
+            found.add_claude(&settings, is_within || depth == 0)?;
+        }
+    }
+    if let Some(main) = root.and_then(git::main_root)
+        && !workspace.starts_with(&main)
+        && !is_own(&main.join(".claude"))
+    {
+        found.add_claude(&main.join(".claude"), true)?;
+    }
+    for path in named::by(workspace, found.files.values()) {
+        found.add_named(&path)?;
+    }
+    Ok(found.files.into_values().collect())
+}
+
+struct Files<'a> {
+    workspace: &'a Path,
+    left: u64,
+    files: BTreeMap<String, Found>,
+}
+
+impl Files<'_> {
+    /// What is in a `.claude`: all that counts there, or only what is told to the model.
+    fn add_claude(&mut self, folder: &Path, all: bool) -> Result<(), CollectError> {
+        for entry in entries(folder)? {
+            let name = entry.file_name();
+            let name = name.and_then(|name| name.to_str()).unwrap_or_default();
+            if TOLD.contains(&name) {
+                self.walk(&entry, Kind::Instructions, DEPTH)?;
+            } else if all && !DATA.contains(&name) {
+                self.walk(&entry, Kind::Configuration, DEPTH)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, path: &Path, kind: Kind, depth: usize) -> Result<(), CollectError> {
+        if !path.is_dir() {
+            return self.add(path, kind);
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(CollectError::TooMuch { path: path.to_path_buf() });
+        };
+        entries(path)?.iter().try_for_each(|entry| self.walk(entry, kind, depth))
+    }
+
+    fn add(&mut self, path: &Path, kind: Kind) -> Result<(), CollectError> {
+        let too_much = || CollectError::TooMuch { path: path.to_path_buf() };
+        let bytes = match file::read_short(path, self.left) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(()),
+            // A folder above is a file.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => return Err(too_much()),
+            Err(source) => return Err(CollectError::Unreadable { path: path.to_path_buf(), source }),
+        };
+        self.left -= bytes.len() as u64;
+        let mut hasher = Sha256::new();
+        hasher.update(&bytes);
+        self.insert(path, kind, hasher, bytes)
+    }
+
+    /// A program may be large, and is no more than hashed.
+    fn add_named(&mut self, path: &Path) -> Result<(), CollectError> {
+        let unreadable = |source| CollectError::Unreadable { path: path.to_path_buf(), source };
+        let mut file = file::open_regular(path, OpenOptions::new().read(true)).map_err(unreadable)?;
+        if file.metadata().map_err(unreadable)?.len() > MOST_NAMED {
+            return Err(CollectError::TooMuch { path: path.to_path_buf() });
+        }
+        let (mut hasher, mut part) = (Sha256::new(), vec![0; 64 << 10]);
+        loop {
+            match file.read(&mut part).map_err(unreadable)? {
+                0 => break,
+                count => hasher.update(part.get(..count).unwrap_or_default()),
+            }
+        }
+        self.insert(path, Kind::Named, hasher, Vec::new())
+    }
+
+    fn insert(
+        &mut self,
+        path: &Path,
+        kind: Kind,
+        hasher: Sha256,
+        bytes: Vec<u8>,
+    ) -> Result<(), CollectError> {
+        let name = path.strip_prefix(self.workspace).unwrap_or(path);
+        let name = name.to_str().ok_or_else(|| CollectError::NotText { path: path.to_path_buf() })?;
+        let mut hash = "sha256:".to_owned();
+        for byte in hasher.finalize() {
+            let _never_fails = write!(hash, "{byte:02x}");
+        }
+        self.files.entry(name.to_owned()).or_insert(Found { name: name.to_owned(), kind, hash, bytes });
+        if self.files.len() > MOST_FILES {
+            return Err(CollectError::TooMuch { path: path.to_path_buf() });
+        }
+        Ok(())
+    }
+}
+
+/// What is in a folder, sorted; nothing where there is none.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
+    let unreadable = |source| CollectError::Unreadable { path: folder.to_path_buf(), source };
+    let read = match std::fs::read_dir(folder) {
+        Ok(read) => read,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in read {
+        paths.push(entry.map_err(unreadable)?.path());
+        if paths.len() > MOST_FILES {
+            return Err(CollectError::TooMuch { path: folder.to_path_buf() });
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}

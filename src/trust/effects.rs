@@ -1,0 +1,210 @@
+//! What the files of a repository would do, one line an effect, in words for the person who decides.
+//!
+//! Whatever is not known here is shown as it stands in the file, so that nothing is kept from that person.
+
+pub mod markdown;
+
+use super::collect::{Found, Kind};
+use serde_json::{Map, Value};
+
+/// Settings whose value is a command that Claude Code runs, or an object with one.
+const RUN: [&str; 9] = [
+    "apiKeyHelper",
+    "awsAuthRefresh",
+    "awsCredentialExport",
+    "fileSuggestion",
+    "gcpAuthRefresh",
+    "otelHeadersHelper",
+    "proxyAuthHelper",
+    "statusLine",
+    "subagentStatusLine",
+];
+
+/// What `file` would do, in the order of the file. Text from it stands there as it is.
+#[must_use]
+pub fn of(file: &Found) -> Vec<String> {
+    let text = String::from_utf8_lossy(&file.bytes);
+    let base = file.name.rsplit('/').next().unwrap_or_default();
+    let is_settings = base.starts_with("settings") && base.ends_with(".json");
+    match file.kind {
+        Kind::Named => vec!["is named by one of the files above".to_owned()],
+        Kind::Instructions => vec![counted(text.lines().count(), "line of instructions for the agent")],
+        Kind::Configuration if base == ".mcp.json" => object(&text, |object| {
+            let servers = object.get("mcpServers").and_then(Value::as_object);
+            servers.into_iter().flatten().map(|(name, server)| of_server(name, server)).collect()
+        }),
+        Kind::Configuration if is_settings => {
+            object(&text, |object| object.iter().flat_map(|(key, value)| of_setting(key, value)).collect())
+        }
+        Kind::Configuration if base.ends_with(".md") => {
+            let (front, body) = markdown::split(&text);
+            let mut effects: Vec<String> = Vec::new();
+            effects.extend(markdown::settings(front).into_iter().map(|line| format!("sets {line}")));
+            let run = markdown::shell(body);
+            effects.extend(run.into_iter().map(|command| format!("has the shell run, when used: {command}")));
+            if effects.is_empty() {
+                effects.push(counted(text.lines().count(), "line for the agent, when used"));
+            }
+            effects
+        }
+        Kind::Configuration => vec![format!("{} bytes; can be run or read by the others", file.bytes.len())],
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let (first, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {first}{s} {rest}")
+}
+
+fn object(text: &str, effects: impl FnOnce(Map<String, Value>) -> Vec<String>) -> Vec<String> {
+    match serde_json::from_str(text) {
+        Ok(object) => effects(object),
+        Err(_) => vec![format!("is not a JSON object, so that its effect is not known: {text}")],
+    }
+}
+
+fn of_server(name: &str, server: &Value) -> String {
+    let words = |key: &str| {
+        let values = server.get(key).and_then(Value::as_array).into_iter().flatten();
+        values.map(|value| format!(" {}", text(value))).collect::<String>()
+    };
+    let pairs = |key: &str| {
+        let values = server.get(key).and_then(Value::as_object).into_iter().flatten();
+        values.map(|(name, value)| format!(" {name}={}", text(value))).collect::<String>()
+    };
+    let more = server.as_object().into_iter().flatten();
+    let known = ["command", "args", "env", "url", "headers", "type"];
+    let more = more.filter(|(key, _)| !known.contains(&key.as_str()));
+    let more: String = more.map(|(key, value)| format!(", {key}: {}", text(value))).collect();
+    let mut effect = match server.get("command") {
+        Some(command) => format!("starts MCP server {name}: {}{}", text(command), words("args")),
+        None => format!("connects to MCP server {name}: {}", server.get("url").map(text).unwrap_or_default()),
+    };
+    for (key, word) in [("env", ", with"), ("headers", ", with headers")] {
+        let pairs = pairs(key);
+        if !pairs.is_empty() {
+            effect.push_str(word);
+            effect.push_str(&pairs);
+        }
+    }
+    effect + &more
+}
+
+fn of_setting(key: &str, value: &Value) -> Vec<String> {
+    let members = || value.as_object().into_iter().flatten();
+    match key {
+        "$schema" => Vec::new(),
+        "env" => members().map(|(name, value)| format!("sets {name}={}", text(value))).collect(),
+        "hooks" => members().flat_map(|(event, groups)| of_hooks(event, groups)).collect(),
+        "permissions" => members()
+            .flat_map(|(key, value)| match value {
+                Value::Array(rules) => {
+                    rules.iter().map(|rule| format!("permissions {key}: {}", text(rule))).collect()
+                }
+                value => vec![format!("permissions {key}: {}", text(value))],
+            })
+            .collect(),
+        "enabledPlugins" => {
+            members().map(|(name, value)| format!("plugin {name}: {}", text(value))).collect()
+        }
+        "extraKnownMarketplaces" => {
+            members().map(|(name, value)| format!("plugins from {name}: {}", text(value))).collect()
+        }
+        key if RUN.contains(&key) => {
+            vec![format!("runs as {key}: {}", text(value.get("command").unwrap_or(value)))]
+        }
+        key => vec![format!("sets {key} to {}", text(value))],
+    }
+}
+
+fn of_hooks(event: &str, groups: &Value) -> Vec<String> {
+    let mut effects = Vec::new();
+    for group in groups.as_array().into_iter().flatten() {
+        let of = group.get("matcher").map(text).filter(|of| !of.is_empty());
+        let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+        for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
+            effects.push(match hook.get("command") {
+                Some(command) => format!("runs at {event}{of}: {}", text(command)),
+                None => format!("does at {event}{of}: {hook}"),
+            });
+        }
+    }
+    if effects.is_empty() {
+        effects.push(format!("has hooks at {event}: {groups}"));
+    }
+    effects
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// `text` in one line, with what a terminal would obey, what turns the direction of text and what nobody sees shown as
+/// `\u{..}`, so that nothing in it is hidden.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}')
+    };
+    let show = |letter: char| {
+        if is_hidden(letter) { letter.escape_default().to_string() } else { letter.to_string() }
+    };
+    text.chars().map(show).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effects(name: &str, text: &str) -> Vec<String> {
+        let (kind, bytes) = (Kind::Configuration, text.as_bytes().to_vec());
+        of(&Found { name: name.to_owned(), kind, hash: String::new(), bytes })
+    }
+
+    #[test]
+    fn settings_say_what_they_run_and_set() {
+        let text = r#"{"env":{"ANTHROPIC_BASE_URL":"http://x"},"apiKeyHelper":"./key","statusLine":{"type":"command","command":"./s"},
+            "hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./h"},{"type":"http","url":"u"}]}]},
+            "permissions":{"allow":["Bash(*)"],"defaultMode":"plan"},"enabledPlugins":{"p@m":true},"model":"opus"}"#;
+        let mut found = effects(".claude/settings.json", text);
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "does at PreToolUse of Bash: {\"type\":\"http\",\"url\":\"u\"}",
+                "permissions allow: Bash(*)",
+                "permissions defaultMode: plan",
+                "plugin p@m: true",
+                "runs as apiKeyHelper: ./key",
+                "runs as statusLine: ./s",
+                "runs at PreToolUse of Bash: ./h",
+                "sets ANTHROPIC_BASE_URL=http://x",
+                "sets model to opus",
+            ]
+        );
+        let broken = effects(".claude/settings.json", "{,}");
+        assert_eq!(broken, ["is not a JSON object, so that its effect is not known: {,}"]);
+    }
+
+    #[test]
+    fn servers_say_what_they_start_with_what() {
+        let text = r#"{"mcpServers":{"a":{"command":"node","args":["x.js",1],"env":{"K":"v"}},"b":{"type":"http","url":"http://y","headers":{"A":"b"},"headersHelper":"./h"}}}"#;
+        assert_eq!(
+            effects(".mcp.json", text),
+            [
+                "starts MCP server a: node x.js 1, with K=v",
+                "connects to MCP server b: http://y, with headers A=b, headersHelper: ./h",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_nobody_would_see_is_shown() {
+        assert_eq!(visible("a\u{1b}[2K\u{202e}b\u{200b}ü\n"), "a\\u{1b}[2K\\u{202e}b\\u{200b}ü\\n");
+    }
+}

@@ -1,0 +1,71 @@
+//! The MCP servers that Claude Code knows of, by whose they are: the user's own in `.claude.json`, and the repository's in
+//! every `.mcp.json` in and above the workspace.
+
+use super::{Claude, git};
+use crate::config::mcp::Mcp;
+use crate::sys::file;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// The most bytes of a file with servers.
+const MOST: u64 = 32 << 20;
+
+/// The servers of a workspace.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    user: Map<String, Value>,
+    project: Map<String, Value>,
+}
+
+impl Servers {
+    /// Those of `workspace`, an absolute path without links. What cannot be read has none.
+    pub(super) fn of(workspace: &Path, claude: &Claude) -> Self {
+        let state = read(&claude.state);
+        let mut user = servers(&state);
+        // In a repository, what the user set for it stands under its root (measured on 2.1.197 and 2.1.330).
+        let key = git::root(workspace).unwrap_or(workspace).to_string_lossy();
+        let local = state.get("projects").and_then(|projects| projects.get(&*key));
+        let local = local.and_then(Value::as_object).cloned().unwrap_or_default();
+        user.extend(servers(&local));
+        for name in local.get("disabledMcpServers").and_then(Value::as_array).into_iter().flatten() {
+            user.remove(name.as_str().unwrap_or_default());
+        }
+        let mut project = Map::new();
+        for folder in workspace.ancestors() {
+            for (name, server) in servers(&read(&folder.join(".mcp.json"))) {
+                project.entry(name).or_insert(server);
+            }
+        }
+        Self { user, project }
+    }
+
+    /// Those that an agent gets which may have those that `mcp` names: the repository's only where it `is_trusted`, and
+    /// then the user's own before those.
+    pub(super) fn wanted(&self, mcp: &Mcp, is_trusted: bool) -> Map<String, Value> {
+        let mut wanted = if is_trusted { self.project.clone() } else { Map::new() };
+        if !mcp.is_project_only() {
+            wanted.extend(self.user.clone());
+        }
+        wanted.retain(|name, _| mcp.has_name(name));
+        wanted
+    }
+
+    /// The names of all.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.user.keys().chain(self.project.keys()).map(String::as_str)
+    }
+
+    /// Whether the repository has one of this name.
+    pub(super) fn is_of_project(&self, name: &str) -> bool {
+        self.project.contains_key(name)
+    }
+}
+
+fn read(path: &Path) -> Map<String, Value> {
+    let bytes = file::read_short(path, MOST).ok().flatten().unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+fn servers(file: &Map<String, Value>) -> Map<String, Value> {
+    file.get("mcpServers").and_then(Value::as_object).cloned().unwrap_or_default()
+}

@@ -1,0 +1,171 @@
+//! Whether a workspace's files are trusted as they are now.
+
+use super::store::{Store, StoreError, Trusted};
+use super::{Claude, CollectError, Found, Kind, collect};
+use crate::error::{Failure, Hinted};
+use crate::sys::paths::DataDir;
+use crate::sys::shell;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// There are no such files, so that nothing is left out.
+    Nothing,
+    /// They are what the user said they trust.
+    Trusted,
+    /// They are not, and are left out.
+    Untrusted(Why),
+}
+
+/// Why files are not trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// Nobody said so.
+    Never,
+    /// They are others since.
+    Changed(Vec<Change>),
+    /// It cannot be told.
+    Unknown(Failure),
+}
+
+/// What became of a file since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It was not there.
+    Added(String),
+    /// It is not there any more.
+    Removed(String),
+    /// Something else is in it.
+    Edited(String),
+}
+
+impl Change {
+    /// The word for it, and the file.
+    #[must_use]
+    pub fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Added(name) => ("new", name),
+            Self::Removed(name) => ("removed", name),
+            Self::Edited(name) => ("changed", name),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, name) = self.parts();
+        write!(out, "{name} ({word})")
+    }
+}
+
+impl Standing {
+    /// How `workspace`, an absolute path, is now.
+    #[must_use]
+    pub fn look(store: &Result<Store, StoreError>, claude: &Claude, workspace: &Path) -> Self {
+        let Ok(workspace) = workspace.canonicalize() else { return Self::Nothing };
+        Self::of(store, &workspace, collect(&workspace, claude).as_deref())
+    }
+
+    /// The same of the files that were found in it.
+    #[must_use]
+    pub fn of(
+        store: &Result<Store, StoreError>,
+        workspace: &Path,
+        found: Result<&[Found], &CollectError>,
+    ) -> Self {
+        let found = match found {
+            Ok([]) => return Self::Nothing,
+            Ok(found) => found,
+            Err(error) => return Self::Untrusted(Why::Unknown(error.failure())),
+        };
+        match store.as_ref().map(|store| store.get(workspace)) {
+            Ok(Some(trusted)) => match compare(trusted, found) {
+                changes if changes.is_empty() => Self::Trusted,
+                changes => Self::Untrusted(Why::Changed(changes)),
+            },
+            Ok(None) => Self::Untrusted(Why::Never),
+            Err(error) => Self::Untrusted(Why::Unknown(error.failure())),
+        }
+    }
+
+    /// Whether files are left out because nobody trusts them.
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
+        matches!(self, Self::Untrusted(_))
+    }
+
+    /// What is said of it, with what to do; nothing where nothing is left out.
+    #[must_use]
+    pub fn failure(&self, workspace: &Path) -> Option<Failure> {
+        let Self::Untrusted(why) = self else { return None };
+        let what = match why {
+            Why::Never => String::new(),
+            Why::Changed(changes) => match &changes[..] {
+                [first, rest @ ..] if !rest.is_empty() => format!(": {first} and {} more", rest.len()),
+                changes => changes.iter().map(|change| format!(": {change}")).collect(),
+            },
+            Why::Unknown(failure) => format!(": {failure}"),
+        };
+        let hint = format!("see and accept what they do: murmur trust {}", shell::path(workspace));
+        Some(crate::failure!("repository settings not trusted{what}"; "{hint}"))
+    }
+}
+
+/// What is said of workspaces, each looked at once.
+#[derive(Debug)]
+pub struct Workspaces {
+    store: Result<Store, StoreError>,
+    claude: Claude,
+    seen: HashMap<PathBuf, Option<Failure>>,
+}
+
+impl Workspaces {
+    /// For the user whose home folder and data folder these are.
+    #[must_use]
+    pub fn of(dir: &DataDir, home: &Path) -> Self {
+        Self { store: Store::read(dir), claude: Claude::find(home), seen: HashMap::new() }
+    }
+
+    /// That the files of `workspace` are not trusted, with what to do; `None` where nothing is left out.
+    pub fn untrusted(&mut self, workspace: &Path) -> Option<Failure> {
+        if let Some(known) = self.seen.get(workspace) {
+            return known.clone();
+        }
+        let said = Standing::look(&self.store, &self.claude, workspace).failure(workspace);
+        self.seen.insert(workspace.to_path_buf(), said.clone());
+        said
+    }
+}
+
+/// The hashes of the files that count.
+pub(super) fn hashes(found: &[Found]) -> BTreeMap<String, String> {
+    let counting = found.iter().filter(|file| file.kind != Kind::Instructions);
+    counting.map(|file| (file.name.clone(), file.hash.clone())).collect()
+}
+
+/// What is not as it was when it was trusted. Instructions, which agents write themselves, may be.
+#[must_use]
+pub fn compare(trusted: &Trusted, found: &[Found]) -> Vec<Change> {
+    let now = hashes(found);
+    let removed = trusted.files.keys().filter(|name| !now.contains_key(*name));
+    let mut changes: Vec<Change> = removed.map(|name| Change::Removed(name.clone())).collect();
+    for (name, hash) in &now {
+        match trusted.files.get(name) {
+            None => changes.push(Change::Added(name.clone())),
+            Some(before) if before != hash => changes.push(Change::Edited(name.clone())),
+            Some(_) => {}
+        }
+    }
+    changes
+}
+
+impl Trusted {
+    /// These files, from `at` on (RFC 3339).
+    #[must_use]
+    pub fn now(found: &[Found], at: String) -> Self {
+        Self { trusted_at: at, files: hashes(found) }
+    }
+}
