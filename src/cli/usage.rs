@@ -84,7 +84,7 @@ fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
     let typed = text(error, ContextKind::InvalidSubcommand)?;
     let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
     let names: Vec<&str> = shown.map(Command::get_name).collect();
-    crate::config::spelling::nearest(&typed, &names).map(str::to_owned)
+    crate::config::spelling::nearest(typed, &names).map(str::to_owned)
 }
 
 /// The command that `typed` means, with the names that lead to it: `murmur log`.
