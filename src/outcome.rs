@@ -6,6 +6,7 @@ pub mod servers;
 
 use crate::agent::event::RunResult;
 use crate::host::process::Ending;
+use crate::secrets::mask;
 use serde::{Deserialize, Serialize};
 
 /// The kind of an outcome, as the journal writes it.
@@ -122,7 +123,7 @@ fn of_turn(said: &RunResult, stderr: &str, waits: Option<&str>) -> (Rank, Outcom
     } else if text.is_empty() {
         (Rank::Attention, Outcome::Attention(NOTHING.to_owned()))
     } else {
-        (Rank::Attention, Outcome::Attention(first_characters(text, SUMMARY)))
+        (Rank::Attention, Outcome::Attention(quoted(text, SUMMARY)))
     }
 }
 
@@ -134,10 +135,17 @@ fn is_empty(said: &RunResult) -> bool {
 fn with_cause(what: String, said: Option<&RunResult>, stderr: &str) -> String {
     let own = said.and_then(|said| said.text.clone().or_else(|| Some(said.errors.join("; "))));
     let cause = match own.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-        Some(own) => first_characters(own, QUOTE),
-        None => last_characters(stderr.trim(), QUOTE).to_owned(),
+        Some(own) => quoted(own, QUOTE),
+        // More than is kept, so that a secret that the cut goes through is seen to be one.
+        None => last_characters(&mask(last_characters(stderr.trim(), 8 * QUOTE)), QUOTE).to_owned(),
     };
     if cause.is_empty() { what } else { format!("{what}: {cause}") }
+}
+
+/// The first `most` characters of what an agent said, without what looks like a secret.
+fn quoted(text: &str, most: usize) -> String {
+    // More than is kept, so that a secret that the cut goes through is seen to be one.
+    first_characters(&mask(&first_characters(text, 8 * most)), most)
 }
 
 /// The last `most` characters of `text`: a program's last words say why it died.

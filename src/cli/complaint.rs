@@ -70,6 +70,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::permit::question::AnswerError,
         crate::permit::request::NotAnId,
         crate::permit::rules::EntryError,
+        crate::replay::scrub::Suspicious,
         crate::roster::SessionsError,
         crate::rpc::client::AskError,
         crate::service::NotPlain,

@@ -4,7 +4,7 @@
 use super::ACTION;
 use super::brief;
 use super::shallow::{self, Object};
-use crate::secrets::{REMOVED, mask};
+use crate::secrets::{REMOVED, is_secret_name};
 use serde_json::value::RawValue;
 
 /// Names of what says most of a call, the most telling first, for tools that are not known.
@@ -87,7 +87,7 @@ fn telling(input: &Object<'_>) -> Option<String> {
 /// `key: value, key: value`. What a name says to be a secret is none of anybody's, whatever it looks like.
 fn compact(input: &Object<'_>) -> String {
     let member = |(name, value): (&str, &RawValue)| {
-        let value = if is_secret(name) { REMOVED.to_owned() } else { plain(value) };
+        let value = if is_secret_name(name) { REMOVED.to_owned() } else { plain(value) };
         format!("{name}: {value}")
     };
     input.members().take(ACTION).map(member).collect::<Vec<_>>().join(", ")
@@ -96,11 +96,6 @@ fn compact(input: &Object<'_>) -> String {
 /// A text as it is, and all else as JSON.
 fn plain(value: &RawValue) -> String {
     shallow::text(value).unwrap_or_else(|| value.get().to_owned())
-}
-
-fn is_secret(name: &str) -> bool {
-    let named = format!("{name}: value");
-    name.len() < ACTION && mask(&named) != named
 }
 
 #[cfg(test)]

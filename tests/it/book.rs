@@ -58,6 +58,7 @@ documents! {
     promises = "docs/promises.md",
     pulses = "docs/pulses.md",
     questions = "docs/questions.md",
+    secrets = "docs/secrets.md",
     service = "docs/service.md",
     setup = "docs/setup.md",
     testing = "docs/testing.md",

@@ -106,7 +106,7 @@ fn a_recording_with_a_private_key_is_refused_and_nothing_is_saved() {
     assert_eq!(out, b"fine\n");
     assert_eq!(error.to_string(), "nothing saved (the command ended with 0)");
     let why = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(why, "recording refused: stderr line 1 holds a private key");
+    assert_eq!(why, "recording refused: stderr line 1, column 1 holds a private key");
     assert!(!root.path().join("run").exists());
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Identity;
 use crate::secrets::text::{Found, ends_word, starts_word};
-use crate::secrets::{REMOVED, shape};
+use crate::secrets::{REMOVED, is_secret};
 
 /// What stands for the folder a run was in.
 pub(super) const WORKSPACE: &str = "/workspace";
@@ -47,7 +47,7 @@ impl Literals {
             literals.add(format!("/{user}"), "/user", Kind::Component);
         }
         for (name, value) in &identity.env {
-            if value.len() >= 8 && shape::is_secret(name, value) {
+            if value.len() >= 8 && is_secret(name, value) {
                 literals.add(value.clone(), REMOVED, Kind::Anywhere);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::replay::{End, FORMAT};
+use crate::secrets::tests::{ordinary, shapes};
 
 fn identity() -> Identity {
     Identity {
@@ -131,13 +132,65 @@ fn harmless_text_stays_to_the_byte() {
 
 #[test]
 fn what_cannot_be_removed_is_refused_with_its_place() {
-    for (line, what) in [
-        ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
-        ("postgres://app:s3cr3t@db/shop", "an address with a password"),
-        ("{\\\"password\\\": \\\"correct0horse0battery\\\"}", "what looks like a password or token"),
-        ("xsk-ant-api03-abcdefghijkl", "what looks like a key"),
+    for (line, column, what) in [
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", 1, "a private key"),
+        ("postgres://app:s3cr3t@db/shop", 16, "an address with a password"),
+        ("{\\\"password\\\": \\\"correct0horse0battery\\\"}", 18, "what looks like a password or token"),
+        ("xsk-ant-api03-abcdefghijkl", 2, "what looks like a key"),
+        ("at 2026-11-21T01:06:40.951Z mysql -phunter2", 37, "a password among a program's arguments"),
     ] {
         let refused = scrub(&fixture(format!("fine\n{line}\n").as_bytes()), &identity()).unwrap_err();
-        assert_eq!(refused, Suspicious { stream: "stdout", line: 2, what });
+        assert_eq!(refused, Suspicious { stream: "stdout", line: 2, column, what });
     }
+}
+
+#[test]
+fn an_option_and_its_value_are_refused_in_two_arguments() {
+    let mut raw = fixture(b"");
+    raw.run.argv = ["-c", "x", "--api-key", "abcdef123456"].map(str::to_owned).into();
+    let refused = scrub(&raw, &identity()).unwrap_err();
+    let what = "what looks like a password or token";
+    assert_eq!(refused, Suspicious { stream: "argv", line: 4, column: 1, what });
+}
+
+#[test]
+fn every_published_token_is_removed_or_refused() {
+    let mut wrong = Vec::new();
+    for (name, token) in shapes::tokens() {
+        for text in shapes::around(&token) {
+            if recorded(&text).is_ok_and(|said| said.contains(&token[token.len() - 12..])) {
+                wrong.push(format!("{name}: {text}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} stay:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_secret_is_removed_or_refused_by_what_stands_around_it() {
+    let mut wrong = Vec::new();
+    for (text, secrets) in shapes::in_context() {
+        for (index, text) in shapes::wrapped(&text).iter().enumerate() {
+            let leaks =
+                |said: String| secrets.iter().any(|secret| said.contains(&shapes::escaped(secret)[index]));
+            if recorded(text).is_ok_and(leaks) {
+                wrong.push(text.clone());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} stay:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn no_ordinary_line_is_refused() {
+    let lines = ordinary::lines();
+    let said = |line: &&str| recorded(line).err().map(|error| format!("{line}\n    → {error}"));
+    let refused: Vec<String> = lines.iter().filter_map(said).collect();
+    assert!(refused.is_empty(), "{} refused:\n{}", refused.len(), refused.join("\n"));
+}
+
+/// What becomes of `text` in a recording of a machine that nothing is known of.
+fn recorded(text: &str) -> Result<String, Suspicious> {
+    let clean = scrub(&fixture(text.as_bytes()), &Identity::default())?;
+    Ok(String::from_utf8(clean.stdout).unwrap())
 }

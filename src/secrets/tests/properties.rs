@@ -1,0 +1,168 @@
+//! Whatever the text: what is masked stays as it is, nothing fails, and the work grows with the text and no faster.
+
+use proptest::prelude::{any, prop, prop_oneof, proptest};
+use proptest::strategy::Strategy;
+
+use super::super::mask;
+use super::super::scan::scan;
+use super::super::text::Text;
+use super::shapes::{in_context, tokens};
+
+/// Text of the parts that the scanner looks for.
+fn text() -> impl Strategy<Value = String> {
+    let parts = [
+        "password",
+        "token",
+        "secret",
+        "=",
+        ": ",
+        "\"",
+        "'",
+        "\\\"",
+        "\\n",
+        "\n",
+        " ",
+        "-p",
+        "-u ",
+        "mysql ",
+        "://",
+        "@",
+        "/",
+        "ghp_",
+        "sk-ant-",
+        "eyJ",
+        ".",
+        "-----BEGIN ",
+        "PRIVATE KEY",
+        "-----",
+        "Bearer ",
+        "Authorization: ",
+        "Cookie: ",
+        "[removed]",
+        "$",
+        "{",
+        "<",
+        ">",
+        "ünï",
+        "aB3dE5fG7hI9jK1lM3nO5pQ7",
+        "0123456789abcdef0123456789abcdef",
+        "--",
+        "echo ",
+        "| sudo -S",
+        "value=",
+        "login ",
+        "config set ",
+        "hunter2",
+        "is ",
+        ",",
+    ];
+    let part = prop_oneof![
+        8 => prop::sample::select(parts.to_vec()).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn masking_twice_is_masking_once_and_grows_no_text_without_bound(text in text()) {
+        let masked = mask(&text);
+        assert_eq!(mask(&masked), masked, "{text:?}");
+        assert!(masked.len() <= 9 * text.len(), "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_masked_stays_as_it_is() {
+    for text in
+        in_context().into_iter().map(|(text, _)| text).chain(tokens().into_iter().map(|(_, token)| token))
+    {
+        let masked = mask(&text);
+        assert_eq!(mask(&masked), masked, "{text}");
+    }
+}
+
+#[test]
+fn hostile_text_is_looked_at_a_bounded_number_of_times() {
+    const SIZE: usize = 1 << 15;
+    let parts = [
+        "a",
+        "-",
+        "a-",
+        "a.",
+        "ghp_",
+        "github_pat_",
+        "eyJaaaaaaaaaa.",
+        "eyJaaaaaaaaaa-",
+        "eyJaaaaaaaaaa.eyJaaaaaaaaaa.!",
+        "password=",
+        "password=\"",
+        "password='a",
+        "password: \\\"",
+        "\"password\": ",
+        "token ",
+        "token is ",
+        "://",
+        "://a",
+        "://a:",
+        "://a:b",
+        "a://:@",
+        "mysql ",
+        "mysql -p ",
+        "curl -u ",
+        "-u ",
+        "-p",
+        "- ",
+        "docker ",
+        "\\",
+        "\\n",
+        "\\\\n",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY",
+        "-----END ",
+        "---- BEGIN ",
+        "Private-Lines: 1\n",
+        "Authorization: ",
+        "Authorization: Bearer ",
+        "Cookie: a=",
+        "Set-Cookie: a=",
+        "Bearer ",
+        "basic ",
+        "echo ",
+        "echo | ",
+        "by ",
+        "+ASt",
+        "1Q~",
+        "atlasv1.",
+        "12345678:",
+        "'",
+        "\"",
+        "`",
+        "M123456789012345678901234.",
+        "s.",
+        "1/",
+        "/user:a ",
+        "htpasswd ",
+        "sqlplus ",
+        "password password",
+        "<password>",
+        "aB3",
+        "0123456789abcdef",
+        "=",
+        ":",
+        "ü",
+        "SG.aaaaaaaaaaaaaaaaaa.",
+    ];
+    let mut wrong = Vec::new();
+    for part in parts {
+        for text in [part.repeat(SIZE / part.len()), format!("password=\"{}", part.repeat(SIZE / part.len()))]
+        {
+            let text = Text::new(text.as_bytes());
+            let _places = scan(&text);
+            if text.looked_at() > 100 * SIZE {
+                wrong.push(format!("{part:?}: {} a byte", text.looked_at() / SIZE));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
