@@ -164,5 +164,13 @@ fn hostile_text_is_looked_at_a_bounded_number_of_times() {
             }
         }
     }
+    // All of them in turn, a megabyte long.
+    let all = parts.concat();
+    let mixed = all.repeat((1 << 20) / all.len() + 1);
+    let text = Text::new(mixed.as_bytes());
+    let _places = scan(&text);
+    if text.looked_at() > 100 * mixed.len() {
+        wrong.push(format!("all: {} a byte", text.looked_at() / mixed.len()));
+    }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
