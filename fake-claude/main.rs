@@ -24,7 +24,7 @@ mod turns;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use murmur::replay::{End, Fixture, play};
+use murmur::replay::{Asking, AskingWriter, End, Fixture, play};
 
 use argv::Asked;
 use echo::Echo;
@@ -109,6 +109,12 @@ fn version(instructions: &Instructions) -> Result<String, Wrong> {
     }
 }
 
+/// Whom a recorded run asks about its calls.
+fn asking() -> Asking {
+    let args: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
+    Asking::of(&args)
+}
+
 /// Plays what is to be played, once, and says how to end.
 fn beat(instructions: &Instructions, mut fixture: Fixture, stdin: &[u8]) -> Result<End, Wrong> {
     if instructions.echo {
@@ -120,7 +126,8 @@ fn beat(instructions: &Instructions, mut fixture: Fixture, stdin: &[u8]) -> Resu
     let end = if instructions.burst.is_some() {
         live::beat(instructions, &fixture)?
     } else {
-        let end = play(&fixture, &instructions.pace, &mut io::stdout(), &mut io::stderr());
+        let mut stdout = AskingWriter(asking(), io::stdout());
+        let end = play(&fixture, &instructions.pace, &mut stdout, &mut io::stderr());
         end.map_err(|error| Wrong(error.to_string()))?
     };
     faults::after(&instructions.faults);

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use murmur::replay::{Fixture, Pace, lines};
+use murmur::replay::{Asking, Fixture, Pace, lines};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 
@@ -22,6 +22,7 @@ pub(crate) struct Player {
     burst: Option<Burst>,
     recorded: bool,
     gate: Option<File>,
+    asking: Asking,
 }
 
 /// Writes and flushes.
@@ -42,7 +43,12 @@ impl Player {
             }
             _ => None,
         };
-        Ok(Self { burst: instructions.burst, recorded: instructions.pace == Pace::Recorded, gate })
+        Ok(Self {
+            burst: instructions.burst,
+            recorded: instructions.pace == Pace::Recorded,
+            gate,
+            asking: crate::asking(),
+        })
     }
 
     /// Prints one line of a turn that is acted, when the gate releases it or the turn is interrupted.
@@ -53,7 +59,7 @@ impl Player {
 
     /// Lets `time` pass, unless it is interrupted.
     pub(crate) fn pass(&mut self, time: Duration, inbox: &mut Inbox) -> Result<(), Halt> {
-        let mut clock = Self { burst: None, recorded: true, gate: None };
+        let mut clock = Self { burst: None, recorded: true, gate: None, asking: Asking::default() };
         clock.wait(time, inbox)
     }
 
@@ -74,6 +80,7 @@ impl Player {
                 }
                 return Ok(false);
             }
+            self.asking.ask(line);
             print(line)?;
         }
         if burst_at.is_some_and(|at| at >= turn.times.len()) {

@@ -156,7 +156,15 @@ pub async fn run(
         let card = job.card(started).map_err(|error| error.failure())?;
         let kept = start.file.map(|file| file.keep()).transpose()?;
         left_out = start.left_out;
-        Ok((Spec { card, invocation, limits: Some(job.limits()), captures, hook: None }, kept))
+        let spec = Spec {
+            card,
+            invocation,
+            limits: Some(job.limits()),
+            captures,
+            hook: None,
+            decisions: job.policy.guard.then(|| dir.decisions()),
+        };
+        Ok((spec, kept))
     });
     let mut farewell = None;
     match prepared {
@@ -258,6 +266,9 @@ fn fill_in(entry: &mut Entry, run: Run, waiting: Option<&(RequestId, PutOff)>) {
     let mut outcome = outcome::decide(&run.ending, &run.said, &run.stderr, words.as_deref());
     if words.is_some_and(|words| outcome == Outcome::Attention(words)) {
         entry.waiting = waiting.map(|(id, _)| id.to_string());
+    }
+    if entry.waiting.is_none() {
+        outcome = outcome::refusals::judge(outcome, &run.refusals);
     }
     if run.survivors > 0 {
         let survivors = run.survivors;

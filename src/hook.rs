@@ -16,6 +16,7 @@ mod decide;
 mod event;
 pub mod judge;
 mod moment;
+pub mod own;
 mod pulse;
 mod surroundings;
 mod transcript;

@@ -15,6 +15,7 @@
 //! A host holds its [`record`] for as long as it lives. Whoever finds a record that nobody holds cleans up after its
 //! host ([`discover`]).
 
+pub mod audit;
 pub mod calls;
 pub mod derive;
 pub mod discover;

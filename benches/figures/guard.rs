@@ -55,6 +55,7 @@ fn place() -> Place {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),
+        own: murmur::permit::call::Own::default(),
     }
 }
 

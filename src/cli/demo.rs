@@ -7,7 +7,7 @@ use super::style::{Style, plain_line};
 use crate::failure;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
-use crate::replay::{End, Fixture, Pace, Parts, play};
+use crate::replay::{Asking, AskingWriter, End, Fixture, Pace, Parts, play};
 use crate::sys::atomic;
 use crate::sys::process::{self, Signal};
 use crate::sys::scratch;
@@ -212,9 +212,11 @@ pub(super) fn replay() -> ExitCode {
         }
     };
     let _prompt = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    let args: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
+    let mut stdout = AskingWriter(Asking::of(&args), io::stdout());
     let played = Fixture::load(&folder)
         .map_err(anyhow::Error::from)
-        .and_then(|fixture| Ok(play(&fixture, &Pace::Recorded, &mut io::stdout(), &mut io::stderr())?));
+        .and_then(|fixture| Ok(play(&fixture, &Pace::Recorded, &mut stdout, &mut io::stderr())?));
     match played {
         Ok(End::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Ok(End::Signal(_)) => ExitCode::FAILURE,

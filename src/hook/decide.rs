@@ -6,11 +6,12 @@ use super::ask::{self, AskError, Asked};
 use super::audit::{self, Names};
 use super::event::Input;
 use super::judge;
+use super::own;
 use super::surroundings::Surroundings;
 use super::transcript;
 use crate::agent::rule_files::{self, Project};
 use crate::error::{Failure, Hinted};
-use crate::permit::call::{Call, Place};
+use crate::permit::call::{Call, Own, Place};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
 use crate::permit::policy::{Approval, Checker};
@@ -26,8 +27,10 @@ use crate::sys::random;
 pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> Result<Decided, Refused> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
     let (project, workspace) = surroundings.project(&cwd)?;
-    let place = Place { workspace, cwd, home: surroundings.user.home.clone() };
-    let call = Call { tool, input: tool_input, place };
+    let place = Place { workspace, cwd, home: surroundings.user.home.clone(), own: Own::default() };
+    let mut call = Call { tool, input: tool_input, place };
+    let Surroundings { dir, user, policy, .. } = surroundings;
+    call.place.own = own::find(dir, user, policy, call.command());
     let asked = match step(&call, &project, surroundings) {
         Step::Decided(decision) => Err(decision),
         Step::Ask { doubt } if surroundings.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),

@@ -23,7 +23,7 @@ pub fn step(call: &Call, policy: &Policy, files: Result<&[File], &Problem>) -> S
     let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let links = |path: &Path| std::fs::read_link(path).ok();
     let reading = Reading { commands: &shell::commands, links: &links, doubted: false };
-    pipeline::decide(call, policy, &rules, reading, guard::look)
+    pipeline::decide(call, policy, &rules, reading, |call| guard::look_through(call, &links))
 }
 
 /// The rule of `rules` that decides on `call`, if one does. `doubted` is whether the guard could tell what it does.

@@ -1,5 +1,6 @@
 //! One agent's process: how it is started, how it came to its end, and what a run of it was.
 
+use super::audit::Refusals;
 use crate::agent::event::RunResult;
 use crate::agent::invocation::Invocation;
 use crate::sys::process::{self, Exit};
@@ -35,6 +36,11 @@ pub enum Ending {
     OutOfTurns {
         /// How many that is.
         limit: u64,
+    },
+    /// One of its calls ran that murmur had not decided on, and it was killed.
+    Undecided {
+        /// The call, without what looks like a secret.
+        call: String,
     },
     /// It had answered, and murmur ended it with what it went on with.
     Settled {
@@ -85,6 +91,12 @@ pub enum Doing {
     Nothing,
 }
 
+/// What is said of an agent that was killed because `call` ran undecided.
+#[must_use]
+pub fn undecided(call: &str) -> String {
+    format!("a call was not decided: {call}")
+}
+
 /// How much of the end of stderr is kept, in bytes.
 const STDERR_KEPT: usize = 16 << 10;
 
@@ -108,6 +120,8 @@ pub struct Run {
     pub capture: Option<String>,
     /// Why not all of it is there.
     pub lost: Option<String>,
+    /// What the guard refused, and which hooks failed.
+    pub refusals: Refusals,
 }
 
 /// Starts `invocation`, with pipes for all that it says and hears. It dies with this process.

@@ -5,7 +5,9 @@
 
 mod cuts;
 mod stopping;
+mod waits;
 
+use super::audit::{Audit, Refusals};
 use super::event::{Own, Role};
 use super::farewell::Farewell;
 use super::hosting::Listeners;
@@ -33,10 +35,11 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::process::Child;
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
+use waits::{at, died};
 
 /// How long what is left of a killed tree may take to vanish.
 const REAPING: Duration = Duration::from_secs(2);
@@ -60,6 +63,8 @@ pub struct Spec {
     pub captures: Option<PathBuf>,
     /// Who answers what it asks on its own output.
     pub hook: Option<HookProgram>,
+    /// Where the hook writes down what it decides on each call; `None` where no call has to be decided.
+    pub decisions: Option<PathBuf>,
 }
 
 /// Runs `spec`'s agent to its end and serves on `listeners` meanwhile. `stop` resolves when it is to be stopped early;
@@ -118,6 +123,7 @@ pub async fn run(
         rest_at: None,
         watched: Watched::new(spec.card.kind),
         cuts: Cuts::default(),
+        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str())),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -158,6 +164,7 @@ struct Host<'a, S> {
     rest_at: Option<Instant>,
     watched: Watched,
     cuts: Cuts,
+    audit: Option<Audit>,
     stderr: Vec<u8>,
     /// Who waits for its end.
     stops: Vec<oneshot::Sender<State>>,
@@ -234,14 +241,22 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
-        let mut overruns = false;
-        let Self { keep, watched, sink, second_door, .. } = self;
+        let (mut overruns, mut undecided) = (false, None);
+        let Self { keep, watched, sink, second_door, audit, .. } = self;
+        // What murmur's own stop does to hooks is no failure of theirs.
+        let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
         keep.bytes(channel, bytes, |event| {
             second_door.see(event, watched.session_id.as_deref());
             inputs.extend(watched.see(event, at));
             overruns |= turns.is_some_and(|turns| watched.overruns(turns));
+            if let Some(call) = audit.as_mut().and_then(|audit| audit.see(event)) {
+                undecided.get_or_insert(call);
+            }
             sink(event, at);
         });
+        if let Some(call) = undecided {
+            self.end_undecided(call);
+        }
         self.take(Input::Background(self.watched.background()));
         for input in inputs {
             self.take(input);
@@ -367,24 +382,9 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         });
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
+        let refusals = self.audit.as_mut().map_or_else(Refusals::default, Audit::refusals);
         let Watched { said, session_id, .. } = self.watched;
-        let run = Run { ending, exit, said, session_id, stderr, survivors, capture, lost };
+        let run = Run { ending, exit, said, session_id, stderr, survivors, capture, lost, refusals };
         (run, Farewell::new(state, self.stops, serving, over))
-    }
-}
-
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn died(deaths: &mut Option<Signals>) {
-    match deaths {
-        Some(deaths) => {
-            deaths.recv().await;
-        }
-        None => std::future::pending().await,
     }
 }

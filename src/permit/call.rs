@@ -23,6 +23,19 @@ pub struct Place {
     pub workspace: PathBuf,
     /// The user's home folder, absolute.
     pub home: PathBuf,
+    /// What is murmur's own there.
+    pub own: Own,
+}
+
+/// What no agent may change, whatever rules say: murmur itself, what it keeps, and the program that agents run in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Programs and folders, absolute, each as it is called and as it is where links are followed.
+    pub paths: Vec<PathBuf>,
+    /// The processes that watch over the agent, and its own.
+    pub processes: Vec<u32>,
+    /// Whether the agent directs others, by `murmur host`.
+    pub is_manager: bool,
 }
 
 impl Call {

@@ -4,21 +4,26 @@
 //! A line and its place go in, a [`Finding`] comes out. What a line would run is found out by [`super::shell`]; which of
 //! it is refused stands in one table. It refuses nothing else: what is wanted beyond that is a matter of rules.
 
+pub(crate) mod control;
 mod device;
 mod disk;
 mod escalation;
 mod invocation;
+mod orders;
 mod path;
 mod power;
 mod table;
+mod touch;
 mod tree;
 
 pub use table::{Danger, TABLE};
 
-use super::call::{Call, Place};
+use super::call::{Call, Own, Place};
 use super::line::Doubt;
 use super::shell::{self, Field, Run, Scope, Visitor};
+use control::{Found, Links};
 use invocation::Invocation;
+use orders::Order;
 
 /// What the guard says of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +35,14 @@ pub enum Finding {
         /// The entry of the table.
         entry: &'static str,
         /// What is refused and what to do instead, in a sentence for an agent.
+        why: String,
+    },
+    /// It is refused unless a rule that names it allows it: it would change what controls the next run, or have something
+    /// run without murmur.
+    Controlled {
+        /// What a rule has to name ([`control::is_named`]).
+        entry: &'static str,
+        /// As of a refusal.
         why: String,
     },
     /// What it would do cannot be known: somebody has to look at it.
@@ -59,34 +72,75 @@ pub fn inspect(command: &str, place: &Place) -> Finding {
 /// Looks at a line of shell, and says how many steps that took: more on a longer line, but never more than a bound.
 #[must_use]
 pub fn measured(command: &str, place: &Place) -> (Finding, u32) {
-    let mut guard = Guard { finding: Finding::Clear };
+    walked(command, place, None)
+}
+
+fn walked(command: &str, place: &Place, links: Option<Links<'_>>) -> (Finding, u32) {
+    let mut guard = Guard { finding: Finding::Clear, own: &place.own, links };
     let steps = shell::walk(command, Some(place), &mut guard);
     (guard.finding, steps)
 }
 
-/// Looks at a call of a tool: the command of one that runs a shell, the file of one that writes.
+/// Looks at a call of a tool: the command of one that runs a shell, the files of one that writes.
 #[must_use]
 pub fn look(call: &Call) -> Finding {
+    found(call, None)
+}
+
+/// The same, where links are followed as `links` finds them.
+#[must_use]
+pub fn look_through(call: &Call, links: Links<'_>) -> Finding {
+    found(call, Some(links))
+}
+
+fn found(call: &Call, links: Option<Links<'_>>) -> Finding {
     if let Some(command) = call.command() {
-        return inspect(command, &call.place);
+        return walked(command, &call.place, links).0;
     }
-    if !["Write", "Edit", "MultiEdit", "NotebookEdit"].contains(&call.tool.as_str()) {
-        return Finding::Clear;
-    }
-    let path = |key: &str| call.input.get(key).and_then(|path| path.as_str());
-    let mut guard = Guard { finding: Finding::Clear };
-    if let Some(path) = path("file_path").or(path("notebook_path")) {
+    let mut guard = Guard { finding: Finding::Clear, own: &call.place.own, links };
+    for path in written(call) {
         guard.write(&Field::from(path), &Scope::new(Some(&call.place)));
     }
     guard.finding
 }
 
-/// Gathers the first refusal, or else the first doubt.
-struct Guard {
-    finding: Finding,
+/// The files that a call of a tool would write: of a server's tool whose name says that it writes, all that it names.
+fn written(call: &Call) -> Vec<&str> {
+    const WRITES: [&str; 16] = [
+        "write", "edit", "create", "move", "delete", "remove", "rename", "copy", "append", "patch", "update",
+        "save", "replace", "insert", "link", "download",
+    ];
+    let text = |key: &str| call.input.get(key).and_then(|path| path.as_str());
+    if ["Write", "Edit", "MultiEdit", "NotebookEdit"].contains(&call.tool.as_str()) {
+        return ["file_path", "notebook_path"].iter().filter_map(|key| text(key)).collect();
+    }
+    let name = call.tool.rsplit("__").next().unwrap_or_default().to_lowercase();
+    if !call.tool.starts_with("mcp__") || !WRITES.iter().any(|word| name.contains(word)) {
+        return Vec::new();
+    }
+    let keys = [
+        "path",
+        "file_path",
+        "filePath",
+        "filename",
+        "file",
+        "destination",
+        "dest",
+        "source",
+        "target",
+        "to",
+    ];
+    keys.iter().filter_map(|key| text(key)).collect()
 }
 
-impl Guard {
+/// Gathers the first refusal, or else the first doubt.
+struct Guard<'a> {
+    finding: Finding,
+    own: &'a Own,
+    links: Option<Links<'a>>,
+}
+
+impl Guard<'_> {
     fn note(&mut self, judgement: Judgement, danger: &Danger) {
         match judgement {
             Judgement::Clear => {}
@@ -105,10 +159,48 @@ impl Guard {
             let words = [Field::from(table::WRITE), file.clone()];
             self.note((danger.judge)(&Invocation::new(&words, scope)), danger);
         }
+        self.control(&Invocation::new(&[Field::from(table::WRITE), file.clone()], scope));
+    }
+
+    /// What it does to murmur itself, and to what controls the next run.
+    fn control(&mut self, invocation: &Invocation<'_>) {
+        if matches!(self.finding, Finding::Refused { .. }) {
+            return;
+        }
+        match orders::given(invocation, self.own) {
+            Some(Order::Murmur) => self.refuse_own(&invocation.written()),
+            Some(Order::Later(entry)) => self.controlled(entry, &invocation.written()),
+            None => {}
+        }
+        match control::changed(invocation, self.own, self.links) {
+            Some(Found::Own(path)) => self.refuse_own(&format!("changing {path}")),
+            Some(Found::Control(path, entry)) => self.controlled(entry, &format!("changing {path}")),
+            None => {}
+        }
+    }
+
+    fn refuse_own(&mut self, what: &str) {
+        if !matches!(self.finding, Finding::Refused { .. }) {
+            let why = format!(
+                "{what} is refused: murmur, its programs, data and agents are not an agent's to change; \
+                 go on without it, and say in your answer what you need"
+            );
+            self.finding = Finding::Refused { entry: "murmur", why };
+        }
+    }
+
+    fn controlled(&mut self, entry: &'static str, what: &str) {
+        if !matches!(self.finding, Finding::Refused { .. } | Finding::Controlled { .. }) {
+            let why = format!(
+                "{what} is refused: it decides what runs next, or runs without murmur; \
+                 leave it as it is, and say in your answer what a person should change"
+            );
+            self.finding = Finding::Controlled { entry, why };
+        }
     }
 }
 
-impl Visitor for Guard {
+impl Visitor for Guard<'_> {
     fn enter(&mut self, run: &Run<'_>) {
         for file in run.writes {
             self.write(file, run.scope);
@@ -125,6 +217,7 @@ impl Visitor for Guard {
         for danger in TABLE.iter().filter(|danger| danger.is_about(&name)) {
             self.note((danger.judge)(&invocation), danger);
         }
+        self.control(&invocation);
     }
 
     fn leave(&mut self) {}

@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::decision::{By, Decision, Verdict};
-use super::guard::Finding;
+use super::guard::{Finding, control};
 use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
@@ -41,6 +41,7 @@ pub fn decide(
 ) -> Step {
     let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
         Finding::Refused { entry, why } => return decided(Verdict::Deny, why, By::Guard(entry.to_owned())),
+        Finding::Controlled { entry, why } => return controlled(call, policy, files, reading, entry, why),
         Finding::Doubt { why } => Some(why),
         Finding::Clear => None,
     };
@@ -53,6 +54,32 @@ pub fn decide(
         _ if policy.manager => manages(call, files, reading, doubt),
         Some(matched) if matched.action == Action::Allow => by_rule(matched, Verdict::Allow),
         _ => checks(policy.checker, doubt),
+    }
+}
+
+/// What changes what controls the next run: allowed by a rule alone that names it, a line of shell letter for letter.
+fn controlled(
+    call: &Call,
+    policy: &Policy,
+    files: &[&Rules],
+    reading: Reading<'_>,
+    entry: &str,
+    why: String,
+) -> Step {
+    let doubted = call.command().is_some();
+    match rules::decide(files, call, Reading { doubted, ..reading }) {
+        Some(matched) if matched.action == Action::Deny => by_rule(matched, Verdict::Deny),
+        Some(matched)
+            if matched.action == Action::Allow
+                && !policy.manager
+                && matched
+                    .pattern
+                    .as_deref()
+                    .is_some_and(|named| doubted || control::is_named(entry, named)) =>
+        {
+            by_rule(matched, Verdict::Allow)
+        }
+        _ => decided(Verdict::Deny, why, By::Guard("control".to_owned())),
     }
 }
 

@@ -18,6 +18,7 @@ use std::fmt;
 pub use decide::{Reading, decide};
 pub use entry::{EntryError, appended};
 use path::PathPattern;
+pub(super) use place::real;
 pub(super) use shell::{Line, Trust};
 use web::Host;
 pub(super) use wildcard::Wildcard;

@@ -21,6 +21,13 @@ pub fn have(name: &str) -> bool {
     ancestors.take(MOST).any(|pid| is_set(pid, name))
 }
 
+/// This process's ancestors, the nearest first, without process 1 (Linux; of other systems only the parent is known).
+#[must_use]
+pub fn all() -> Vec<u32> {
+    let first = Some(std::os::unix::process::parent_id());
+    std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1).take(MOST).collect()
+}
+
 /// The process that handed its environment on with the variable `name` set to what it is here, and does not have it
 /// itself: of a hook, its agent (Linux). Where the variable is unset, or nobody's environment can be read, the nearest
 /// ancestor that is no shell; 0 where that is not known, as without /proc.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::env::{Env, result};
+use crate::env::{Env, result, wait_for_end};
 
 /// Long enough for any command that does not wait for anybody.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -129,7 +129,8 @@ fn nothing_waits_for_a_pipe_in_the_place_of_any_other_file() {
             let output = env.murmur(command.iter().copied()).output();
             assert!(output.status.code().is_some(), "{name} {command:?}: {output:?}");
         }
-        assert!(env.alive().is_empty(), "{name}");
+        // One that has said that it ends may still be about to.
+        env.alive().into_iter().for_each(wait_for_end);
     }
 }
 

@@ -14,6 +14,7 @@ mod questions;
 mod record;
 mod restart;
 mod rules;
+mod undecided;
 mod waits;
 
 use std::io::{Seek, Write};

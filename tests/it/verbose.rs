@@ -80,6 +80,7 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     beats
     beats.reserve
     config.lock
+    decisions.jsonl
     heartbeats.jsonl
     hosts
     journal.reserve
@@ -91,6 +92,7 @@ fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
     beats
     beats.reserve
     config.lock
+    decisions.jsonl
     heartbeats.jsonl
     hosts
     journal.reserve

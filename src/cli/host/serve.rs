@@ -16,6 +16,7 @@ use crate::error::Hinted;
 use crate::failure;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
+use crate::host::process::{Ending, undecided};
 use crate::host::protocol::Card;
 use crate::host::record::Ended;
 use crate::host::run::{self as host, Spec};
@@ -102,7 +103,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         };
         let ran = host::run(&spec, listeners, stop, announce, |event, _| note_version(event)).await;
         let (error, exit) = match &ran {
-            Ok((run, _)) => (None, Some(run.exit)),
+            Ok((run, _)) => (wrong(&run.ending), Some(run.exit)),
             Err(error) => (Some(error.to_string()), None),
         };
         let ended_at = clock::rfc3339(clock::now());
@@ -122,6 +123,14 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         closed.context("cannot write the record")?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// What is wrong with how an agent ended.
+fn wrong(ending: &Ending) -> Option<String> {
+    match ending {
+        Ending::Undecided { call } => Some(undecided(call)),
+        _ => None,
+    }
 }
 
 /// What is to be run.
@@ -192,7 +201,9 @@ fn spec(
         cwd: worktree.clone(),
         stdin: message.into_bytes(),
     };
-    Ok((Spec { card, invocation, limits: None, captures: captures(), hook: Some(hook) }, start.file))
+    let decisions = policy.guard.then(|| dir.decisions());
+    let spec = Spec { card, invocation, limits: None, captures: captures(), hook: Some(hook), decisions };
+    Ok((spec, start.file))
 }
 
 /// What an agent is that is called this.

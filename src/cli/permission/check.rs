@@ -11,8 +11,8 @@ use crate::config::settings::Settings;
 use crate::daemon::broker::model;
 use crate::error::Hinted;
 use crate::failure;
-use crate::hook::judge;
-use crate::permit::call::{Call, Place as CallPlace};
+use crate::hook::{judge, own};
+use crate::permit::call::{Call, Own, Place as CallPlace};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
 use crate::permit::policy::{Approval, Checker, HOLD, Policy, Role};
@@ -45,7 +45,9 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
     let project = whose.project(place)?;
     let files = rule_files::read(super::files(&project, place)?);
-    let call = Call { tool, input, place: CallPlace { cwd, workspace, home: place.home() } };
+    let mut call =
+        Call { tool, input, place: CallPlace { cwd, workspace, home: place.home(), own: Own::default() } };
+    call.place.own = own::find(&place.data_dir()?, &place.user()?, &policy, call.command());
     let step = match &settings {
         Err(error) => judge::unreadable(error),
         Ok(_) => judge::step(&call, &policy, files.as_deref()),

@@ -49,11 +49,12 @@ fn denies(pattern: &str, call: &Call) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permit::call::Place;
+    use crate::permit::call::{Own, Place};
     use serde_json::json;
 
     fn call(tool: &str, input: Value) -> Call {
-        let place = Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/u".into() };
+        let place =
+            Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/u".into(), own: Own::default() };
         Call { tool: tool.to_owned(), input, place }
     }
 

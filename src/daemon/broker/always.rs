@@ -4,7 +4,7 @@ use crate::agent::rule_files::{self, Project};
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::hook::judge;
-use crate::permit::call::{Call, Place};
+use crate::permit::call::{Call, Own, Place};
 use crate::permit::request::Request;
 use crate::permit::rules::{self, Action, Rules, appended};
 use crate::sys::paths::DataDir;
@@ -28,8 +28,12 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
     // What was kept by the project's name is looked at before.
     let by_name = project.by_name(dir).map_err(|error| error.failure())?;
     let by_name = rule_files::read(by_name.into_iter().collect()).map_err(|problem| problem.failure())?;
-    let place =
-        Place { cwd: request.cwd.clone(), workspace: request.workspace.clone(), home: home.to_path_buf() };
+    let place = Place {
+        cwd: request.cwd.clone(),
+        workspace: request.workspace.clone(),
+        home: home.to_path_buf(),
+        own: Own::default(),
+    };
     let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
     let failed = |error: io::Error| failure!("cannot add a rule to {}: {error}", path.display());
     let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();

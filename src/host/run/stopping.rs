@@ -2,8 +2,9 @@
 
 use super::Host;
 use crate::agent::event::Event;
+use crate::host::event::Own;
 use crate::host::limits::{Allowance, Turns};
-use crate::host::process::Ending;
+use crate::host::process::{Ending, undecided};
 use crate::host::protocol::GRACE;
 use crate::host::state::Input;
 use std::time::Duration;
@@ -43,6 +44,13 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             self.stopped = Some(Ending::Stopped { after, doing: self.watched.doing(after) });
         }
         self.take(Input::Stop { force, grace });
+    }
+
+    /// Kills it: a call of it ran that murmur had not decided on.
+    pub(super) fn end_undecided(&mut self, call: String) {
+        self.keep.own(Own::Problem { text: undecided(&call) });
+        self.stopped.get_or_insert(Ending::Undecided { call });
+        self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Ends it, as its turn is over: its answer decides.

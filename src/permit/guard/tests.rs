@@ -4,7 +4,12 @@ use super::*;
 use crate::permit::shell::wrapper;
 
 fn place() -> Place {
-    Place { cwd: "/home/me/work".into(), workspace: "/home/me/work".into(), home: "/home/me".into() }
+    Place {
+        cwd: "/home/me/work".into(),
+        workspace: "/home/me/work".into(),
+        home: "/home/me".into(),
+        own: Own::default(),
+    }
 }
 
 fn entry(line: &str) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! Who decides, in which order.
 
 use super::*;
-use crate::permit::call::Place;
+use crate::permit::call::{Own, Place};
 use crate::permit::policy::{Approval, Role};
 use crate::permit::rules::tests::commands;
 use serde_json::{Value, json};
@@ -34,7 +34,8 @@ fn guard(call: &Call) -> Finding {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place = Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into() };
+    let place =
+        Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
     Call { tool: tool.to_owned(), input, place }
 }
 
@@ -184,5 +185,48 @@ fn a_beat_never_enters_plan_mode_and_a_live_agent_may_enter_and_leave_it() {
                 assert_eq!(step(&live, &rule.replace("ACTION", "deny"), &call), "deny rule 1");
             }
         }
+    }
+}
+
+#[test]
+fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
+    let decided = |rules: &str, call: &Call| {
+        let rules = Rules::parse(rules.as_bytes(), Path::new("permissions.toml")).unwrap();
+        let reading = Reading { commands: &crate::permit::shell::commands, links: &|_| None, doubted: false };
+        match decide(call, &Policy::of_beat(), &[&rules], reading, crate::permit::guard::look) {
+            Step::Decided(decision) => (decision.verdict, decision.by),
+            step => panic!("{step:?}"),
+        }
+    };
+    let place =
+        || Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
+    let call = |tool: &str, key: &str, value: &str| Call {
+        tool: tool.to_owned(),
+        input: serde_json::json!({ key: value }),
+        place: place(),
+    };
+    let rule = |tool: &str, action: &str, pattern: &str| {
+        format!("[[rules]]\ntool = \"{tool}\"\naction = \"{action}\"\n{pattern}\n")
+    };
+    let (edit, shell) =
+        (call("Edit", "file_path", "/home/me/.bashrc"), call("Bash", "command", "echo x >> ~/.bashrc"));
+    let guard = (Verdict::Deny, By::Guard("control".to_owned()));
+    for (call, rules) in [
+        (&edit, String::new()),
+        (&edit, rule("Edit", "allow", "")),
+        (&edit, rule("Edit", "allow", "pattern = \"//**\"")),
+        (&edit, rule("Edit", "allow", "pattern = \"~/**\"")),
+        (&edit, rule("Write", "allow", "pattern = \"~/.bashrc\"")),
+        (&edit, rule("Edit", "pass", "pattern = \"~/.bashrc\"")),
+        (&shell, rule("Bash", "allow", "")),
+        (&shell, rule("Bash", "allow", "pattern = \"echo:*\"")),
+    ] {
+        assert_eq!(decided(&rules, call), guard, "{rules}");
+    }
+    for (call, rules) in [
+        (&edit, rule("Edit", "allow", "pattern = \"~/.bashrc\"")),
+        (&shell, rule("Bash", "allow", "pattern = \"echo x >> ~/.bashrc\"")),
+    ] {
+        assert_eq!(decided(&rules, call).0, Verdict::Allow, "{rules}");
     }
 }

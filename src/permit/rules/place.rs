@@ -181,7 +181,7 @@ fn without_dots(path: &Path) -> PathBuf {
 
 /// The path with links followed, part by part, as the kernel does; what is not there is as it is written. None where
 /// links lead around in circles.
-fn real(path: &Path, links: Links<'_>) -> Option<PathBuf> {
+pub(in crate::permit) fn real(path: &Path, links: Links<'_>) -> Option<PathBuf> {
     let parts = |path: &Path| -> Vec<OsString> {
         let named =
             path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));

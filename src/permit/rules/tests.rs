@@ -1,7 +1,7 @@
 //! What rules say of calls. The lines of shell are read by a reader that knows just enough for them.
 
 use super::*;
-use crate::permit::call::{Call, Place};
+use crate::permit::call::{Call, Own, Place};
 use crate::permit::line::{Command, Doubt};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -72,7 +72,8 @@ fn links(path: &Path) -> Option<PathBuf> {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place = Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into() };
+    let place =
+        Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
     Call { tool: tool.to_owned(), input, place }
 }
 

@@ -59,9 +59,9 @@ fn an_alert_that_also_says_ok_needs_attention() {
 fn a_denied_tool_is_named_in_the_journal() {
     let env = Env::new();
     assert_snapshot!(recorded(&env, "denied"), @r#"
-    attention [S] 1 call denied  ATTENTION: I may not use sudo.
+    attention [S] 1 call denied  ATTENTION: I may not use sudo, but the guard refused Bash(sudo ls /root)
     [exit 0]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":20,"output":40,"cacheRead":0,"cacheWrite":0},"denials":["Bash"],"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"ATTENTION: I may not use sudo, but the guard refused Bash(sudo ls /root)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00088,"numTurns":2,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":20,"output":40,"cacheRead":0,"cacheWrite":0},"denials":["Bash"],"capture":"[SESSION]"}
     "#);
 }
 

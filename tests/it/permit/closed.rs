@@ -209,12 +209,12 @@ fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
-    ok [S] 1 call denied
+    error [S] 1 call denied  murmur's hook failed: Bash(echo hi): murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied
     | warning: no daemon runs: calls that need your word are denied; run: murmur start
-    [exit 0]
+    [exit 1]
     ");
     assert_snapshot!(env.run(["log"]), @"
-    [WHEN]  ok [S]  [ENV]/site  1 call denied
+    [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied
     [exit 0]
     ");
     assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied");

@@ -10,7 +10,7 @@ fn a_beat_may_do_what_nothing_forbids_and_is_told_why_it_may_not_do_the_rest() {
     let env = Env::new();
     env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "echo hi"), bash("t2", "sudo ls")]));
     let line = env.beaten();
-    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])));
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash"])));
     let told = env.told();
     assert!(told[0].ran() && told[0].text == "hi", "{told:?}");
     assert_eq!((told[1].call.as_str(), told[1].is_error), ("t2", true));

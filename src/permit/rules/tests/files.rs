@@ -153,10 +153,12 @@ fn the_examples_of_the_guide_are_right() {
         let fence = format!("```{language}\n");
         guide.split(fence.as_str()).nth(number).unwrap().split("```").next().unwrap()
     };
-    let rules = rules(block("toml", 1));
+    let named = rules(block("toml", 1));
+    assert_eq!(said_of(&named, "git config core.hooksPath .githooks"), "allow 2");
+    let rules = rules(block("toml", 2));
     assert_eq!(said_of(&rules, "git push -f"), "deny 1");
     assert_eq!(said(&rules, &call("Edit", json!({ "file_path": "src/a.rs" }))), "allow 2");
-    let settings = Settings::parse(block("toml", 2).as_bytes(), Path::new(FILE)).unwrap();
+    let settings = Settings::parse(block("toml", 3).as_bytes(), Path::new(FILE)).unwrap();
     assert!(settings.llm.is_some() && settings.asking.approval_wait.is_some());
     let input = json!({ "questions": [
         { "question": "Which?", "header": "Database", "options": [{ "label": "Postgres" }] },

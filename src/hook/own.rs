@@ -1,0 +1,49 @@
+//! What is murmur's own where a hook runs: its programs, data and settings, the program of its agents, and the processes
+//! that watch over the agent.
+
+use crate::agent::find::{self, CLAUDE};
+use crate::permit::call::Own;
+use crate::permit::policy::Policy;
+use crate::sys::ancestors;
+use crate::sys::paths::{DataDir, User};
+use std::path::{Path, PathBuf};
+
+/// murmur's programs, beside each other.
+const PROGRAMS: [&str; 4] = ["murmur", "murmur-hook", "murmur-host", "mm"];
+
+/// All of it, for a call whose shell command is `command`.
+#[must_use]
+pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) -> Own {
+    let mut paths = vec![dir.root().to_path_buf(), user.home.join(".murmur")];
+    // Where the settings are a part of another folder, that is not murmur's.
+    paths.extend([user.settings.settings(), user.settings.rules(), user.home.join(".config/murmur")]);
+    if let Ok(program) = std::env::current_exe() {
+        paths.extend(PROGRAMS.iter().map(|name| program.with_file_name(name)));
+    }
+    if let Some(path) = std::env::var_os("PATH") {
+        paths.extend(PROGRAMS.iter().filter_map(|name| find::find(name, &path).ok()));
+        if let Ok(claude) = find::find(CLAUDE, &path) {
+            paths.extend(claude.canonicalize().ok().as_deref().and_then(installation));
+            paths.push(claude);
+        }
+    }
+    let real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    paths.extend(real);
+    paths.sort();
+    paths.dedup();
+    // Looked for only where one may be meant.
+    let processes = match command {
+        Some(command) if command.contains("kill") => ancestors::all(),
+        _ => Vec::new(),
+    };
+    Own { paths, processes, is_manager: policy.manager }
+}
+
+/// The folder that the agent's program was installed into with all that it needs.
+fn installation(program: &Path) -> Option<PathBuf> {
+    let named =
+        |name: &str| program.ancestors().find(|folder| folder.file_name().is_some_and(|found| found == name));
+    named("@anthropic-ai")
+        .or_else(|| named("versions")?.parent().filter(|folder| folder.ends_with(CLAUDE)))
+        .map(Path::to_path_buf)
+}

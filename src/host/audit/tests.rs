@@ -1,0 +1,138 @@
+use super::*;
+use crate::agent::event::Json;
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+
+/// An agent `a` in a folder, and its record.
+struct Watch {
+    folder: tempfile::TempDir,
+    audit: Audit,
+}
+
+fn path(folder: &tempfile::TempDir) -> PathBuf {
+    folder.path().join("decisions.jsonl")
+}
+
+fn write(path: &Path, agent: &str, id: &str, verdict: &str, by: &serde_json::Value) {
+    let line = json!({ "ts": "x", "agent": agent, "tool": "Bash", "input": "{\"command\":\"ls\"}", "cwd": "/",
+        "session": "s", "toolUseId": id, "verdict": verdict, "by": by, "reason": "why", "durationMs": 1 });
+    let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
+impl Watch {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = Audit::begin(path(&folder), "a");
+        Self { folder, audit }
+    }
+
+    fn decide(&self, id: &str) {
+        let by = json!({ "kind": "default", "which": "permissions-checker" });
+        write(&path(&self.folder), "a", id, "allow", &by);
+    }
+
+    fn uses(&mut self, message: &str, id: &str) -> Option<String> {
+        let input = serde_json::value::to_raw_value(&json!({ "command": format!("run {id}") })).unwrap();
+        let (message, name) = (message.into(), "Bash".into());
+        self.audit.see(&Event::ToolUse {
+            message,
+            parent: "".into(),
+            id: id.into(),
+            name,
+            input: Json(&input),
+        })
+    }
+
+    fn result(&mut self, id: &str, output: &str, is_error: bool) -> Option<String> {
+        let (parent, output) = ("".into(), output.into());
+        self.audit.see(&Event::ToolResult { parent, id: id.into(), output, is_error })
+    }
+
+    fn call(&mut self, id: &str, output: &str, is_error: bool) -> Option<String> {
+        assert_eq!(self.uses(id, id), None);
+        self.result(id, output, is_error)
+    }
+}
+
+#[test]
+fn a_call_that_ran_and_was_not_decided_is_named() {
+    let mut watch = Watch::new();
+    watch.decide("t1");
+    assert_eq!(watch.call("t1", "hi", false), None);
+    assert_eq!(watch.call("t2", "hi", false), Some("Bash(run t2)".to_owned()));
+    // One that failed ran as well.
+    assert_eq!(
+        watch.call("t3", "Exit code 1\nPreToolUse:Bash hook error", true),
+        Some("Bash(run t3)".to_owned())
+    );
+    assert_eq!(watch.audit.refusals(), Refusals::default());
+}
+
+#[test]
+fn what_another_agent_or_an_earlier_run_decided_does_not_count() {
+    let watch = Watch::new();
+    watch.decide("t1");
+    let mut watch = Watch { audit: Audit::begin(path(&watch.folder), "a"), ..watch };
+    write(&path(&watch.folder), "b", "t1", "allow", &json!({ "kind": "person" }));
+    assert_eq!(watch.call("t1", "hi", false), Some("Bash(run t1)".to_owned()));
+}
+
+#[test]
+fn what_claude_code_refuses_before_any_hook_did_not_run() {
+    let mut watch = Watch::new();
+    let refused = "<tool_use_error>Error: No such tool available: Bash</tool_use_error>";
+    assert_eq!(watch.call("t1", refused, true), None);
+    assert_eq!(watch.call("t2", refused, false), Some("Bash(run t2)".to_owned()));
+    // The result of a call of an earlier run, which this one resumes.
+    assert_eq!(watch.result("t0", "hi", false), None);
+}
+
+#[test]
+fn a_hook_that_failed_and_a_call_that_the_guard_refused_are_told_at_the_end() {
+    let mut watch = Watch::new();
+    let failed = "PreToolUse:Bash hook error: ['/x/murmur-hook' PreToolUse || exit 2]: not found";
+    assert_eq!(watch.call("t1", failed, true), None);
+    for id in ["t2", "t3"] {
+        write(&path(&watch.folder), "a", id, "deny", &json!({ "kind": "guard", "which": "x" }));
+        assert_eq!(watch.call(id, "PreToolUse:Bash hook error: refused", true), None);
+    }
+    let refusals = watch.audit.refusals();
+    assert_eq!(refusals.by_guard, Some(("Bash(ls)".to_owned(), 2)));
+    assert_eq!(refusals.failure, Some(format!("Bash(run t1): {failed}")));
+    let mut watch = Watch::new();
+    write(&path(&watch.folder), "a", "t1", "deny", &json!({ "kind": "failure" }));
+    assert_eq!(watch.audit.refusals().failure.as_deref(), Some("Bash(ls): why"));
+}
+
+#[test]
+fn a_record_that_is_moved_away_goes_on_in_another_file() {
+    let mut watch = Watch::new();
+    watch.decide("t1");
+    assert_eq!(watch.call("t1", "hi", false), None);
+    watch.decide("t2");
+    std::fs::rename(path(&watch.folder), watch.folder.path().join("old")).unwrap();
+    watch.decide("t3");
+    assert_eq!(watch.call("t2", "hi", false), None);
+    assert_eq!(watch.call("t3", "hi", false), None);
+    std::fs::remove_file(path(&watch.folder)).unwrap();
+    assert_eq!(watch.call("t4", "hi", false), Some("Bash(run t4)".to_owned()));
+    // What is no file holds nothing.
+    std::os::unix::fs::symlink("old", path(&watch.folder)).unwrap();
+    assert_eq!(watch.call("t5", "hi", false), Some("Bash(run t5)".to_owned()));
+}
+
+#[test]
+fn a_line_too_long_to_be_read_hides_no_call() {
+    let mut watch = Watch::new();
+    watch.decide("t1");
+    assert_eq!(watch.uses("m1", "t1"), None);
+    assert_eq!(watch.uses("m1", "t2"), None);
+    assert_eq!(watch.audit.see(&Event::Oversized { bytes: 1 << 25 }), None);
+    assert_eq!(watch.uses("m2", "t3"), Some("Bash(run t2)".to_owned()));
+    assert_eq!(watch.result("t4", "hi", false).as_deref(), Some("a call that could not be read"));
+    // Without one, a message that the model began again has calls that never ran.
+    let mut watch = Watch::new();
+    assert_eq!((watch.uses("m1", "t1"), watch.uses("m2", "t2")), (None, None));
+}

@@ -1,0 +1,22 @@
+//! What the host's loop waits for, where it may not be there.
+
+use tokio::signal::unix::Signal as Signals;
+use tokio::time::{Instant, sleep_until};
+
+/// Waits until then, or for ever.
+pub(super) async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until a child has died; for ever where nobody is told.
+pub(super) async fn died(deaths: &mut Option<Signals>) {
+    match deaths {
+        Some(deaths) => {
+            deaths.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}

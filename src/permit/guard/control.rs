@@ -1,0 +1,314 @@
+//! Writing to what controls an agent's next run, or to murmur itself: settings, hooks, startup files, units, crontabs.
+//!
+//! What is murmur's own is refused for good ([`Own`](crate::permit::call::Own)); what is in [`TABLE`] a rule that names it
+//! can allow. HEARTBEAT.md is in neither: an agent may edit its own, whose frontmatter can only make limits stricter.
+
+use super::invocation::Invocation;
+use super::path;
+use super::touch::{self, Kind, Touch};
+use crate::permit::call::Own;
+use crate::permit::rules::real;
+use crate::permit::shell::field::matches;
+use crate::permit::shell::{Field, Scope};
+use std::path::{Path, PathBuf};
+
+/// Where links lead, as who looks at the call finds out.
+pub(super) type Links<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+
+/// Files, and with `/**` folders with all that is in them: `~/` from home, `/` from the root, any other anywhere. `*` is
+/// any text within a name.
+pub(crate) static TABLE: &[&str] = &[
+    // Claude Code: settings, what it runs, and what it is told each time.
+    ".claude/settings*.json",
+    ".claude/hooks/**",
+    ".claude/skills/**",
+    ".claude/commands/**",
+    ".claude/agents/**",
+    ".claude/plugins/**",
+    ".mcp.json",
+    "~/.claude.json",
+    "~/.claude/*.json",
+    "~/.claude/CLAUDE.md",
+    "~/.claude/local/**",
+    "~/.config/claude/**",
+    "/etc/claude-code/**",
+    "/Library/Application Support/ClaudeCode/**",
+    // git: what it runs.
+    ".git/config",
+    ".git/config.worktree",
+    ".git/hooks/**",
+    "~/.gitconfig",
+    "~/.config/git/config",
+    "~/.config/git/hooks/**",
+    "/etc/gitconfig",
+    // What shells read when they start.
+    "~/.bashrc",
+    "~/.bash_profile",
+    "~/.bash_login",
+    "~/.bash_logout",
+    "~/.bash_aliases",
+    "~/.bashrc.d/**",
+    "~/.profile",
+    "~/.zshrc",
+    "~/.zshenv",
+    "~/.zprofile",
+    "~/.zlogin",
+    "~/.zlogout",
+    "~/.kshrc",
+    "~/.mkshrc",
+    "~/.cshrc",
+    "~/.tcshrc",
+    "~/.login",
+    "~/.oh-my-zsh/custom/**",
+    "~/.config/fish/**",
+    "~/.config/nushell/**",
+    "~/.config/bash/**",
+    "~/.config/zsh/**",
+    "~/.config/environment.d/**",
+    "~/.pam_environment",
+    "/etc/profile",
+    "/etc/profile.d/**",
+    "/etc/bash.bashrc",
+    "/etc/bashrc",
+    "/etc/bash_completion.d/**",
+    "/etc/zsh/**",
+    "/etc/zshrc",
+    "/etc/zshenv",
+    "/etc/zprofile",
+    "/etc/fish/**",
+    "/etc/csh.cshrc",
+    "/etc/environment",
+    "/etc/environment.d/**",
+    "/etc/paths.d/**",
+    // What starts by itself: units, agents, sessions, jobs.
+    "~/.config/systemd/**",
+    "~/.local/share/systemd/**",
+    "/etc/systemd/**",
+    "/run/systemd/**",
+    "/lib/systemd/**",
+    "/usr/lib/systemd/**",
+    "/usr/local/lib/systemd/**",
+    "~/Library/LaunchAgents/**",
+    "/Library/LaunchAgents/**",
+    "/Library/LaunchDaemons/**",
+    "~/.config/autostart/**",
+    "/etc/xdg/autostart/**",
+    "~/.config/autostart-scripts/**",
+    "~/.config/plasma-workspace/env/**",
+    "~/.xinitrc",
+    "~/.xsession",
+    "~/.xsessionrc",
+    "~/.xprofile",
+    "~/.xserverrc",
+    "/etc/X11/Xsession.d/**",
+    "/etc/init.d/**",
+    "/etc/rc.local",
+    "/etc/rc.d/**",
+    "/etc/rc0.d/**",
+    "/etc/rc3.d/**",
+    "/etc/rc5.d/**",
+    "/etc/update-motd.d/**",
+    "/etc/crontab",
+    "/etc/anacrontab",
+    "/etc/cron.d/**",
+    "/etc/cron.hourly/**",
+    "/etc/cron.daily/**",
+    "/etc/cron.weekly/**",
+    "/etc/cron.monthly/**",
+    "/var/spool/cron/**",
+    "/var/spool/at/**",
+    "/var/spool/anacron/**",
+    "/var/at/**",
+    "/etc/udev/rules.d/**",
+    "/etc/modprobe.d/**",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d/**",
+    // Who may come in, and what ssh runs.
+    "~/.ssh/config",
+    "~/.ssh/config.d/**",
+    "~/.ssh/authorized_keys*",
+    "~/.ssh/rc",
+    "~/.ssh/environment",
+    "/etc/ssh/**",
+    "~/.rhosts",
+    "~/.shosts",
+    "~/.forward",
+    "~/.procmailrc",
+    // Programs whose settings have others run.
+    "~/.npmrc",
+    "~/.yarnrc",
+    "~/.yarnrc.yml",
+    "~/.cargo/config",
+    "~/.cargo/config.toml",
+    "~/.cargo/env",
+    "~/.config/pip/**",
+    "~/.pip/**",
+    "/etc/pip.conf",
+    "/etc/npmrc",
+    "~/.gemrc",
+    "~/.envrc",
+    ".envrc",
+    "~/.direnvrc",
+    "~/.config/direnv/**",
+    "~/.docker/config.json",
+    "~/.aws/config",
+    "~/.config/mise/**",
+    "~/.tmux.conf",
+    "~/.config/tmux/**",
+    "~/.screenrc",
+    "~/.vimrc",
+    "~/.vim/**",
+    "~/.config/nvim/**",
+    "~/.emacs",
+    "~/.emacs.d/**",
+    "~/.gdbinit",
+    "~/.lldbinit",
+    "~/.pythonrc",
+    "~/.inputrc",
+    "~/.gnupg/gpg-agent.conf",
+    "~/.Rprofile",
+    "~/.gradle/init.gradle",
+    "~/.gradle/init.d/**",
+    "~/.m2/settings.xml",
+    "~/.local/share/applications/**",
+    // Names before those of the system's programs.
+    "~/.local/bin/claude",
+    "~/.local/bin/murmur*",
+    "~/.local/bin/sh",
+    "~/.local/bin/bash",
+    "~/.local/bin/git",
+    "~/.local/bin/node",
+    "~/bin/claude",
+    "~/bin/murmur*",
+    "~/bin/sh",
+    "~/bin/bash",
+    "~/bin/git",
+    "~/bin/node",
+    "~/.cargo/bin/claude",
+    "~/.cargo/bin/murmur*",
+    "/usr/local/bin/claude",
+    "/usr/local/bin/murmur*",
+];
+
+/// Names of which a rule that has only them has named nothing.
+const COMMON: [&str; 8] = [".config", ".local", "etc", "share", "bin", "lib", "usr", "local"];
+
+/// What a command would change of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// murmur's own.
+    Own(String),
+    /// What controls the next run: how it is written, and the entry.
+    Control(String, &'static str),
+}
+
+/// What `invocation` would change, murmur's own first.
+pub(super) fn changed(invocation: &Invocation<'_>, own: &Own, links: Option<Links<'_>>) -> Option<Found> {
+    let touched = touch::by(invocation);
+    let scope = invocation.scope;
+    let forms = |touch: &Touch| forms(&touch.path, scope, links);
+    let is_own = |touch: &&Touch| forms(touch).iter().any(|names| is_own(names, touch.kind, own, scope));
+    if let Some(touch) = touched.iter().find(is_own) {
+        return Some(Found::Own(touch.path.to_string()));
+    }
+    touched.iter().filter(|touch| touch.kind.writes()).find_map(|touch| {
+        let entry = forms(touch).iter().find_map(|names| entry(names, touch.kind, scope))?;
+        Some(Found::Control(touch.path.to_string(), entry))
+    })
+}
+
+/// Whether `pattern`, of a rule that allows, names what `entry` of [`TABLE`] is about: not `/**`, but `~/.bashrc`.
+pub(crate) fn is_named(entry: &str, pattern: &str) -> bool {
+    let names =
+        entry.split('/').filter(|name| name.len() > 2 && !name.contains('*') && !COMMON.contains(name));
+    let stems = entry
+        .split(['/', '*'])
+        .filter(|name| entry.contains('*') && name.len() > 3 && !COMMON.contains(name));
+    names.chain(stems).any(|name| pattern.contains(name))
+}
+
+/// The names on the way to the file, in every form.
+fn forms(path: &Field, scope: &Scope, links: Option<Links<'_>>) -> Vec<Vec<String>> {
+    if path.marked().is_empty() {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for form in [path::written(path, scope), path::resolve(path, scope)].into_iter().flatten() {
+        if let Some(links) = links
+            && path.literal().is_some()
+            && let Some(real) = real(&Path::new("/").join(form.join("/")), links)
+        {
+            all.push(names(&real.to_string_lossy()));
+        }
+        all.push(form);
+    }
+    all
+}
+
+fn names(path: &str) -> Vec<String> {
+    path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_own(found: &[String], kind: Kind, own: &Own, scope: &Scope) -> bool {
+    let workspace = scope.workspace().map(|workspace| names(workspace.marked())).unwrap_or_default();
+    own.paths.iter().any(|path| {
+        let path = names(&path.to_string_lossy());
+        // A workspace within murmur's folder is the agent's.
+        let is_within = starts(found, &path) && !(starts(&workspace, &path) && starts(found, &workspace));
+        let is_around = starts(&path, found) && !found.is_empty();
+        let is_folder = path.len() == found.len() + 1 && is_around;
+        is_within && !path.is_empty()
+            || match kind {
+                Kind::Write | Kind::Place => false,
+                Kind::Tree => is_folder,
+                Kind::Remove => is_around,
+            }
+    })
+}
+
+/// Whether `found` leads to `path`, or into it; a name in it may be a pattern.
+fn starts(found: &[String], path: &[String]) -> bool {
+    path.len() <= found.len() && path.iter().zip(found).all(|(name, found)| fits(found, name))
+}
+
+fn entry(found: &[String], kind: Kind, scope: &Scope) -> Option<&'static str> {
+    let home = scope.home().map(|home| names(home.marked())).unwrap_or_default();
+    TABLE.iter().copied().find(|entry| {
+        let (parts, is_folder) = match entry.strip_suffix("/**") {
+            Some(folder) => (folder, true),
+            None => (*entry, false),
+        };
+        let (parts, from): (&str, Option<&[String]>) =
+            match (parts.strip_prefix("~/"), parts.strip_prefix('/')) {
+                (Some(rest), _) => (rest, Some(&home)),
+                (None, Some(rest)) => (rest, Some(&[])),
+                (None, None) => (parts, None),
+            };
+        let parts: Vec<&str> = parts.split('/').collect();
+        let is_at = |start: usize| {
+            let rest = found.get(start..).unwrap_or_default();
+            let is_reached = rest.len() == parts.len() || is_folder && rest.len() > parts.len();
+            let is_whole = is_reached && parts.iter().zip(rest).all(|(part, name)| fits(name, part));
+            // What is put into a folder that has little else in it may be anything.
+            let is_container = matches!(kind, Kind::Tree | Kind::Place)
+                && !rest.is_empty()
+                && rest.len() < parts.len()
+                && rest.iter().zip(&parts).all(|(name, part)| fits(name, part))
+                && !COMMON.contains(&rest[rest.len() - 1].as_str());
+            is_whole || is_container
+        };
+        match from {
+            Some(from) => starts(found, from) && is_at(from.len()),
+            None => (0..found.len()).any(is_at),
+        }
+    })
+}
+
+/// Whether `name`, which may be a pattern of the line's, can be `part`, which may have a `*`.
+fn fits(name: &str, part: &str) -> bool {
+    if let Some((start, end)) = part.split_once('*') {
+        return name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
+    }
+    // No pattern of a shell's stands for a hidden file, unless it begins as one.
+    name == part || (!part.starts_with('.') || name.starts_with('.')) && matches(name, part)
+}

@@ -1,0 +1,244 @@
+//! The files that a command would write, replace, or remove: by its name and its arguments.
+
+use super::invocation::Invocation;
+use super::table::WRITE;
+use crate::permit::shell::Field;
+
+/// What would happen to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is written, or something else comes in its place.
+    Write,
+    /// It is written, or a folder of which nothing is known comes in its place.
+    Place,
+    /// Things of any name are written into it.
+    Tree,
+    /// It is removed, moved away, or its rights change, with all that is in it.
+    Remove,
+}
+
+impl Kind {
+    /// Whether something is there afterwards that was not before.
+    pub(super) fn writes(self) -> bool {
+        self != Self::Remove
+    }
+}
+
+/// A path, and what would happen to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) path: Field,
+    pub(super) kind: Kind,
+}
+
+fn all<'a>(kind: Kind, paths: impl IntoIterator<Item = &'a Field>) -> Vec<Touch> {
+    paths.into_iter().map(|path| Touch { path: path.clone(), kind }).collect()
+}
+
+/// What looks like an assignment has its `~` expanded by bash.
+fn from_home(file: &str, invocation: &Invocation<'_>) -> Field {
+    match (file.strip_prefix("~/"), invocation.scope.home()) {
+        (Some(rest), Some(home)) => Field::from(format!("{}/{rest}", home.marked()).as_str()),
+        _ => file.into(),
+    }
+}
+
+/// Long options whose value is a file that is written.
+const OUTPUTS: [&str; 6] = ["output", "out", "output-document", "outfile", "output-file", "log-file"];
+
+/// What `invocation` touches.
+pub(super) fn by(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let name = invocation.name();
+    let mut touched = match name.as_str() {
+        WRITE => all(Kind::Write, invocation.arguments()),
+        "tee" | "sponge" | "truncate" | "fallocate" | "ed" | "ex" | "vi" | "vim" | "nvim" | "nano"
+        | "emacs" | "patch" | "mknod" | "mkfifo" | "gzip" | "gunzip" | "xz" | "unxz" | "bzip2"
+        | "bunzip2" | "zstd" | "unzstd" | "split" | "csplit" | "shuf" | "sqlite3" => {
+            all(Kind::Write, invocation.operands("srlonci", &["size", "reference", "length", "offset"]))
+        }
+        "rm" | "unlink" | "rmdir" | "shred" | "trash" | "trash-put" | "rimraf" | "wipe" | "srm" => {
+            all(Kind::Remove, invocation.operands("", &[]))
+        }
+        "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "setfattr" | "chcon" => {
+            all(Kind::Remove, invocation.operands("", &["reference", "from"]))
+        }
+        "dd" | "dcfldd" | "dc3dd" => {
+            let words = invocation.arguments().iter();
+            let files = words.filter_map(|word| word.marked().strip_prefix("of="));
+            files.map(|file| Touch { path: from_home(file, invocation), kind: Kind::Write }).collect()
+        }
+        "cp" | "mv" | "install" | "ln" | "rsync" | "scp" | "ditto" | "sftp" | "rclone" => {
+            copied(invocation, &name)
+        }
+        "sed" | "gsed" | "perl" | "ruby" if invocation.has('i', "in-place") => {
+            all(Kind::Write, invocation.operands("ef", &[]))
+        }
+        "awk" | "gawk" if invocation.says(&["inplace"]) => all(Kind::Write, invocation.operands("ivf", &[])),
+        "curl" | "wget" | "aria2c" => downloaded(invocation),
+        "tar" | "gtar" | "bsdtar" | "unzip" | "cpio" | "7z" | "7za" | "unrar" | "pax" => unpacked(invocation),
+        "git" => cloned(invocation),
+        "find" | "gfind" => found(invocation),
+        _ => Vec::new(),
+    };
+    let outputs =
+        OUTPUTS.iter().filter_map(|long| invocation.value(if *long == "out" { "-out" } else { "" }, long));
+    touched.extend(outputs.map(|path| Touch { path, kind: Kind::Write }));
+    let is_known =
+        ["grep", "egrep", "rg", "ssh", "ps", "find", "set", "bash", "sh", "zsh", "mount", "ls", "unzip"];
+    if !is_known.contains(&name.as_str())
+        && let Some(path) = invocation.value("-o", "")
+    {
+        touched.push(Touch { path, kind: Kind::Write });
+    }
+    touched
+}
+
+/// `cp a b`, `cp -t b a`, `mv`, `ln`, `install`, `rsync`
+fn copied(invocation: &Invocation<'_>, name: &str) -> Vec<Touch> {
+    let long =
+        ["target-directory", "suffix", "group", "mode", "owner", "rsh", "exclude", "include", "backup-dir"];
+    let operands = invocation.operands(if name == "rsync" { "efTB" } else { "tSgmo" }, &long);
+    let folder = invocation.value("-t", "target-directory").filter(|_| name != "rsync");
+    let (sources, targets) = match (&folder, operands.split_last()) {
+        (Some(folder), _) => (operands.clone(), vec![folder.clone()]),
+        // `ln file` makes one of that name here.
+        (None, Some((last, []))) if name == "ln" => (vec![*last], vec![Field::from(".")]),
+        (None, Some((last, sources))) if name == "install" && invocation.has('d', "directory") => {
+            (Vec::new(), sources.iter().chain([last]).map(|path| (*path).clone()).collect())
+        }
+        (None, Some((last, sources))) => (sources.to_vec(), vec![(*last).clone()]),
+        (None, None) => return Vec::new(),
+    };
+    let is_deep = ["rsync", "ditto", "rclone"].contains(&name)
+        || ['r', 'R', 'a'].iter().any(|letter| invocation.has(*letter, "recursive"))
+        || invocation.has('\0', "archive");
+    let mut touched = Vec::new();
+    for target in &targets {
+        let is_replaced = ["mv", "ln"].contains(&name);
+        touched
+            .push(Touch { path: target.clone(), kind: if is_replaced { Kind::Place } else { Kind::Write } });
+        if is_deep {
+            touched.push(Touch { path: target.clone(), kind: Kind::Tree });
+        }
+        for source in &sources {
+            let whole = source.marked().trim_end_matches('/');
+            let base = Field::from(whole).base();
+            let path =
+                Field::from(format!("{}/{}", target.marked().trim_end_matches('/'), base.marked()).as_str());
+            let is_root = target.marked() == "/";
+            let path = if is_root { Field::from(format!("/{}", base.marked()).as_str()) } else { path };
+            if is_deep || name == "mv" {
+                touched.push(Touch { path: path.clone(), kind: Kind::Tree });
+            }
+            touched.push(Touch { path, kind: Kind::Write });
+        }
+    }
+    match name {
+        "mv" => touched.extend(all(Kind::Remove, sources)),
+        // Another name of the same file is another way to write it.
+        "ln" if !invocation.has('s', "symbolic") => touched.extend(all(Kind::Write, sources)),
+        "cp" if invocation.has('l', "link") => touched.extend(all(Kind::Write, sources)),
+        _ => {}
+    }
+    touched
+}
+
+/// `curl -o file`, `curl -O url`, `wget -P folder url`
+fn downloaded(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let folder = match invocation.name().as_str() {
+        "curl" => invocation.value("", "output-dir"),
+        "wget" => invocation.value("-P", "directory-prefix"),
+        _ => invocation.value("-d", "dir"),
+    };
+    let folder = folder.map_or(String::new(), |folder| format!("{}/", folder.marked().trim_end_matches('/')));
+    let mut touched = Vec::new();
+    for url in invocation.arguments().iter().filter(|word| word.marked().contains('/')) {
+        let name = Field::from(url.marked().split(['?', '#']).next().unwrap_or_default()).base();
+        let path = Field::from(format!("{folder}{}", name.marked()).as_str());
+        touched.push(Touch { path, kind: Kind::Write });
+    }
+    if let (Some(file), true) = (invocation.value("-O", "output-document"), invocation.name() == "wget") {
+        touched.push(Touch { path: file, kind: Kind::Write });
+    }
+    if let Some(file) = invocation.value("-o", "output") {
+        let path = if file.marked().starts_with(['/', '~']) {
+            file
+        } else {
+            Field::from(format!("{folder}{}", file.marked()).as_str())
+        };
+        touched.push(Touch { path, kind: Kind::Write });
+    }
+    touched
+}
+
+/// `tar -x -C folder member`, `unzip -d folder`; `tar -cf file`
+fn unpacked(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let name = invocation.name();
+    let words = invocation.arguments();
+    let folder = match name.as_str() {
+        "unzip" => invocation.value("-d", ""),
+        "cpio" => invocation.value("-D", "directory"),
+        "7z" | "7za" => words.iter().find_map(|word| Some(Field::from(word.marked().strip_prefix("-o")?))),
+        _ => invocation.value("-C", "directory"),
+    };
+    let mut touched = Vec::new();
+    let first = words.first().map(Field::marked).unwrap_or_default();
+    let is_tar = ["tar", "gtar", "bsdtar"].contains(&name.as_str());
+    let creates = is_tar
+        && (!first.starts_with("--") && first.contains(['c', 'r', 'u']) || invocation.has('c', "create"));
+    if creates {
+        let bundled = words.iter().position(|word| {
+            let text = word.marked();
+            text.ends_with('f') && text.trim_start_matches('-').chars().all(char::is_alphabetic)
+        });
+        let archive =
+            bundled.and_then(|at| words.get(at + 1)).cloned().or_else(|| invocation.value("-f", "file"));
+        return archive.into_iter().map(|path| Touch { path, kind: Kind::Write }).collect();
+    }
+    if is_tar && (!first.starts_with("--") && first.contains('t') && !first.contains('x')) {
+        return touched;
+    }
+    let here =
+        folder.as_ref().map_or(String::new(), |folder| format!("{}/", folder.marked().trim_end_matches('/')));
+    for member in invocation.operands("fCdTX", &["file", "directory"]).into_iter().skip(1) {
+        let path = Field::from(format!("{here}{}", member.marked()).as_str());
+        touched.push(Touch { path: path.clone(), kind: Kind::Write });
+        touched.push(Touch { path, kind: Kind::Tree });
+    }
+    let folder = folder.unwrap_or_else(|| ".".into());
+    touched.push(Touch { path: folder.clone(), kind: Kind::Write });
+    touched.push(Touch { path: folder, kind: Kind::Tree });
+    touched
+}
+
+/// `git clone url folder`, `git worktree add folder`
+fn cloned(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let operands = invocation.operands("Ccbou", &["git-dir", "work-tree", "branch", "depth", "origin"]);
+    match operands.as_slice() {
+        [clone, _, folder, ..] if clone.marked() == "clone" => all(Kind::Write, [*folder]),
+        [worktree, add, folder, ..] if worktree.marked() == "worktree" && add.marked() == "add" => {
+            all(Kind::Write, [*folder])
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// `find folder -delete`, `find folder -exec rm`, `find -fprint file`
+fn found(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let words = invocation.arguments();
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let prints =
+        pairs.filter(|(word, _)| ["-fprint", "-fprintf", "-fls", "-fprint0"].contains(&word.marked()));
+    let mut touched: Vec<Touch> = all(Kind::Write, prints.map(|(_, file)| file));
+    if invocation.says(&["-delete", "rm", "mv", "chmod"]) {
+        let starts = words.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
+        // Only what is below: what is around may have other things that are meant.
+        touched.extend(
+            all(Kind::Write, starts)
+                .into_iter()
+                .map(|touch| Touch { kind: Kind::Remove, ..touch })
+                .filter(|_| !invocation.says(&["-name"])),
+        );
+    }
+    touched
+}

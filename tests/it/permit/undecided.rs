@@ -1,0 +1,124 @@
+//! A hook that is taken away while the agent runs: no call runs undecided without the run ending for it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{HOOK, acts, bash, line};
+use crate::env::{Env, MURMUR};
+
+/// murmur in a folder of its own, whose hook does this to itself once it has answered the first call.
+fn murmur(env: &Env, then: &str) -> PathBuf {
+    let folder = env.root().join("programs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let murmur = folder.join("murmur");
+    if std::fs::hard_link(MURMUR, &murmur).is_err() {
+        std::fs::copy(MURMUR, &murmur).unwrap();
+    }
+    let hook = folder.join("murmur-hook");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = PreToolUse ] || exit 0\n[ -e \"$0.called\" ] && {{ {second}; }}\n'{HOOK}' \"$@\"\n\
+         code=$?\n: >\"$0.called\"\n{then}\nexit $code\n",
+        second = if then.is_empty() { "exit 0" } else { ":" },
+    );
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+    murmur
+}
+
+/// The journal line of a beat whose agent makes two calls, with that hook, and how many of them ran.
+fn beaten(then: &str) -> (Value, usize) {
+    let env = Env::new();
+    env.acting("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
+    let murmur = murmur(&env, then);
+    let line = line(env.program(murmur.to_str().unwrap(), ["beat", "site", "--json"]).start());
+    (line, env.told().iter().filter(|told| told.ran()).count())
+}
+
+#[test]
+fn a_call_that_no_hook_decided_ends_the_run() {
+    let stub = |text: &str| {
+        format!("printf '#!/bin/sh\\n{text}\\n' >\"$0.new\"; chmod +x \"$0.new\"; mv \"$0.new\" \"$0\"")
+    };
+    let allows = r#"echo "{\\"hookSpecificOutput\\":{\\"hookEventName\\":\\"PreToolUse\\",\\"permissionDecision\\":\\"allow\\"}}""#;
+    for then in [
+        // What a program that says nothing does in its place.
+        String::new(),
+        stub("exit 0"),
+        stub("echo well"),
+        stub(allows),
+        "printf '#!/bin/sh\\n' >stub; chmod +x stub; ln -sf \"$PWD/stub\" \"$0\"".to_owned(),
+        "printf '#!/bin/sh\\n' >stub; chmod +x stub; cp --remove-destination stub \"$0\"".to_owned(),
+    ] {
+        let (line, _) = beaten(&then);
+        assert_eq!(line["outcome"], "error", "{then}: {line}");
+        assert_eq!(line["error"], "a call was not decided: Bash(echo two)", "{then}");
+    }
+}
+
+#[test]
+fn a_hook_that_fails_refuses_the_call_and_the_beat_is_an_error() {
+    for then in [
+        "rm \"$0\"",
+        "chmod a-x \"$0\"",
+        "mv \"$0\" \"$0.away\"",
+        "printf '#!/bin/sh\\nkill -9 $$\\n' >\"$0.new\"; chmod +x \"$0.new\"; mv \"$0.new\" \"$0\"",
+        "printf '#!/none\\n' >\"$0.new\"; chmod +x \"$0.new\"; mv \"$0.new\" \"$0\"",
+        "rm \"$MURMUR_DIR/decisions.jsonl\"; ln -s /dev/null \"$MURMUR_DIR/decisions.jsonl\"",
+        "rm \"$MURMUR_DIR/decisions.jsonl\"; mkdir \"$MURMUR_DIR/decisions.jsonl\"",
+    ] {
+        let (line, ran) = beaten(then);
+        let error = line["error"].as_str().unwrap_or_default();
+        assert!(line["outcome"] == "error" && ran <= 1, "{then}: {line}");
+        let failed = error.starts_with("murmur's hook failed: Bash(echo two): ");
+        // Where the record is gone before its first line was read, the first call has none.
+        assert!(failed || error == "a call was not decided: Bash(echo one)", "{then}: {error}");
+    }
+}
+
+#[test]
+fn a_record_that_is_removed_or_moved_ends_no_honest_run() {
+    for then in ["true", "cp \"$MURMUR_DIR/decisions.jsonl\" x; : >>\"$MURMUR_DIR/decisions.jsonl\""] {
+        let (line, ran) = beaten(then);
+        assert_eq!((&line["outcome"], ran), (&json!("ok"), 2), "{then}: {line}");
+    }
+}
+
+#[test]
+fn a_hosted_agent_is_killed_as_well_and_its_record_says_why() {
+    let env = Env::new();
+    let site = env.workspace("site", "");
+    site.plays(&acts(&[bash("t1", "echo one"), bash("t2", "echo two"), bash("t3", "echo three")]));
+    env.setting("config.toml", "permissions-checker = \"off\"\n");
+    let murmur = murmur(&env, "");
+    let spawn = ["host", "spawn", "--agent-id", "boss", "--worktree", site.path(), "Go."];
+    let spawned = env.program(murmur.to_str().unwrap(), spawn).output();
+    assert!(spawned.status.success(), "{spawned:?}");
+    let record = env.data().join("hosts/boss.json");
+    let ended = env.wait(record.parent().unwrap(), || {
+        let record: Value = serde_json::from_slice(&std::fs::read(&record).ok()?).ok()?;
+        Some(record["result"].clone()).filter(Value::is_object)
+    });
+    assert_eq!(ended["error"], "a call was not decided: Bash(echo two)", "{ended}");
+}
+
+#[test]
+fn a_beat_in_which_the_guard_refused_something_is_for_you_to_look_at() {
+    let env = Env::new();
+    env.acting("model: x", &[bash("t1", "bash -c 'sudo ls'"), bash("t2", "x=sudo; $x ls")]);
+    let line = env.beaten();
+    let summary = "HEARTBEAT_OK, but the guard refused Bash(bash -c 'sudo ls') and another call";
+    assert_eq!((&line["outcome"], &line["summary"]), (&json!("attention"), &json!(summary)));
+}
+
+#[test]
+fn a_beat_without_a_guard_has_no_call_to_be_decided() {
+    let env = Env::new();
+    env.acting("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
+    let workspaces = json!({ "workspaces": [{ "path": env.root().join("site"), "permissions": "skip" }] });
+    env.configure(&workspaces.to_string());
+    let murmur = murmur(&env, "");
+    let line = line(env.program(murmur.to_str().unwrap(), ["beat", "site", "--json"]).start());
+    assert_eq!(line["outcome"], "ok", "{line}");
+}
