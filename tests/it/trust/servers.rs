@@ -30,8 +30,8 @@ fn got(env: &Env, mcp: &Value, front: &str, trusted: bool) -> String {
     assert_eq!(line["outcome"], "ok", "{line}");
     let shown = env.murmur(["show", line["capture"].as_str().unwrap()]).output().stdout;
     let lines = String::from_utf8(shown).unwrap();
-    let init = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let init = init.filter(|line| line["subtype"] == "init").next_back().unwrap();
+    let mut init = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let init = init.rfind(|line| line["subtype"] == "init").unwrap();
     let names = init["mcp_servers"].as_array().unwrap().iter();
     names.map(|server| server["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
 }
