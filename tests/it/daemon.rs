@@ -95,19 +95,28 @@ fn many_starts_at_once_make_one_daemon() {
     assert!(said.iter().all(|said| said.contains(pid.trim()) || said.contains("being started")), "{said:#?}");
 }
 
+/// Waits until a daemon that has just been started has looked who runs, and has made what it needs: only then it begins beats.
+fn wait_until_begun(env: &Env) {
+    let unknown = json!({ "workspace": env.root().join("unknown") });
+    env.connect().refusal("beat", &unknown);
+}
+
 #[test]
 fn sigterm_and_sigint_end_it_with_exit_code_0_and_no_file_left() {
     for signal in [Signal::TERM, Signal::INT] {
         let env = Env::new();
         let daemon = env.daemon();
+        wait_until_begun(&env);
         daemon.signal(Signal::HUP);
         daemon.signal(signal);
         let (status, said) = daemon.ended();
         assert!(status.success(), "{status} {said:#?}");
         insta::allow_duplicates! { assert_snapshot!(env.names(&env.data()), @"
         beats
+        beats.reserve
         heartbeats
         hosts
+        journal.reserve
         "); }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::waits_at;
+use super::{wait_until_begun, waits_at};
 use crate::env::{Daemon, Env, wait_for_end};
 
 /// Two beats that never end by themselves, begun by a daemon, and a live agent.
@@ -31,12 +31,6 @@ fn live(env: &Env) -> i64 {
     let spawn = ["host", "spawn", "--agent-id", "live-1", "--json", "--worktree", site.to_str().unwrap()];
     let spawned: Value = serde_json::from_slice(&env.murmur(spawn).output().stdout).unwrap();
     spawned["pid"].as_i64().unwrap()
-}
-
-/// Waits until a daemon that has just been started has looked who runs, and has made what it needs: only then it begins beats.
-fn wait_until_begun(env: &Env) {
-    let unknown = json!({ "workspace": env.root().join("unknown") });
-    env.connect().refusal("beat", &unknown);
 }
 
 /// Deletes the data folder as a person does.
