@@ -40,7 +40,7 @@ pub enum Finding {
     /// It is refused unless a rule that names it allows it: it would change what controls the next run, or have something
     /// run without murmur.
     Controlled {
-        /// What a rule has to name ([`control::is_named`]).
+        /// What a rule has to name (see `control::is_named`).
         entry: &'static str,
         /// As of a refusal.
         why: String,

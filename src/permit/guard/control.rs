@@ -1,6 +1,6 @@
 //! Writing to what controls an agent's next run, or to murmur itself: settings, hooks, startup files, units, crontabs.
 //!
-//! What is murmur's own is refused for good ([`Own`](crate::permit::call::Own)); what is in [`TABLE`] a rule that names it
+//! What is murmur's own is refused for good ([`Own`]); what is in [`TABLE`] a rule that names it
 //! can allow. HEARTBEAT.md is in neither: an agent may edit its own, whose frontmatter can only make limits stricter.
 
 use super::invocation::Invocation;
