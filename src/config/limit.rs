@@ -1,8 +1,8 @@
 //! What counts where more than one place says something: the user's own files set the upper limit, and a HEARTBEAT.md,
 //! which lies where the agent can write, can only ask for less, or for what they leave open.
 //!
-//! One rule for each kind of key: the lower counts ([`Notices::lower`]), the stricter ([`Notices::stricter`]), the rarer
-//! ([`Notices::rarer`]), the user's own ([`Notices::own`]); lists add up, where they are read.
+//! One rule for each kind of key: the lower counts (`Notices::lower`), the stricter (`Notices::stricter`), the rarer
+//! (`Notices::rarer`), the user's own (`Notices::own`); lists add up, where they are read.
 
 use std::fmt;
 

@@ -3,7 +3,7 @@
 //!
 //! In come events; out goes the first call that ran and was never decided. The hook writes its line before it answers, so
 //! it is there when a call's result comes. What Claude Code refuses before it asks any hook (an unknown tool, an input
-//! that is not valid) has a result in [`UNRUN`], as measured on 2.1.197, 2.1.329 and 2.1.330.
+//! that is not valid) has a result in `UNRUN`, as measured on 2.1.197, 2.1.329 and 2.1.330.
 
 use crate::agent::event::Event;
 use crate::permit::decision::{By, Verdict};
