@@ -9,6 +9,7 @@ use super::table::{Row, Table};
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
 use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -52,6 +53,8 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     made["tool_response"] = json!({ "stdout": "ok\n".repeat(200), "stderr": "", "interrupted": false });
     made["duration_ms"] = 12.into();
     let (call, made) = (call.to_string(), made.to_string());
+    // As murmur has made it for an agent.
+    std::fs::DirBuilder::new().mode(0o700).create(at("data"))?;
     // A repository to name the branch of, as agents have one.
     std::fs::create_dir(at(".git"))?;
     std::fs::write(at(".git/HEAD"), "ref: refs/heads/main\n")?;
