@@ -98,7 +98,9 @@ pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
     let script = json!([call("toolu_1", "touch made"), [{ "type": "text", "text": "HEARTBEAT_OK" }]]);
     for (name, break_it) in FAILURES {
         let place = broken(claude, &script, break_it).context(name)?;
-        let entry: Value = serde_json::from_slice(&place.run(&["beat", "--json"]).context(name)?.stdout)?;
+        let ended = place.murmur(&["beat", "--json"]).output()?;
+        let entry: Value = serde_json::from_slice(&ended.stdout).context(name)?;
+        ensure!(ended.status.code() == Some(1) && entry["outcome"] == "error", "{name}: {entry}");
         ensure!(entry["denials"] == json!(["Bash"]), "{name}: {entry}");
         ensure!(!place.folder.path().join("site/made").exists(), "{name}: the call ran");
     }
@@ -155,13 +157,14 @@ pub(crate) fn a_person_decides(claude: &Path) -> Result<()> {
     respond(&calls.opened()?, &["deny", "--reason", "not that one"], "touch denied")?;
     let asked = questions.opened()?;
     let id = asked["id"].as_str().context("no id")?;
-    let wrong = place.murmur(&["question", "respond", id, "{\"q1\":\"C\"}"]).output()?;
-    ensure!(!wrong.status.success(), "a label that does not exist was taken");
+    let wrong = place.murmur(&["question", "respond", id, "{\"q1\":3}"]).output()?;
+    ensure!(!wrong.status.success(), "a choice that does not exist was taken");
     place.run(&["question", "respond", id, "{\"q1\":2}"])?;
 
     let beat = beat.wait_with_output()?;
     let entry: Value = serde_json::from_slice(&beat.stdout)?;
-    ensure!(entry["outcome"] == "ok", "{entry}");
+    ensure!(entry["outcome"] == "attention", "{entry}");
+    ensure!(entry["summary"] == "HEARTBEAT_OK, but the guard refused Bash(sudo true)", "{entry}");
     let turns = entry["turns"].as_array().context("no turns")?;
     let outputs: Vec<&str> = turns
         .iter()
