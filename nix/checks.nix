@@ -28,11 +28,11 @@ in
 {
   fmt = check "fmt" "cargo fmt --check";
   clippy = check "clippy" "cargo clippy --locked --offline --all-targets -- --deny warnings";
-  # Without those that run the documentation: README.md and CONTRIBUTING.md are not among the sources, so that an edit of them
-  # builds nothing.
+  # Without those that run the documentation, or hold the recipes, the workflow and the modules against the code: README.md,
+  # CONTRIBUTING.md, justfile and Nix's own files are not among the sources, so that an edit of them builds nothing.
   tests = check "tests" ''
     export MURMUR_TEST_PATH=${import ./programs.nix { inherit pkgs; }}
-    cargo test --locked --offline -- --skip book::
+    cargo test --locked --offline -- --skip book:: --skip packaging::modules:: --skip packaging::workflow::
   '';
   docs = check "docs" ''
     RUSTDOCFLAGS="--deny warnings" cargo doc --locked --offline --no-deps --document-private-items
