@@ -121,6 +121,7 @@ let
       util-linux = tool "util-linux" [
         "kill"
         "mount"
+        "nsenter"
         "script"
         "setpriv"
         "setsid"
