@@ -87,14 +87,16 @@ enum Empty {
     Becoming,
 }
 
-/// Told by fields 23, 50 and 51 of `/proc/PID/stat`: how much memory it has, and where in it the environment begins and ends.
+/// Told by fields 23, 26, 50 and 51 of `/proc/PID/stat`: how much memory it has, and where in it the code begins, and the
+/// environment begins and ends. The kernel sets the end of the environment to its begin before it looks for the end, and
+/// the begin of the code only after both (`create_elf_tables` and `load_elf_binary` in its fs/binfmt_elf.c).
 fn why_empty(fields: &[String]) -> Empty {
     let field = |number: usize| fields.get(number - 3).map_or("0", String::as_str);
-    match (field(23), field(50), field(51)) {
+    match (field(23), field(26), field(50), field(51)) {
         ("0", ..) => Empty::Is,
-        (_, _, "0") => Empty::Becoming,
-        (_, begin, end) if begin == end => Empty::Is,
-        (_, begin, end) => Empty::IsNoMore(begin.parse().unwrap_or(0), end.parse().unwrap_or(0)),
+        (_, "0", ..) | (.., "0") => Empty::Becoming,
+        (.., begin, end) if begin == end => Empty::Is,
+        (.., begin, end) => Empty::IsNoMore(begin.parse().unwrap_or(0), end.parse().unwrap_or(0)),
     }
 }
 
@@ -103,9 +105,9 @@ mod tests {
     use super::*;
     use std::process::{Command, Stdio};
 
-    fn why(memory: &str, begin: &str, end: &str) -> Empty {
+    fn why(memory: &str, code: &str, begin: &str, end: &str) -> Empty {
         let mut fields = vec!["0".to_owned(); 50];
-        for (number, value) in [(23, memory), (50, begin), (51, end)] {
+        for (number, value) in [(23, memory), (26, code), (50, begin), (51, end)] {
             value.clone_into(&mut fields[number - 3]);
         }
         why_empty(&fields)
@@ -113,10 +115,11 @@ mod tests {
 
     #[test]
     fn nothing_to_read_is_told_from_nothing_there() {
-        assert_eq!(why("0", "0", "0"), Empty::Is, "dead, or the kernel's");
-        assert_eq!(why("4096", "0", "0"), Empty::Becoming);
-        assert_eq!(why("8192", "7000", "7000"), Empty::Is);
-        assert_eq!(why("8192", "7000", "7100"), Empty::IsNoMore(7000, 7100));
+        assert_eq!(why("0", "0", "0", "0"), Empty::Is, "dead, or the kernel's");
+        assert_eq!(why("4096", "0", "0", "0"), Empty::Becoming);
+        assert_eq!(why("4096", "0", "7000", "7000"), Empty::Becoming, "its end is not known yet");
+        assert_eq!(why("8192", "400", "7000", "7000"), Empty::Is);
+        assert_eq!(why("8192", "400", "7000", "7100"), Empty::IsNoMore(7000, 7100));
     }
 
     #[test]
