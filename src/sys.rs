@@ -21,10 +21,8 @@ pub mod clock;
 pub mod control;
 #[cfg(unix)]
 pub mod deadline;
-#[cfg(target_os = "linux")]
-pub mod descriptor;
 #[cfg(unix)]
-pub mod digest;
+pub mod descriptor;
 #[cfg(target_os = "linux")]
 mod environ;
 #[cfg(windows)]

@@ -1,14 +1,15 @@
 //! Descriptors: waiting until one of the system's own kind (a timer, a watch) is readable, and how many there may be.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+#[cfg(target_os = "linux")]
+use std::{io, os::fd::OwnedFd};
+#[cfg(target_os = "linux")]
+use tokio::io::{Interest, unix::AsyncFd};
 
 /// Registers `descriptor` with the runtime.
 ///
 /// # Errors
 /// What the system says of registering.
+#[cfg(target_os = "linux")]
 pub(super) fn readable(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is open, is always the same descriptor, and is closed only when it is dropped, which
     // the `AsyncFd` that owns it from here on does after it has deregistered it.

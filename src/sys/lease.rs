@@ -42,6 +42,13 @@ impl Lease<'_> {
     }
 }
 
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        linux::release(self.0);
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Lease, Taken};
@@ -69,10 +76,8 @@ mod linux {
         fcntl(file, F_GETLEASE, 0) != Ok(F_RDLCK)
     }
 
-    impl Drop for Lease<'_> {
-        fn drop(&mut self) {
-            let _gone = fcntl(self.0, F_SETLEASE, F_UNLCK);
-        }
+    pub(super) fn release(file: &File) {
+        let _gone = fcntl(file, F_SETLEASE, F_UNLCK);
     }
 
     fn fcntl(file: &File, command: c_int, argument: c_int) -> Result<c_int, Errno> {

@@ -1,6 +1,6 @@
 //! Names of files: for what people and agents call things, whatever they call them.
 
-use crate::sys::digest::sha256;
+use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -20,10 +20,10 @@ pub fn slug(workspace: &Path, name: Option<&str>) -> String {
 /// What stands between name and digest in [`of_folder`]; no [`readable`] name has it.
 pub(super) const AT: char = '@';
 
-/// A file name that stands for one folder and no other: its name for people, and a digest of its path.
+/// A file name that identifies one folder: its name, for people, and a digest of its path.
 pub(super) fn of_folder(folder: &Path) -> String {
     let name = readable(folder.file_name().unwrap_or(OsStr::new("root")).to_string_lossy().as_ref());
-    let digest = sha256(folder.as_os_str().as_encoded_bytes());
+    let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
     let digits: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}{AT}{digits}")
 }
