@@ -233,7 +233,7 @@ pub async fn run(
     Ok(Report { entry, unwritten, unreachable })
 }
 
-/// Waits for `event`; `None` if there is none to wait for.
+/// Waits for `event`; `None` if there is nothing to wait for.
 async fn until(event: Option<impl Future<Output = ()>>) -> Option<()> {
     event?.await;
     Some(())

@@ -2,7 +2,7 @@
 //! agent is started without them.
 //!
 //! Claude Code runs what a repository's settings name (hooks, helpers, MCP servers) before any hook of murmur's is asked,
-//! so these files count before an agent is started, or not at all. They are read anew each time.
+//! so these files count before an agent is started, or not at all. They are read again each time.
 
 mod collect;
 pub mod effects;

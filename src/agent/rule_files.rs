@@ -48,7 +48,7 @@ impl Project {
     /// The rules that were kept by its name, and hold for every project of that name, if there are any.
     ///
     /// # Errors
-    /// That its name is none.
+    /// The project has no usable name.
     pub fn by_name(&self, dir: &DataDir) -> Result<Option<PathBuf>, PathsError> {
         let path = dir.project_rules(&self.name)?;
         // What cannot be looked at may be there, and may forbid something.
@@ -77,10 +77,10 @@ pub fn project_folder(dir: &DataDir, folder: &Path) -> Result<PathBuf, FileError
 }
 
 /// The files in the order in which they are looked at: those of the project, by its name and by its folder, and the user's
-/// own. What was kept by name comes first, so that whatever it forbids stays forbidden.
+/// own. Files kept by name come first, so that what they deny stays denied.
 ///
 /// # Errors
-/// That the project's name is none.
+/// The project has no usable name.
 pub fn files(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result<Vec<PathBuf>, PathsError> {
     let by_folder = project.folder.as_deref().map(|folder| dir.rules_of(folder));
     Ok(project.by_name(dir)?.into_iter().chain(by_folder).chain([settings.rules()]).collect())
@@ -114,7 +114,7 @@ pub fn check(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result
     read(paths).map(drop).map_err(|problem| denied(problem.failure()))
 }
 
-/// Why calls are denied, whatever they are: config.toml, the user's own rules and each project's, as far as they cannot be read.
+/// Why every call is denied: config.toml, the user's rules or a project's rules that are not readable.
 #[must_use]
 pub fn problems(dir: &DataDir, settings: &SettingsDir) -> Vec<Failure> {
     let own = Settings::read(&settings.settings()).err().map(|error| error.failure());

@@ -219,12 +219,12 @@ pub(super) enum WorkspacesCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Let a named heartbeat run that is new in a workspace; look at it first
+    /// Approve a workspace's new named heartbeats
     Approve {
         /// The workspace
         #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
-        /// Only heartbeats/NAME [default: all that there are]
+        /// Approve only heartbeats/NAME [default: all of them]
         #[arg(long)]
         name: Option<String>,
     },

@@ -156,7 +156,7 @@ pub(super) async fn path(place: &Place) -> OsString {
     }
 }
 
-/// What config.toml says; that it cannot be read is told by the job.
+/// What config.toml says; if it is not readable, the job reports it.
 fn asking(user: &User) -> Asking {
     Settings::read(&user.settings.settings()).map(|settings| settings.asking).unwrap_or_default()
 }

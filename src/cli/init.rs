@@ -233,7 +233,7 @@ fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
         None => {
             let shown = path.display();
             bail!(
-                failure!("cannot make workspace {shown}: the folder it is to be in is missing"; "run: mkdir -p {}", shell::path(path))
+                failure!("cannot make workspace {shown}: its parent folder does not exist"; "run: mkdir -p {}", shell::path(path))
             )
         }
     }

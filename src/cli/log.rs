@@ -77,7 +77,7 @@ fn warn_of_waiting(dir: &DataDir) {
     if kept == 0 {
         return;
     }
-    // The daemon may have more, which nobody else can see.
+    // The daemon may hold more in memory.
     let told = super::runtime().ok().and_then(|runtime| runtime.block_on(client::status(dir)).ok());
     let count = told.map_or(kept, |status| status.waiting_lines.max(kept));
     let _closed = writeln!(io::stderr(), "warning: {}", super::status::waiting(count));

@@ -40,7 +40,7 @@ impl Place {
         Ok(dir)
     }
 
-    /// The same, where nothing is to be said of it.
+    /// The same, without a warning.
     pub(super) fn data_dir(&self) -> Result<DataDir, PathsError> {
         let (murmur_dir, home) = (std::env::var_os("MURMUR_DIR"), std::env::var_os("HOME"));
         DataDir::find(self.data_dir.as_deref(), murmur_dir.as_deref(), home.as_deref())

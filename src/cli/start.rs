@@ -260,7 +260,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         tell(&manager, Manager::stopping);
         if let Err(ServeError::Lost(lost)) = &served {
             if args.announce {
-                // The log may be deleted with the folder. Where there is no other, nobody is told.
+                // murmur.log may have been deleted with the folder.
                 let _no_log = syslog::report(Path::new(syslog::SOCKET), &format!("{lost}; murmur stopped"));
             }
         } else {

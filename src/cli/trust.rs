@@ -95,7 +95,7 @@ fn remove(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
 fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Found]) -> io::Result<()> {
     let (style, name) = (Style::of_stdout(), visible(&workspace.display().to_string()));
     if found.is_empty() {
-        return writeln!(out, "{name} has no Claude files; nothing is left out");
+        return writeln!(out, "{name} has no Claude files");
     }
     writeln!(out, "what the Claude files of {name} would do:")?;
     for change in changes {

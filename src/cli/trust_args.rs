@@ -7,12 +7,12 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur trust ~/repos/site             show it, and ask
-  murmur trust ~/repos/site --json      the same for a program, without asking
-  murmur trust ~/repos/site --yes       trust it as it is now
-  murmur trust --remove ~/repos/site    trust it no more
+  murmur trust ~/repos/site             show the files and ask
+  murmur trust ~/repos/site --json      show them as JSON, without asking
+  murmur trust ~/repos/site --yes       trust them as they are now
+  murmur trust --remove ~/repos/site    stop trusting them
 
-Until you trust them, and again after they change, agents run without them.")]
+Agents run without these files until you trust them, and again after they change.")]
 pub(super) struct Trust {
     /// The workspace
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]

@@ -54,9 +54,9 @@ pub struct Asking {
     pub checker: Option<Checker>,
     /// What happens when a person does not answer in time.
     pub approval: Option<Approval>,
-    /// How long a person has to answer until the call is denied or put off.
+    /// How long a person has to answer before the call is denied or deferred.
     pub approval_wait: Option<Interval>,
-    /// How long a call that was put off waits for its answer.
+    /// How long a deferred call waits for its answer.
     pub approval_expiry: Option<Interval>,
     /// Who answers questions.
     pub questions: Option<Questions>,
@@ -84,9 +84,9 @@ pub struct Settled {
     pub checker: Option<Sourced<Checker>>,
     /// What happens when a person does not answer in time.
     pub approval: Option<Sourced<Approval>>,
-    /// How long a person has to answer until the call is denied or put off.
+    /// How long a person has to answer before the call is denied or deferred.
     pub approval_wait: Option<Sourced<Interval>>,
-    /// How long a call that was put off waits for its answer.
+    /// How long a deferred call waits for its answer.
     pub approval_expiry: Option<Sourced<Interval>>,
     /// Who answers questions.
     pub questions: Option<Sourced<Questions>>,

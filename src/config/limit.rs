@@ -52,7 +52,7 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// A value that nobody says.
+    /// The default.
     pub const fn default(value: T) -> Self {
         Self { value, source: Source::Default }
     }
@@ -63,6 +63,15 @@ impl<T> Sourced<T> {
 
     pub(super) const fn front(value: T) -> Self {
         Self { value, source: Source::Heartbeat }
+    }
+}
+
+/// The value of a key for which HEARTBEAT.md asks for no more than it may.
+fn allowed<T: PartialEq>(user: Option<Sourced<T>>, front: Option<T>) -> Option<Sourced<T>> {
+    match (user, front) {
+        (Some(user), Some(asked)) if asked == user.value => Some(user),
+        (_, Some(asked)) => Some(Sourced::front(asked)),
+        (user, None) => user,
     }
 }
 
@@ -99,13 +108,11 @@ impl Notices {
             }
             (None, Some(asked)) if asked > most => {
                 self.say(format!(
-                    "{key}: {asked} in HEARTBEAT.md is more than {most}, beyond which only config.json can go; {most} applies"
+                    "{key}: {asked} in HEARTBEAT.md is more than {most}, the most that HEARTBEAT.md can set; {most} applies"
                 ));
                 Some(Sourced::default(most))
             }
-            (Some(user), Some(asked)) if asked == user.value => Some(user),
-            (_, Some(asked)) => Some(Sourced::front(asked)),
-            (user, None) => user,
+            (user, front) => allowed(user, front),
         }
     }
 
@@ -124,9 +131,7 @@ impl Notices {
                 ));
                 Some(user)
             }
-            (Some(user), Some(asked)) if asked == user.value => Some(user),
-            (_, Some(asked)) => Some(Sourced::front(asked)),
-            (user, None) => user,
+            (user, front) => allowed(user, front),
         }
     }
 
@@ -172,7 +177,7 @@ impl Notices {
             }
             (None, Some(Schedule::Every(interval))) if *interval < SHORTEST => {
                 self.say(format!(
-                    "interval: {interval} in HEARTBEAT.md is less than {SHORTEST}, below which only config.json can go; {SHORTEST} applies"
+                    "interval: {interval} in HEARTBEAT.md is less than {SHORTEST}, the least that HEARTBEAT.md can set; {SHORTEST} applies"
                 ));
                 Some(Sourced::default(Schedule::Every(SHORTEST)))
             }

@@ -21,7 +21,7 @@ pub(super) fn is_about_permission(found: &str) -> bool {
 /// How many letters must be changed, put in, left out or swapped with the next to turn one into the other; letter case
 /// costs nothing.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
-    // A key of a thousand letters is nobody's slip.
+    // Nobody mistypes a key of a thousand letters.
     let left: Vec<char> = left.to_lowercase().chars().take(100).collect();
     let right: Vec<char> = right.to_lowercase().chars().collect();
     let mut before: Vec<usize> = Vec::new();

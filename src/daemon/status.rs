@@ -89,7 +89,7 @@ pub struct HeartbeatStatus {
     /// What its HEARTBEAT.md asks for and does not get, a line each.
     #[serde(default)]
     pub notices: Vec<String>,
-    /// Whether its agent runs without its repository's Claude files, because nobody trusts them. The daemon does not look.
+    /// Whether its agent runs without its repository's Claude files, because they are not trusted. The daemon does not look.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repository_untrusted: bool,
     /// Why it cannot do its work.

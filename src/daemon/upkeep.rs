@@ -198,7 +198,7 @@ impl Upkeep {
         flushed
     }
 
-    /// Whether nothing is wrong: whoever writes config.json is done in a moment.
+    /// Whether the error will pass: another program is writing config.json.
     fn passes(&self, error: &EditError) -> bool {
         match error {
             EditError::Open { .. } | EditError::Restless { .. } => true,

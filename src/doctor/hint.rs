@@ -47,7 +47,7 @@ hints! {
     NOT_LOOKED_AT: "see to the data folder first",
     NO_FILE: "move it away; murmur writes a file there",
     KEEP_OTHERS_OUT: "run: chmod 600 FILE",
-    ASKS_TOO_MUCH: "if it is meant to have that, say so in config.json; else take it out of its HEARTBEAT.md",
+    ASKS_TOO_MUCH: "raise the limit in config.json, or remove it from HEARTBEAT.md",
     LOOK_AT_THE_DISK: "look at the disk",
     MAKE_ROOM_NOW: "make room now, before nothing can be written down",
     MAKE_ROOM: "make room; old captures go by murmur's own rules",

@@ -1,4 +1,4 @@
-//! Whether something of a repository is left out because nobody trusts it.
+//! Whether a repository's Claude files are left out because they are not trusted.
 
 use super::{Check, Environment, Finding};
 use crate::config::heartbeat::Resolved;
@@ -7,7 +7,7 @@ use crate::trust::Workspaces;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Workspaces whose Claude files nobody trusts, where there are any.
+/// Workspaces with Claude files that are not trusted.
 pub(super) fn examine(environment: &Environment, config: &Resolved) -> Option<Finding> {
     let mut trust = Workspaces::of(&environment.dir, &environment.user.home);
     let workspaces: BTreeSet<&Path> =

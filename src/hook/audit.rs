@@ -99,7 +99,7 @@ pub(super) fn write(
         duration_ms: u64::try_from(surroundings.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     if !surroundings.is_hosted {
-        // Otherwise it was there when murmur started the agent: whoever deleted it does not want it back.
+        // murmur made it before it started an agent of its own; if it is gone, somebody deleted it on purpose.
         let path = surroundings.dir.root().to_path_buf();
         atomic::create_private_folder(&path).map_err(|source| AuditError { path, source })?;
     }

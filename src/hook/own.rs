@@ -8,7 +8,7 @@ use crate::sys::ancestors;
 use crate::sys::paths::{DataDir, User};
 use std::path::{Path, PathBuf};
 
-/// murmur's programs, beside each other.
+/// murmur's programs, which are installed in one folder.
 const PROGRAMS: [&str; 4] = ["murmur", "murmur-hook", "murmur-host", "mm"];
 
 /// All of it, for a call whose shell command is `command`.

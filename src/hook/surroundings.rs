@@ -133,7 +133,7 @@ impl Surroundings {
     /// permission check` finds it.
     ///
     /// # Errors
-    /// That it cannot be told which it is.
+    /// It is not clear which one it is.
     pub(super) fn project(&self, cwd: &Path) -> Result<(Project, PathBuf), Failure> {
         let folder = match &self.workspace {
             Some(workspace) => workspace.clone(),

@@ -121,7 +121,7 @@ impl Hosting {
             }
         };
         let (listen, next) = mpsc::channel(1);
-        // The signal first, so that none is missed. Where there are no signals, nobody can be told to look.
+        // The signal first, so that none is missed.
         let told = signal(SignalKind::from_raw(LOOK.as_raw()));
         let anchor = Anchor::new(dir.root()).ok();
         if let (Ok(_), Some(anchor)) = (&told, &anchor) {
@@ -227,7 +227,7 @@ async fn look_when_told(
         let mut presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = presence.look_at_folder();
         if folder == Whereabouts::There {
-            // Without room, say, it is as it was; whoever misses it can tell it again.
+            // On a full disk, say, it stays as it was; the next signal makes the host try again.
             let _stays_lost = presence.restore();
         }
         tell.send_replace(folder);

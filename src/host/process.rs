@@ -46,7 +46,7 @@ pub enum Ending {
     Settled {
         /// How many of its tasks in the background were ended with it, as far as it told of them.
         background: usize,
-        /// Whether it was about to take more turns than it may where nobody set a limit.
+        /// Whether it was about to exceed the default limit of turns.
         out_of_turns: bool,
     },
 }

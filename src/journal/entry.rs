@@ -108,7 +108,7 @@ pub struct Entry {
     /// Whether somebody stopped it: that is not a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// Whether it ran without its repository's Claude files, because nobody trusts them.
+    /// Whether it ran without its repository's Claude files, because they were not trusted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repository_untrusted: bool,
     /// The HTTP status with which the API refused.

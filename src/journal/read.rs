@@ -123,7 +123,7 @@ impl Backward {
 pub enum Ended {
     /// With this outcome, by itself.
     As(crate::outcome::Kind),
-    /// Somebody stopped it, whatever its outcome.
+    /// Beats that a person stopped.
     Stopped,
 }
 

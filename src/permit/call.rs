@@ -27,7 +27,7 @@ pub struct Place {
     pub own: Own,
 }
 
-/// What no agent may change, whatever rules say: murmur itself, what it keeps, and the program that agents run in.
+/// What no agent may change and no rule can allow: murmur itself, its data, and the agent's program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Own {
     /// Programs and folders, absolute, each as it is called and as it is where links are followed.

@@ -83,8 +83,8 @@ impl Clients {
         true
     }
 
-    /// Whether every client that was told to leave has left. Until then it holds a file, and many that connect at one
-    /// moment would take all files that the process may open.
+    /// Whether every client that was told to leave has left. Until then each holds a file descriptor, and a burst of
+    /// connections could use up all of them.
     pub(super) fn all_told_to_leave_have(&self) -> bool {
         self.tasks.len() == self.staying.len()
     }

@@ -127,7 +127,7 @@ async fn converse<S: Service>(
         let is_idle = asked.is_none() && !output.is_attached();
         activity.note(is_idle);
         tokio::select! {
-            // One that was idle when it was told to leave leaves, whatever it says by now.
+            // A client that was idle when it was told to leave goes, even if it has sent a request since.
             biased;
             () = activity.dropped(), if is_idle => {
                 let _no_room = writing.try_write(&goodbye(&DROPPED));

@@ -61,7 +61,7 @@ const TOKENS: &[&str] = &[
     "sessid",
 ];
 
-/// Last words of names whose value is none, though the word before it is.
+/// Last words of names that make the value harmless, although the word before suggests a secret.
 const HARMLESS: &[&str] = &[
     "name",
     "names",
@@ -286,7 +286,7 @@ pub(super) fn is_environment(name: &[u8]) -> bool {
     name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether what a member called `name` holds is a secret, whatever it looks like.
+/// Whether the value of a member called `name` is a secret, regardless of its shape.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     matches!(read(name.as_bytes()), Some(Name::Password | Name::Token | Name::Authorization | Name::Cookie))

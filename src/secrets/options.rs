@@ -37,7 +37,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, call: &mut Option<Call>) -> Optio
             }
         }
     }
-    // `-u user:password` of whatever program, unless it is one that means a number or a group.
+    // `-u user:password` of any program, except those for which `-u` is a number or a group.
     let is_container = known.is_some_and(|call| call.program.needs == "login" && !call.counts);
     for option in ["-u", "--user"] {
         let found =

@@ -1,4 +1,4 @@
-//! Programs that take a password as an argument, and the options that say so.
+//! Programs that take a password as an argument, and their options.
 
 /// How an option is followed by its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

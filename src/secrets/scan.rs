@@ -1,13 +1,13 @@
 //! One look over a text, from its beginning to its end, for everything that is a secret or may be one.
 //!
-//! Every byte is looked at a bounded number of times, whatever the text: it may come from somebody who wishes otherwise.
+//! Every byte is examined a bounded number of times, also in hostile text.
 
 use super::options::Call;
 use super::shape::{self, Shapes};
 use super::text::{Text, follows_escape, is_word};
 use super::{assignment, header, login, options, private_key};
 
-/// What a secret is told by.
+/// How a secret was recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The shape of a provider's token.
@@ -45,7 +45,7 @@ impl Kind {
 pub(crate) enum Level {
     /// It may as well be code: nothing to publish, but nothing to take out either.
     Doubtful,
-    /// It is told by how it looks alone.
+    /// By its shape alone.
     Likely,
     /// It is one.
     Sure,
@@ -58,7 +58,7 @@ pub(crate) struct Place {
     pub(crate) start: usize,
     /// The byte after its last.
     pub(crate) end: usize,
-    /// What it is told by.
+    /// How it was recognized.
     pub(crate) kind: Kind,
     /// How sure that is.
     pub(crate) level: Level,

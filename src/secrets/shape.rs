@@ -1,4 +1,4 @@
-//! Keys and tokens by their shape: what looks like one is a secret, whatever it opens.
+//! Keys and tokens by their shape, whether they are valid or not.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What stands after a name or an option: where it ends, and whether it is a secret or merely stands for one.
+//! The value after a name or an option: where it ends, and whether it is a secret or only a placeholder.
 
 use super::REMOVED;
 use super::text::Text;
@@ -17,7 +17,7 @@ const JUDGED: usize = 256;
 pub(super) struct Value {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether it stands in quotes.
+    /// Whether it is quoted.
     pub(super) quoted: bool,
 }
 
@@ -30,7 +30,7 @@ impl Value {
             let start = at + slashes + 1;
             let value = match closing(text, start, quote, slashes) {
                 Some(end) => Self { start, end, quoted: true },
-                // Cut off: whoever cut it cut the secret.
+                // Truncated: what remains is part of the secret.
                 None if text.bytes.len() - start < REACH && !text.bytes[start..].contains(&b'\n') => {
                     Self { start, end: text.bytes.len(), quoted: true }
                 }
@@ -103,7 +103,7 @@ fn bare(text: &Text<'_>, at: usize) -> usize {
     }
 }
 
-/// Whether `value` is no secret but stands for one: a variable, a gap to fill in, nothing at all.
+/// Whether `value` is a placeholder: a variable, a gap to fill in, or empty.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"null",

@@ -111,7 +111,7 @@ pub fn is_alive(pid: u32) -> bool {
 }
 
 /// Whether `pid` has been killed, or ends by itself, and does no more although the system has not taken it apart yet: it
-/// still has its files and their locks then. Never elsewhere than on Linux, where nobody tells.
+/// still has its files and their locks then. Always false on other systems than Linux, which don't tell.
 #[cfg(unix)]
 #[must_use]
 pub fn is_doomed(pid: u32) -> bool {

@@ -26,7 +26,7 @@ pub fn path(path: &Path) -> String {
     if path.as_os_str().as_bytes().starts_with(b"-") { word(Path::new(".").join(path)) } else { word(path) }
 }
 
-/// `text` in single quotes, whatever it is.
+/// `text` in single quotes.
 #[must_use]
 pub fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

@@ -11,7 +11,7 @@ pub const SOCKET: &str = "/dev/log";
 /// Facility `daemon`, level `err`.
 const PRIORITY: u32 = 3 * 8 + 3;
 
-/// Writes `text`, one line, as an error of murmur into the log that listens at `socket`. It waits for nobody.
+/// Sends `text`, one line, as an error to the system log at `socket`, without waiting.
 ///
 /// # Errors
 /// What the system says, for example that there is no such log.

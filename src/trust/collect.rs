@@ -48,7 +48,7 @@ pub struct Found {
     pub bytes: Vec<u8>,
 }
 
-/// Why nobody can tell which files there are.
+/// Why the files could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// One cannot be read.
@@ -86,7 +86,7 @@ impl Hinted for CollectError {
 /// All of them in and above `workspace`, an absolute path without links, sorted by their names.
 ///
 /// # Errors
-/// That they cannot be told. Then none of them is to be trusted.
+/// The files could not be listed; trust none of them.
 pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<Found>, CollectError> {
     let mut found = Files { workspace, left: MOST_BYTES, files: BTreeMap::new() };
     let root = git::root(workspace);

@@ -1,6 +1,6 @@
 //! What the files of a repository would do, one line an effect, in words for the person who decides.
 //!
-//! Whatever is not known here is shown as it stands in the file, so that nothing is kept from that person.
+//! Unknown keys are shown as they are in the file, so that nothing is hidden.
 
 pub mod markdown;
 

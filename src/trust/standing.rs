@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 /// How it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// There are no such files, so that nothing is left out.
+    /// There are no such files.
     Nothing,
     /// They are what the user said they trust.
     Trusted,
-    /// They are not, and are left out.
+    /// They are not trusted, so they are left out.
     Untrusted(Why),
 }
 
@@ -27,7 +27,7 @@ pub enum Why {
     Never,
     /// They are others since.
     Changed(Vec<Change>),
-    /// It cannot be told.
+    /// Unknown.
     Unknown(Failure),
 }
 
@@ -91,7 +91,7 @@ impl Standing {
         }
     }
 
-    /// Whether files are left out because nobody trusts them.
+    /// Whether files are left out because they are not trusted.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
         matches!(self, Self::Untrusted(_))

@@ -68,7 +68,7 @@ pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mc
     let why = |name: &str| {
         if !is_trusted && servers.is_of_project(name) && mcp.has_name(name) {
             format!(
-                "is left out, as repository settings are not trusted; run: murmur trust {}",
+                "is left out because repository settings are not trusted; run: murmur trust {}",
                 shell::path(&real)
             )
         } else {

@@ -63,7 +63,7 @@ impl Store {
     /// What is in it; nothing where it is not there.
     ///
     /// # Errors
-    /// [`StoreError`]. Then nothing is to be trusted.
+    /// [`StoreError`]; trust nothing then.
     pub fn read(dir: &DataDir) -> Result<Self, StoreError> {
         let path = dir.trust();
         let unusable = |source| StoreError::Unusable { what: "read", path: path.clone(), source };

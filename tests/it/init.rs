@@ -144,7 +144,7 @@ fn a_folder_is_made_where_nothing_else_is_missing() {
     ");
     assert!(env.root().join("new site/HEARTBEAT.md").exists());
     assert_snapshot!(env.run(["init", "no/site"]), @"
-    | error: cannot make workspace no/site: the folder it is to be in is missing
+    | error: cannot make workspace no/site: its parent folder does not exist
     | hint: run: mkdir -p no/site
     [exit 1]
     ");

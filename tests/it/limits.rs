@@ -139,9 +139,9 @@ fn an_agent_cannot_write_itself_limits_beyond_all_measure() {
       permissions: the built-in deny list  (default)
       permissionsChecker: off  (default)
       questions: broker  (default)
-      notice: interval: 1s in HEARTBEAT.md is less than 1m, below which only config.json can go; 1m applies
-      notice: maxTurns: 4000000000 in HEARTBEAT.md is more than 1000, beyond which only config.json can go; 1000 applies
-      notice: timeout: 36500d in HEARTBEAT.md is more than 6h, beyond which only config.json can go; 6h applies
+      notice: interval: 1s in HEARTBEAT.md is less than 1m, the least that HEARTBEAT.md can set; 1m applies
+      notice: maxTurns: 4000000000 in HEARTBEAT.md is more than 1000, the most that HEARTBEAT.md can set; 1000 applies
+      notice: timeout: 36500d in HEARTBEAT.md is more than 6h, the most that HEARTBEAT.md can set; 6h applies
     ");
     // The user's own file may say anything.
     let entry = json!({ "interval": "1s", "timeout": "36500d", "maxTurns": 4_000_000_000_u32 });

@@ -88,7 +88,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.events.end();
     }
 
-    /// Says the journal lines that nobody will have when this process has ended.
+    /// Reports the journal lines that are lost when this process ends.
     fn say_what_is_lost(&mut self) {
         let lost: Vec<String> = self.upkeep.homeless().collect();
         lost.iter().for_each(|line| (self.log)(&format!("a journal line is lost: {}", line.trim_end())));

@@ -16,7 +16,7 @@ const RESULT: &[u8] = br#""result""#;
 /// How much of it may have come before its end does.
 const SEAM: usize = RESULT.len() - 1;
 
-/// What is to be done with output that has come.
+/// What to do with the output that has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// Take so many bytes.

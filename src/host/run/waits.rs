@@ -11,7 +11,7 @@ pub(super) async fn at(time: Option<Instant>) {
     }
 }
 
-/// Waits until a child has died; for ever where nobody is told.
+/// Waits until a child has died; forever where signals can't be received.
 pub(super) async fn died(deaths: &mut Option<Signals>) {
     match deaths {
         Some(deaths) => {

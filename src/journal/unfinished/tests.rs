@@ -68,7 +68,7 @@ fn a_process_that_died_after_its_line_gets_no_second_one() {
     assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
 }
 
-/// A journal that cannot be written stands for one without room.
+/// A journal that is not writable, in place of one on a full disk.
 fn block(dir: &DataDir) -> impl Fn() {
     let journal = dir.journal();
     crate::sys::fifo::make(&journal).unwrap();

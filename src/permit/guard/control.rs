@@ -1,6 +1,6 @@
 //! Writing to what controls an agent's next run, or to murmur itself: settings, hooks, startup files, units, crontabs.
 //!
-//! What is murmur's own is refused for good ([`Own`]); what is in [`TABLE`] a rule that names it
+//! What belongs to murmur ([`Own`]) is always refused; what is in [`TABLE`] a rule that names it
 //! can allow. HEARTBEAT.md is in neither: an agent may edit its own, whose frontmatter can only make limits stricter.
 
 use super::invocation::Invocation;
@@ -309,6 +309,6 @@ fn fits(name: &str, part: &str) -> bool {
     if let Some((start, end)) = part.split_once('*') {
         return name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
     }
-    // No pattern of a shell's stands for a hidden file, unless it begins as one.
+    // A shell's pattern matches a hidden file only if it begins with a dot.
     name == part || (!part.starts_with('.') || name.starts_with('.')) && matches(name, part)
 }

@@ -41,7 +41,7 @@ fn lists(invocation: &Invocation<'_>, options: &[&str]) -> bool {
     invocation.says(options)
 }
 
-/// Commands of murmur's that change nothing; and those by which a manager directs others.
+/// murmur's read-only commands, and those that a manager uses to direct other agents.
 fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
     if invocation.says(&["--help", "-h", "--version", "-V"]) {
         return true;

@@ -189,7 +189,7 @@ fn a_daemon_and_its_beats_that_are_killed_on_a_full_disk_lose_no_line() {
         }
         for pid in order {
             kill(pid, Signal::KILL);
-            // Some time passes, in what is done.
+            // Some time passes.
             for _ in 0..moments.below(200) {
                 disk.lines();
             }
