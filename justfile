@@ -81,6 +81,11 @@ flake *ARGS:
 advisories:
     cargo deny --locked check advisories
 
+# take what the fetched advisory database says of our dependencies into .ci/advisories, for machines that can't fetch it
+snapshot-advisories:
+    cargo deny fetch db
+    .ci/advisories/take.sh
+
 # compile with the oldest Rust that Cargo.toml allows; rustup fetches it
 msrv:
     tests/msrv.sh

@@ -25,7 +25,7 @@ use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::secrets::mask;
 use crate::sys::anchor::{Anchor, Whereabouts};
-use crate::sys::file::is_full;
+use crate::sys::file::{is_full, room_hint};
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
 use std::io;
@@ -82,7 +82,7 @@ impl Hinted for BeatError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
-            Self::Full { .. } => "make room on that disk".to_owned(),
+            Self::Full { source, .. } => room_hint(source).to_owned(),
             Self::Withdrawn | Self::Lock { .. } => return None,
         })
     }

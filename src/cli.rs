@@ -187,6 +187,17 @@ fn dispatch_derun(args: Derun) -> anyhow::Result<ExitCode> {
 
 #[cfg(unix)]
 fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
+    let named = args.data_dir.clone();
+    match (named, carry_out(args)) {
+        (Some(dir), Err(error)) if !is_closed_pipe(&error) => {
+            Err(data_dir::repeated(told(&error), &dir).into())
+        }
+        (_, outcome) => outcome,
+    }
+}
+
+#[cfg(unix)]
+fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
     let place = place::Place::new(args.data_dir);
     match args.command {
         Command::Init(args) => init::run(&args, &place),

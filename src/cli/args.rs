@@ -181,7 +181,7 @@ pub(super) struct Init {
     /// What to write: a file of yours, or one of these [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
-    /// Make a workspace of your home folder, or of one above it, too
+    /// Make a workspace of your home folder, of one above it, or of a folder of the system, too
     #[arg(long)]
     pub(super) force: bool,
 }
@@ -215,7 +215,7 @@ pub(super) enum WorkspacesCommand {
         /// The time zone of --cron
         #[arg(long, requires = "cron")]
         tz: Option<String>,
-        /// Register your home folder, or one above it, too
+        /// Register your home folder, one above it, or a folder of the system, too
         #[arg(long)]
         force: bool,
     },

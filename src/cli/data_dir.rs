@@ -1,10 +1,12 @@
 //! `--data-dir`: it stands before a command or after it, unless it would have no effect there.
 
 use super::args::Args;
+use crate::error::Failure;
+use crate::sys::shell;
 use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory, FromArgMatches, ValueHint, value_parser};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The commands that have nothing to do with the data folder.
 const WITHOUT: [&str; 9] =
@@ -18,6 +20,19 @@ pub(super) fn offered_after(command: Command) -> Command {
     let option = Arg::new("data_dir").long("data-dir").value_name("DIR").value_hint(ValueHint::DirPath);
     let help = "Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]";
     command.arg(option.value_parser(value_parser!(PathBuf)).help(help).global(true))
+}
+
+/// `failure` with the option in the command that its hint says to run, if it works on the data folder: without it, that
+/// command would work on another one.
+pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
+    let command = failure.to_do().and_then(|hint| hint.strip_prefix("run: murmur "));
+    let Some(command) =
+        command.filter(|command| !WITHOUT.contains(&command.split([' ', ',']).next().unwrap_or_default()))
+    else {
+        return failure;
+    };
+    let hint = format!("run: murmur --data-dir {} {command}", shell::path(dir));
+    failure.hint(hint)
 }
 
 /// What was typed. Of two data folders, the one that stands nearer to the command's end counts.
@@ -36,4 +51,25 @@ pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
         args.data_dir = Some(nearer.clone());
     }
     Ok(args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_names_the_data_folder_that_was_named() {
+        let hint = |hint: &str| {
+            let told = repeated(Failure::new("no").hint(hint), Path::new("/my data"));
+            told.to_do().unwrap().to_owned()
+        };
+        assert_eq!(hint("run: murmur start"), "run: murmur --data-dir '/my data' start");
+        assert_eq!(
+            hint("run: murmur restart; agents go on"),
+            "run: murmur --data-dir '/my data' restart; agents go on"
+        );
+        assert_eq!(hint("run: murmur sessions, and look"), "run: murmur sessions, and look");
+        assert_eq!(hint("make room on that disk"), "make room on that disk");
+        assert_eq!(repeated(Failure::new("no"), Path::new("/data")), Failure::new("no"));
+    }
 }

@@ -44,6 +44,33 @@ impl TypedValueParser for Templates {
     }
 }
 
+/// The folders below `/` that make up a system: those of the Filesystem Hierarchy Standard 3.0, and macOS's.
+const SYSTEM: [&str; 23] = [
+    "Applications",
+    "Library",
+    "System",
+    "Volumes",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "media",
+    "mnt",
+    "nix",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "sys",
+    "usr",
+    "var",
+];
+
 /// How often, where nothing is said.
 const INTERVAL: &str = "30m";
 
@@ -197,7 +224,7 @@ pub(super) fn refuse_other(
     }
 }
 
-/// Refuses a folder that holds everything its user has: the home folder, and those above it.
+/// Refuses a folder that holds everything its user has, the home folder and those above it, and folders of the system.
 ///
 /// # Errors
 /// That it is one.
@@ -209,8 +236,11 @@ pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()
         let identity = |folder: &Path| folder.metadata().ok().map(|found| (found.dev(), found.ino()));
         *folder == workspace || identity(folder).is_some_and(|found| identity(workspace) == Some(found))
     };
+    let is_system =
+        |top: &str| workspace.parent() == Some(Path::new("/")) && workspace.file_name() == Some(top.as_ref());
     let what = match home.ancestors().position(|folder| is_it(&folder)) {
         Some(0) => "is your home folder",
+        None if SYSTEM.iter().any(|top| is_system(top)) => "is a folder of the system",
         None if workspace.parent().is_some() => return Ok(()),
         _ => "holds your home folder",
     };

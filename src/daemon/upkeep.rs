@@ -9,7 +9,7 @@ use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
 use crate::journal::{append, unfinished};
 use crate::sys::clock;
-use crate::sys::file::is_full;
+use crate::sys::file::{is_full, room_hint};
 use crate::sys::paths::DataDir;
 use crate::sys::replace::{self, Care, Outcome, Replaced};
 use crate::sys::swap::write_beside;
@@ -107,7 +107,9 @@ impl Upkeep {
         let taken = unfinished::take_room(&self.dir);
         self.has_room = taken.is_ok();
         self.set_retry();
-        taken.map_err(|error| format!("no room for journal lines on a full disk yet: {error}; make room"))
+        taken.map_err(|error| {
+            format!("no room for journal lines on a full disk yet: {error}; {}", room_hint(&error))
+        })
     }
 
     /// Takes that room, if it was not there the last time.
@@ -122,8 +124,10 @@ impl Upkeep {
     pub fn recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
         match recorded {
             Err(error) if is_full(error) => {
-                let full =
-                    format!("no beat begins, as its journal line would find no room: {error}; make room");
+                let full = format!(
+                    "no beat begins, as its journal line would find no room: {error}; {}",
+                    room_hint(error)
+                );
                 let is_news = self.full.is_none();
                 self.full = Some(full.clone());
                 (false, is_news.then_some(full))

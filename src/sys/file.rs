@@ -144,6 +144,17 @@ pub fn is_full(error: &io::Error) -> bool {
     )
 }
 
+/// What to do where nothing more can be written ([`is_full`]), as an imperative.
+#[must_use]
+pub fn room_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => "raise the limit on file sizes (ulimit -f) where murmur is started",
+        io::ErrorKind::QuotaExceeded => "make room within your quota",
+        io::ErrorKind::ReadOnlyFilesystem => "mount that file system read-write",
+        _ => "make room on that disk",
+    }
+}
+
 /// Where the link at `path` leads, if that is out of its folder; none where it is no link.
 #[cfg(unix)]
 #[must_use]

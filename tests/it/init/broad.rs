@@ -19,6 +19,11 @@ fn the_home_folder_and_those_above_it_need_force() {
     | hint: name the folder of a project, or pass --force
     [exit 1]
     ");
+    assert_snapshot!(env.run(["init", "/etc"]), @"
+    | error: /etc is a folder of the system, and an agent would work on all of it
+    | hint: name the folder of a project, or pass --force
+    [exit 1]
+    ");
     for path in ["link", "home/bin/..", ".", "top", "/."] {
         let shown = env.run(["init", path, "--template", "tests", "--name", "nightly"]);
         assert!(shown.contains("pass --force") && shown.ends_with("[exit 1]"), "{path}: {shown}");
