@@ -109,7 +109,8 @@ fn is_obeyed(character: char) -> bool {
     character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What is said of a beat before its text: how many of its calls were denied, and that its HEARTBEAT.md changed.
+/// What is said of a beat before its text: how many of its calls were denied, how many of its background tasks were ended,
+/// and that its HEARTBEAT.md changed.
 #[cfg(unix)]
 pub(super) fn remarks(entry: &Entry) -> String {
     let denied = match entry.denials.len() {
@@ -118,5 +119,10 @@ pub(super) fn remarks(entry: &Entry) -> String {
         many => format!("{many} calls denied  "),
     };
     let changed = if entry.heartbeat_changed { "its HEARTBEAT.md changed  " } else { "" };
-    denied + changed
+    let ended = match entry.background_ended {
+        None | Some(0) => String::new(),
+        Some(1) => "1 background task ended  ".to_owned(),
+        Some(many) => format!("{many} background tasks ended  "),
+    };
+    denied + &ended + changed
 }

@@ -101,7 +101,10 @@ fn what_goes_on_in_the_background_is_ended_and_counted() {
     let env = Env::new();
     env.workspace("site", "---\nbackgroundWait: 1s\n---\nDo it.")
         .plays(&json!({ "stdout": goes_on() + &result("HEARTBEAT_OK"), "faults": ["hang", "setsid-child"] }));
-    env.murmur(["beat", "site"]).output();
+    let shown = env.run(["beat", "site"]);
+    assert!(shown.contains(" 2 background tasks ended"), "{shown}");
+    let log = env.run(["log"]);
+    assert!(log.contains(" 2 background tasks ended"), "{log}");
     let line = env.journal().remove(0);
     assert_eq!((&line["outcome"], &line["backgroundEnded"]), (&json!("ok"), &json!(2)), "{line}");
     assert_eq!(env.agents_alive(), [0; 0]);
