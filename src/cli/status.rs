@@ -251,7 +251,7 @@ fn print_heartbeat(
     writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
     match (&heartbeat.last, heartbeat.unjournaled_run()) {
         (_, Some(began)) => {
-            writeln!(out, "  last      began {}; the journal has no line for it", ago(began, now))?;
+            writeln!(out, "  last      {}, by its lastRun; the journal has no line for it", ago(began, now))?;
         }
         (Some(last), None) => {
             let text = last.text.as_deref().map(plain_line).unwrap_or_default();

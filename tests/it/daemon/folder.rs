@@ -181,7 +181,7 @@ fn a_line_that_the_journal_has_no_room_for_is_kept_and_written_when_there_is() {
 
     site  [ENV]/site
       schedule  every 1h
-      last      began [SPAN] ago; the journal has no line for it
+      last      [SPAN] ago, by its lastRun; the journal has no line for it
       next      not scheduled: the daemon is not running
     [exit 0]
     ");
@@ -215,12 +215,12 @@ fn a_daemon_whose_journal_is_full_says_so_and_goes_on() {
 
     site  [ENV]/site
       schedule  every 1h
-      last      began [SPAN] ago; the journal has no line for it
+      last      [SPAN] ago, by its lastRun; the journal has no line for it
       next      in [SPAN] ([TIME])
 
     blog  [ENV]/blog
       schedule  every 1h
-      last      began [SPAN] ago; the journal has no line for it
+      last      [SPAN] ago, by its lastRun; the journal has no line for it
       next      in [SPAN] ([TIME])
     [exit 0]
     ");

@@ -24,7 +24,7 @@ fn a_last_run_that_only_config_json_knows_is_shown() {
 
     site  [ENV]/site
       schedule  every 3h
-      last      began [SPAN] ago; the journal has no line for it
+      last      [SPAN] ago, by its lastRun; the journal has no line for it
       next      not scheduled: the daemon is not running
     [exit 0]
     ");
