@@ -6,6 +6,7 @@
 
 mod act;
 mod argv;
+mod ask;
 mod burst;
 mod child;
 mod echo;
@@ -38,6 +39,11 @@ fn main() -> ExitCode {
     let argv: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
     if let Some(role) = argv.first().and_then(|word| child::role(word)) {
         return child::stay(role);
+    }
+    if let [word, socket, count @ ..] = &*argv
+        && word == ask::WORD
+    {
+        return ask::ask(socket, count.first().map(String::as_str));
     }
     match run(&argv) {
         Ok(code) => code,

@@ -51,6 +51,8 @@ pub mod notify;
 pub mod paths;
 #[cfg(unix)]
 pub mod pause;
+#[cfg(unix)]
+pub mod peer;
 #[cfg_attr(windows, path = "sys/windows/pipe.rs")]
 pub mod pipe;
 #[cfg(unix)]

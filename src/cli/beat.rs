@@ -25,6 +25,7 @@ use crate::journal::entry::Entry;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
+use crate::rpc::asker::BEAT;
 use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, process, shell};
 use crate::trust::{Claude, Standing, Start, Store};
@@ -185,6 +186,8 @@ fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Asking) -> an
 }
 
 async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
+    // Its agent's processes are told by it.
+    process::call_ourselves(BEAT);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut hang_up = signal(SignalKind::hangup())?;

@@ -6,13 +6,12 @@ mod respond;
 mod shown;
 
 use super::place::Place;
-use crate::agent::invocation::HOST_VARIABLE;
-use crate::daemon::broker::{Broker, Kind, Row};
+use crate::daemon::broker::{Broker, Kind, Page, Row};
 use crate::daemon::client;
 use crate::error::Hinted;
 use crate::failure;
+use crate::rpc::asker;
 use crate::rpc::client::{AskError, Client};
-use crate::sys::ancestors;
 use crate::sys::paths::DataDir;
 use crate::sys::unreadable::unreadable;
 use anyhow::bail;
@@ -23,14 +22,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
 use std::path::PathBuf;
-
-/// The variable that every process of an agent has.
-const AGENT: &str = crate::agent::invocation::AGENT_VARIABLE;
-
-#[derive(Deserialize)]
-struct Rows {
-    requests: Vec<Row>,
-}
 
 /// All that waits. Without a daemon, what was put off.
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
@@ -53,8 +44,16 @@ async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
 }
 
 async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
-    let rows = client.answer("permission.list", json!({}), client::PATIENCE).await?;
-    Ok(Rows::deserialize(rows)?.requests)
+    let (mut rows, mut after) = (Vec::new(), None);
+    loop {
+        let page = client.answer("permission.list", json!({ "after": after }), client::PATIENCE).await?;
+        let Page { requests, next } = Page::deserialize(page)?;
+        rows.extend(requests);
+        if next.is_none() {
+            return Ok(rows);
+        }
+        after = next;
+    }
 }
 
 /// Answers a request.
@@ -72,12 +71,7 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
 
 /// That no agent runs this: its answers to its own requests would be worth nothing. `what` is what agents cannot do.
 pub(super) fn only_people(what: &str) -> anyhow::Result<()> {
-    if ancestors::have(AGENT) || ancestors::have(HOST_VARIABLE) {
-        bail!(
-            failure!("an agent started this ({AGENT} is set), and agents cannot {what}"; "a person has to, in a terminal of theirs")
-        );
-    }
-    Ok(())
+    Ok(asker::require_person_here(what)?)
 }
 
 /// The data folder that is there.

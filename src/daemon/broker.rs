@@ -8,6 +8,7 @@ mod always;
 pub mod door;
 pub mod model;
 pub mod requests;
+mod room;
 mod words;
 
 use super::state::PutOff as Waiting;
@@ -25,7 +26,8 @@ use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
 use std::path::PathBuf;
 use tokio::sync::oneshot;
 
-pub use words::{Door, Kind, Order, Reply, Response, Row};
+use words::PAGE;
+pub use words::{Cursor, Door, Kind, Order, Page, Reply, Response, Row};
 
 /// What there is to tell.
 #[derive(Debug)]
@@ -49,9 +51,6 @@ pub struct Broker {
     /// When what could not be denied for want of disk is tried again.
     again: Option<Timestamp>,
 }
-
-/// How many hooks may wait at once: as many again as are let in are left for people.
-const MOST: usize = 192;
 
 /// How long what could not be written waits until it is tried again.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
@@ -102,8 +101,8 @@ impl Broker {
                     }
                 }
             }
-            Order::List(to) => {
-                let _heard = to.send(self.rows());
+            Order::List(after, to) => {
+                let _heard = to.send(self.page(after));
             }
             Order::Respond(response, to) => {
                 let _heard = to.send(self.respond(response, now));
@@ -113,8 +112,7 @@ impl Broker {
 
     fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
-        if self.waiting() >= MOST {
-            let reason = format!("{MOST} calls wait for a person already; go on without it, or try it later");
+        if let Some(reason) = room::refusal(&self.requests, &request) {
             let id = request.id(0);
             let _heard = to.send(id.clone());
             let _heard = door.send(Answer {
@@ -123,6 +121,7 @@ impl Broker {
                 answers: None,
                 by: By::Failure,
                 id,
+                answered_by: None,
             });
             return;
         }
@@ -146,6 +145,7 @@ impl Broker {
                         answers: None,
                         by: By::Failure,
                         id,
+                        answered_by: None,
                     },
                 };
                 let _heard = door.send(answer);
@@ -175,7 +175,7 @@ impl Broker {
     }
 
     fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, Failure> {
-        let Response { id, reply } = response;
+        let Response { id, reply, answerer } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Whom::Model {
             return Err(requests::NotTaken::Unknown(id).failure());
@@ -185,7 +185,7 @@ impl Broker {
             Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),
             _ => None,
         };
-        let answer = answer(&id, request, reply)?;
+        let answer = Answer { answered_by: answerer, ..answer(&id, request, reply)? };
         // Before the answer, so that one that cannot be kept to is not given either.
         if let Some(action) = rule {
             always::add(&self.dir, &self.home, request, action)?;
@@ -227,6 +227,7 @@ impl Broker {
                 answers: None,
                 by: By::Nobody,
                 id: id.clone(),
+                answered_by: None,
             };
             let request = self.requests.get(&id).map(|open| (open.request.clone(), open.asked));
             if let Err(error) = self.give(&id, answer, now) {
@@ -300,6 +301,26 @@ impl Broker {
         rows.map(|(id, open)| Row::of(id, open)).collect()
     }
 
+    /// Those behind `after`, as far as they fit into a page.
+    fn page(&self, after: Option<Cursor>) -> Page {
+        let all = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
+        let mut rest = all.filter(|(id, open)| {
+            let at = (open.asked, *id);
+            after.as_ref().is_none_or(|Cursor(asked, last)| at > (*asked, last))
+        });
+        let (mut page, mut bytes, mut last) = (Page::default(), 0, None);
+        for (id, open) in rest.by_ref() {
+            bytes += open.request.input.to_string().len();
+            if bytes > PAGE && !page.requests.is_empty() {
+                page.next = last;
+                break;
+            }
+            page.requests.push(Row::of(id, open));
+            last = Some(Cursor(open.asked, id.clone()));
+        }
+        page
+    }
+
     /// What is to be told since the last time.
     pub fn told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)
@@ -334,7 +355,7 @@ fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Fai
             "request {id} is a question"; "answer it: murmur question respond {id} '{{\"q1\":\"...\"}}', or deny it"
         )),
         (Reply::Verdict { verdict, reason, always: _ }, _) => {
-            Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone() })
+            Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone(), answered_by: None })
         }
         (Reply::Answers { .. }, false) => Err(failure!(
             "request {id} is no question"; "answer it: murmur permission respond {id} allow, or deny"
@@ -350,6 +371,7 @@ fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Fai
                 answers: Some(answers),
                 by: By::Person,
                 id: id.clone(),
+                answered_by: None,
             })
         }
     }

@@ -3,13 +3,14 @@
 
 use super::agents;
 use super::broker::model::Models;
-use super::broker::{Order, Response};
+use super::broker::{Cursor, Order, Response};
 use super::broker::{door, model};
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::permit::request::{self, RequestId, Whom};
+use crate::rpc::asker::Asker;
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
@@ -71,6 +72,12 @@ struct From {
     from: Option<u64>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+struct After {
+    #[serde(default)]
+    after: Option<Cursor>,
+}
+
 #[derive(Debug, Deserialize)]
 struct Stop {
     beats: Beats,
@@ -108,7 +115,8 @@ impl Desk {
         answer.await.map_err(|_| stopping())
     }
 
-    async fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+    async fn ask(&self, request: &Request, asker: &Asker) -> Result<Answer, Failure> {
+        check(&request.msg_type, asker)?;
         match request.msg_type.as_str() {
             "ping" => payload(&*self.about),
             "status" => payload(&self.wish(Wish::Status).await?),
@@ -138,10 +146,12 @@ impl Desk {
                 Ok(Answer::HandOver(ours))
             }
             "permission.list" | "question.list" => {
-                payload(&json!({ "requests": self.wish(|to| Wish::Broker(Order::List(to))).await? }))
+                let After { after } =
+                    if request.payload.is_null() { After::default() } else { read(request)? };
+                payload(&self.wish(|to| Wish::Broker(Order::List(after, to))).await?)
             }
             "permission.respond" | "question.respond" => {
-                let response: Response = read(request)?;
+                let response = Response { answerer: asker.answerer(), ..read(request)? };
                 payload(&self.wish(|to| Wish::Broker(Order::Respond(response, to))).await??)
             }
             other if other.starts_with(agents::PREFIX) => {
@@ -153,8 +163,24 @@ impl Desk {
 }
 
 impl Service for Desk {
-    async fn answer(&self, request: &Request) -> Answer {
-        self.ask(request).await.unwrap_or_else(Answer::Refusal)
+    async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
+        self.ask(request, asker).await.unwrap_or_else(Answer::Refusal)
+    }
+}
+
+/// That `asker` may have that done: an agent's processes ask, look, and do nothing else; an agent that directs others also
+/// directs them. What this does not know is for people.
+fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
+    match msg_type {
+        "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),
+        "permission.list" | "question.list" | "host.list" | "host.status" | "host.attach" => Ok(()),
+        "host.discover" | "host.spawn" | "host.send" | "host.stop" => {
+            asker.require_manager("direct other agents")
+        }
+        "permission.respond" | "question.respond" => asker.require_person("answer requests"),
+        "beat" => asker.require_person("start beats"),
+        "stop" => asker.require_person("stop the daemon"),
+        _ => asker.require_person("ask this"),
     }
 }
 

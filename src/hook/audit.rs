@@ -4,7 +4,7 @@
 use super::surroundings::Surroundings;
 use crate::permit::call::Call;
 use crate::permit::decision::{By, Decision, Verdict};
-use crate::permit::request::{Request, RequestId};
+use crate::permit::request::{Answerer, Request, RequestId};
 use crate::secrets::mask;
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock};
@@ -44,6 +44,9 @@ struct Line<'a> {
     /// The request, where somebody was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<&'a str>,
+    /// The process that brought a person's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered_by: Option<&'a Answerer>,
     /// How long the decision took, in milliseconds.
     duration_ms: u64,
 }
@@ -57,6 +60,8 @@ pub(super) struct Names<'a> {
     pub(super) tool_use_id: &'a str,
     /// The request, where somebody was asked.
     pub(super) request: Option<&'a str>,
+    /// The process that brought a person's answer.
+    pub(super) answered_by: Option<&'a Answerer>,
 }
 
 /// Why a decision could not be written down.
@@ -96,6 +101,7 @@ pub(super) fn write(
         by: &decision.by,
         reason: mask(&decision.reason),
         request: names.request,
+        answered_by: names.answered_by,
         duration_ms: u64::try_from(surroundings.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     if !surroundings.is_hosted {
@@ -134,6 +140,7 @@ pub fn nobody_decided(
         by: &By::Nobody,
         reason: reason.to_owned(),
         request: Some(id.as_str()),
+        answered_by: None,
         duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
     };
     put(dir, &line)

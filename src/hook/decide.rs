@@ -16,7 +16,7 @@ use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
 use crate::permit::policy::{Approval, Checker};
 use crate::permit::question::Asked as Questions;
-use crate::permit::request::{Answer, Request, RequestId, Whom};
+use crate::permit::request::{Answer, Answerer, Request, RequestId, Whom};
 use crate::sys::random;
 
 /// Decides on the call of `input`, and writes that down. `again` says that Claude Code asks about a call that it has run the
@@ -68,8 +68,11 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> 
             }
         }
     };
+    let (request, answered_by) = request.unzip();
     let request = request.as_ref().map(RequestId::as_str);
-    let names = Names { session: &session, tool_use_id: &tool_use_id, request };
+    let answered_by = answered_by.flatten();
+    let names =
+        Names { session: &session, tool_use_id: &tool_use_id, request, answered_by: answered_by.as_ref() };
     let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
     let written = audit::write(surroundings, &call, names, &decided.decision, answers);
     match written {
@@ -122,30 +125,30 @@ impl Asking<'_> {
     }
 }
 
-/// What is answered to Claude Code after `asked`, and the request.
-fn came_of(asked: Result<Asked, AskError>, call: &Call) -> (Decided, Option<RequestId>) {
+/// What is answered to Claude Code after `asked`; the request, and who answered it.
+fn came_of(asked: Result<Asked, AskError>, call: &Call) -> (Decided, Option<(RequestId, Option<Answerer>)>) {
     let failure = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Failure });
     let nobody = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Nobody });
     match asked {
         Ok(Asked::Answered(answer)) => {
-            let id = answer.id.clone();
-            (answered(answer, call), Some(id))
+            let from = (answer.id.clone(), answer.answered_by.clone());
+            (answered(answer, call), Some(from))
         }
         Ok(Asked::Expired(id)) => {
             let reason =
                 "nobody answered in time, so the call is denied; go on without it, or say what is needed";
-            (nobody(Verdict::Deny, reason.to_owned()), Some(id))
+            (nobody(Verdict::Deny, reason.to_owned()), Some((id, None)))
         }
         Ok(Asked::Deferred(id)) => {
             let reason = format!("the call waits for a person's answer, as request {id}");
-            (nobody(Verdict::Defer, reason), Some(id))
+            (nobody(Verdict::Defer, reason), Some((id, None)))
         }
         Err(error) => (failure(Verdict::Deny, format!("{}; the call is denied", error.line())), None),
     }
 }
 
 fn answered(answer: Answer, call: &Call) -> Decided {
-    let Answer { verdict, reason, answers, by, id: _ } = answer;
+    let Answer { verdict, reason, answers, by, .. } = answer;
     let reason = reason.unwrap_or_else(|| match (verdict, &by) {
         (Verdict::Allow, By::Person) => "a person allowed it".to_owned(),
         (_, By::Person) => "a person denied it; do not try it in another way".to_owned(),

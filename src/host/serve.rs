@@ -6,6 +6,7 @@ use super::protocol::{
 use super::state::State;
 use crate::error::Failure;
 use crate::failure;
+use crate::rpc::asker::Asker;
 use crate::rpc::envelope::{Request, Response, unknown};
 use crate::rpc::feed::Feed;
 use crate::rpc::serve::{Answer, Service};
@@ -74,7 +75,7 @@ impl Desk {
         Ok(ours)
     }
 
-    async fn result(&self, request: &Request) -> Result<Answer, Failure> {
+    async fn result(&self, request: &Request, asker: &Asker) -> Result<Answer, Failure> {
         let payload = &request.payload;
         Ok(match &*request.msg_type {
             "ping" => Answer::Payload(value(&Pong {
@@ -99,6 +100,7 @@ impl Desk {
             }
             "detach" => Answer::Detach(json!({})),
             "send" => {
+                asker.require_manager("direct agents")?;
                 let Send { text } = read(payload)?;
                 if text.trim().is_empty() {
                     return Err("there is no text to send".into());
@@ -106,6 +108,7 @@ impl Desk {
                 Answer::Payload(value(&self.ask(|tell| Command::Send(text, tell)).await??))
             }
             "stop" => {
+                asker.require_manager("direct agents")?;
                 let stop: Stop = read(payload)?;
                 let (force, grace) = (stop.force, stop.patience()?);
                 Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
@@ -117,8 +120,8 @@ impl Desk {
 }
 
 impl Service for Desk {
-    async fn answer(&self, request: &Request) -> Answer {
-        self.result(request).await.unwrap_or_else(Answer::Refusal)
+    async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
+        self.result(request, asker).await.unwrap_or_else(Answer::Refusal)
     }
 }
 

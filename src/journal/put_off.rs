@@ -206,8 +206,14 @@ mod tests {
             hook: "h1".to_owned(),
         };
         let id = request.id(0);
-        let answer =
-            Answer { verdict: Verdict::Allow, reason: None, answers: None, by: By::Person, id: id.clone() };
+        let answer = Answer {
+            verdict: Verdict::Allow,
+            reason: None,
+            answers: None,
+            by: By::Person,
+            id: id.clone(),
+            answered_by: None,
+        };
         for standing in [
             Standing::Deferred { until: Some(NOW) },
             Standing::Deferred { until: None },

@@ -173,13 +173,14 @@ impl Request {
         bound(self) == bound(other) && self.input == other.input && same_conversation
     }
 
-    /// Whether it asks again about the call of `first`, which may have been told with an id where this one was not.
+    /// Whether it asks again about the call of `first`, if their inputs are the same. That call may have been told with an id
+    /// where this one was not.
     #[must_use]
     pub fn repeats(&self, first: &Self) -> bool {
         let is_named = !self.tool_use_id.is_empty() && self.tool_use_id == first.tool_use_id;
         let is_alike = self.tool_use_id.is_empty() && self.session == first.session;
         let bound = |request: &Self| (request.agent.clone(), request.tool.clone(), request.cwd.clone());
-        let is_same = bound(self) == bound(first) && self.whom == first.whom && self.input == first.input;
+        let is_same = bound(self) == bound(first) && self.whom == first.whom;
         self.again && !self.agent.is_empty() && is_same && (is_named || is_alike)
     }
 
@@ -224,6 +225,22 @@ pub struct Answer {
     pub by: super::decision::By,
     /// The request.
     pub id: RequestId,
+    /// The process that brought a person's answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<Answerer>,
+}
+
+/// Who answered a request: what the system says of the process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answerer {
+    /// Its number.
+    pub pid: u32,
+    /// What it calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// Its terminal, as `/dev/pts/3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<String>,
 }
 
 #[cfg(test)]

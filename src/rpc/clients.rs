@@ -1,8 +1,11 @@
 //! The clients of a server: how many there may be, and which of them has been idle the longest.
 //!
 //! A client is idle while it waits for no answer and follows no events. Where one more would be too many, the longest
-//! idle one is dropped, so that nobody makes the server unreachable by connecting and saying nothing.
+//! idle one is dropped, so that nobody makes the server unreachable by connecting and saying nothing. No agent does so by
+//! connections that are not idle either: the processes of one have at most half of all, and those of all agents together
+//! three quarters.
 
+use super::asker::{Asker, Owner};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +23,7 @@ const BUSY: u64 = 0;
 pub(super) struct Clients {
     tasks: JoinSet<()>,
     /// Those that were not told to leave.
-    staying: HashMap<Id, Arc<Activity>>,
+    staying: HashMap<Id, (Arc<Asker>, Arc<Activity>)>,
     limit: usize,
     clock: Arc<AtomicU64>,
 }
@@ -64,20 +67,44 @@ impl Clients {
         quarter.unwrap_or(CLIENTS).clamp(1, CLIENTS)
     }
 
-    /// Makes room for one more, by dropping the longest idle client where there are as many as may be. Returns whether
-    /// there is room.
-    pub(super) fn make_room(&mut self) -> bool {
+    /// Makes room for `newest`, by dropping the longest idle client where there are as many as may be: of all, or of those
+    /// who share with it. Returns whether there is room.
+    pub(super) fn make_room(&mut self, newest: &Asker) -> bool {
+        self.make_room_for(|| newest.owner())
+    }
+
+    fn make_room_for(&mut self, newest: impl Fn() -> Owner) -> bool {
+        // Below, no agent can have more than its share, and nobody has to be looked at.
+        if self.staying.len() >= self.limit / 2
+            && let newest @ (Owner::Host(_) | Owner::Unknown) = newest()
+        {
+            let is_agents = |owner| !matches!(owner, Owner::Process);
+            if !self.make_room_in(self.limit / 2, |owner| owner == newest)
+                || !self.make_room_in(self.limit / 4 * 3, is_agents)
+            {
+                return false;
+            }
+        }
         self.staying.len() < self.limit || self.drop_longest_idle()
+    }
+
+    /// Has fewer than `limit` clients of those that `counts`; whether that could be done.
+    fn make_room_in(&mut self, limit: usize, counts: impl Fn(Owner) -> bool) -> bool {
+        let many = self.staying.values().filter(|(asker, _)| counts(asker.owner())).count();
+        many < limit.max(1) || self.drop_longest_idle_of(counts)
     }
 
     /// Returns whether there was one.
     pub(super) fn drop_longest_idle(&mut self) -> bool {
-        let since = |activity: &Arc<Activity>| activity.idle_since.load(Ordering::Relaxed);
-        let idle = self.staying.iter().map(|(id, activity)| (since(activity), *id));
-        let Some((_, id)) = idle.filter(|(since, _)| *since != BUSY).min_by_key(|(since, _)| *since) else {
-            return false;
-        };
-        if let Some(activity) = self.staying.remove(&id) {
+        self.drop_longest_idle_of(|_| true)
+    }
+
+    fn drop_longest_idle_of(&mut self, counts: impl Fn(Owner) -> bool) -> bool {
+        let since = |activity: &Activity| activity.idle_since.load(Ordering::Relaxed);
+        let idle = self.staying.iter().map(|(id, (asker, activity))| (since(activity), *id, asker));
+        let idle = idle.filter(|(since, _, asker)| *since != BUSY && counts(asker.owner()));
+        let Some(id) = idle.min_by_key(|(since, ..)| *since).map(|(_, id, _)| id) else { return false };
+        if let Some((_, activity)) = self.staying.remove(&id) {
             activity.leave.notify_one();
         }
         true
@@ -89,15 +116,15 @@ impl Clients {
         self.tasks.len() == self.staying.len()
     }
 
-    /// Adds a client, which is idle until it says otherwise.
-    pub(super) fn add<F>(&mut self, converse: impl FnOnce(Arc<Activity>) -> F)
+    /// Adds the client `asker`, which is idle until it says otherwise.
+    pub(super) fn add<F>(&mut self, asker: Arc<Asker>, converse: impl FnOnce(Arc<Activity>) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (since, clock) = (tick(&self.clock), Arc::clone(&self.clock));
         let activity = Arc::new(Activity { idle_since: since.into(), clock, leave: Notify::new() });
         let task = self.tasks.spawn(converse(Arc::clone(&activity)));
-        self.staying.insert(task.id(), activity);
+        self.staying.insert(task.id(), (asker, activity));
     }
 
     /// Waits until one has left. `None` if there is none.
@@ -123,25 +150,13 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn the_longest_idle_leaves_first_and_the_busy_stay() {
         let mut clients = Clients::new(3);
-        let mut activities = Vec::new();
-        for _ in 0..3 {
-            assert!(clients.make_room());
-            clients.add(|activity| {
-                activities.push(Arc::clone(&activity));
-                async move {
-                    tokio::select! {
-                        () = activity.dropped() => {}
-                        () = pending() => {}
-                    }
-                }
-            });
-        }
+        let activities: Vec<_> = (0..3).map(|_| clients.take(Owner::Process).unwrap()).collect();
         // The first waits for an answer, the second has just got one.
         activities[0].note(false);
         activities[1].note(false);
         activities[1].note(true);
         let left = |clients: &Clients| activities.iter().map(|one| clients.has(one)).collect::<Vec<_>>();
-        assert!(clients.make_room());
+        assert!(clients.make_room_for(|| Owner::Process));
         assert_eq!(left(&clients), [true, true, false]);
         assert!(clients.drop_longest_idle());
         assert_eq!(left(&clients), [true, false, false]);
@@ -156,9 +171,50 @@ mod tests {
         assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 256, 16, 1]);
     }
 
+    #[tokio::test(flavor = "current_thread")]
+    async fn one_agent_has_at_most_half_and_all_agents_three_quarters() {
+        let mut clients = Clients::new(16);
+        let mut busy = |owner, many| {
+            let taken =
+                (0..many).filter_map(|_| clients.take(owner)).inspect(|activity| activity.note(false));
+            taken.count()
+        };
+        assert_eq!(busy(Owner::Host(1), 16), 8);
+        assert_eq!(busy(Owner::Host(2), 16), 4);
+        assert_eq!(busy(Owner::Unknown, 1), 0);
+        assert_eq!(busy(Owner::Process, 16), 4);
+        assert_eq!(busy(Owner::Process, 1), 0);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_agent_that_has_its_share_makes_room_with_an_idle_client_of_its_own() {
+        let mut clients = Clients::new(16);
+        let person = clients.take(Owner::Process).unwrap();
+        let agents: Vec<_> = (0..9).map(|_| clients.take(Owner::Host(1)).unwrap()).collect();
+        assert!(clients.has(&person) && !clients.has(&agents[0]));
+        assert_eq!(agents.iter().filter(|agent| clients.has(agent)).count(), 8);
+    }
+
     impl Clients {
         fn has(&self, activity: &Arc<Activity>) -> bool {
-            self.staying.values().any(|known| Arc::ptr_eq(known, activity))
+            self.staying.values().any(|(_, known)| Arc::ptr_eq(known, activity))
+        }
+
+        /// Adds a client that leaves when it is told to, if there is room.
+        fn take(&mut self, owner: Owner) -> Option<Arc<Activity>> {
+            let mut added = None;
+            self.make_room_for(|| owner).then(|| {
+                self.add(Arc::new(Asker::of_owner(owner)), |activity| {
+                    added = Some(Arc::clone(&activity));
+                    async move {
+                        tokio::select! {
+                            () = activity.dropped() => {}
+                            () = pending() => {}
+                        }
+                    }
+                });
+            });
+            added
         }
     }
 }

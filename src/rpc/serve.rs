@@ -1,5 +1,6 @@
 //! The end that answers. A client that is slow, rude or gone costs its own task only.
 
+use super::asker::Asker;
 use super::clients::{Activity, Clients};
 use super::envelope::{Request, Response};
 use super::feed::Reader;
@@ -34,8 +35,8 @@ const DROPPED: (&str, &str) =
 
 /// Who knows the answers. One clone for each client.
 pub trait Service: Clone + Send + 'static {
-    /// Answers `request`.
-    fn answer(&self, request: &Request) -> impl Future<Output = Answer> + Send;
+    /// Answers `request` of `asker`.
+    fn answer(&self, request: &Request, asker: &Asker) -> impl Future<Output = Answer> + Send;
 }
 
 /// What comes of a question.
@@ -62,8 +63,9 @@ impl Answer {
     }
 }
 
-/// Accepts clients until `over` is true, and lets those go that have all they are going to get. Where there are too many,
-/// the longest idle one is dropped for the newest; where all of them wait for something, the newest is turned away.
+/// Accepts clients until `over` is true, and lets those go that have all they are going to get. Where there are too many, of
+/// all or of one agent's, the longest idle one of them is dropped for the newest; where all of them wait for something, the
+/// newest is turned away.
 /// Listens on another socket as soon as `next` has one.
 pub async fn serve(
     mut listener: UnixListener,
@@ -76,12 +78,14 @@ pub async fn serve(
         tokio::select! {
             accepted = listener.accept(), if clients.all_told_to_leave_have() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
-                Ok((stream, _)) if !clients.make_room() => {
-                    let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
-                }
                 Ok((stream, _)) => {
-                    let (service, over) = (service.clone(), over.clone());
-                    clients.add(|activity| converse(stream, service, over, activity));
+                    let asker = Arc::new(Asker::of(&stream));
+                    if clients.make_room(&asker) {
+                        let (service, over) = (service.clone(), over.clone());
+                        clients.add(Arc::clone(&asker), |activity| converse(stream, asker, service, over, activity));
+                    } else {
+                        let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
+                    }
                 }
                 // Out of descriptors, most likely: have a client leave rather than spin.
                 Err(_) => {
@@ -108,6 +112,7 @@ type Asked = Pin<Box<dyn Future<Output = (Request, Answer)> + Send>>;
 
 async fn converse<S: Service>(
     stream: UnixStream,
+    asker: Arc<Asker>,
     service: S,
     mut over: watch::Receiver<bool>,
     activity: Arc<Activity>,
@@ -144,9 +149,9 @@ async fn converse<S: Service>(
             line = lines.next(), if is_listening && asked.is_none() && output.has_room() => match line {
                 Ok(Some(line)) => match serde_json::from_slice::<Request>(line) {
                     Ok(request) => {
-                        let service = service.clone();
+                        let (service, asker) = (service.clone(), Arc::clone(&asker));
                         asked = Some(Box::pin(async move {
-                            let answer = service.answer(&request).await;
+                            let answer = service.answer(&request, &asker).await;
                             (request, answer)
                         }));
                     }

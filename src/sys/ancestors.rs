@@ -1,5 +1,4 @@
-//! Who this process comes from: whether one of its ancestors has a variable in its environment, and which of them gave
-//! it one.
+//! Who a process comes from: its ancestors, what they were started with, and which of ours gave us a variable.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,16 +8,57 @@ use std::os::unix::ffi::OsStrExt;
 /// The most ancestors that are looked at.
 const MOST: usize = 100;
 
-/// Whether this process, or one that it comes from, was started with the variable `name` set to something (Linux; of
-/// other systems only its own environment is known).
+/// The process `pid` and those that it comes from, the nearest first, up to process 1 or to one whose parent is in another
+/// namespace. `None` if they could not be told: one of them ended meanwhile, there are more than 100, or the system does
+/// not say (only Linux does).
 #[must_use]
-pub fn have(name: &str) -> bool {
-    if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
-        return true;
+pub fn lineage(pid: u32) -> Option<Vec<u32>> {
+    // A parent may end between two looks, and its child be another's then: what is read twice alike was so in between.
+    let mut before = walk(pid);
+    for _ in 0..16 {
+        let now = walk(pid);
+        if now.is_some() && now == before {
+            return now.map(|found| found.into_iter().map(|(pid, _)| pid).collect());
+        }
+        before = now;
     }
-    let first = Some(std::os::unix::process::parent_id());
-    let ancestors = std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1);
-    ancestors.take(MOST).any(|pid| is_set(pid, name))
+    None
+}
+
+/// Each with when it began, by which it is told from another of the same number.
+#[cfg(target_os = "linux")]
+fn walk(pid: u32) -> Option<Vec<(u32, String)>> {
+    let mut found = Vec::new();
+    let mut next = pid;
+    while next > 0 {
+        if found.len() == MOST {
+            return None;
+        }
+        let fields = super::identity::stat_fields(next)?;
+        found.push((next, fields.get(19)?.clone()));
+        next = if next == 1 { 0 } else { fields.get(1)?.parse().ok()? };
+    }
+    (pid > 0).then_some(found)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn walk(_pid: u32) -> Option<Vec<(u32, String)>> {
+    None
+}
+
+/// What the process `pid` calls itself (Linux).
+#[must_use]
+pub fn name(pid: u32) -> Option<Vec<u8>> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(name))
+}
+
+/// The arguments that the process `pid` was started with, the first its name (Linux).
+#[must_use]
+pub fn arguments(pid: u32) -> Option<Vec<Vec<u8>>> {
+    let mut line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    line.pop();
+    Some(line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
 }
 
 /// This process's ancestors, the nearest first, without process 1 (Linux; of other systems only the parent is known).
@@ -60,9 +100,8 @@ fn nearest(mut pid: u32, is_it: impl Fn(u32) -> Option<bool>) -> Option<u32> {
 
 /// `None` where nobody can tell: a shell would soon be gone, and its agent taken for dead.
 fn is_shell(pid: u32) -> Option<bool> {
-    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
     let shells = [&b"sh"[..], b"ash", b"bash", b"busybox", b"dash", b"fish", b"ksh", b"zsh"];
-    Some(shells.contains(&name.trim_ascii_end()))
+    Some(shells.contains(&&*name(pid)?))
 }
 
 /// `None` where nobody can tell.
@@ -76,13 +115,21 @@ fn environ(pid: u32) -> Option<Vec<u8>> {
     }
 }
 
-fn is_set(pid: u32, name: &str) -> bool {
+/// Whether the process `pid` was started with the variable `name` set to something. `None` while it becomes another program;
+/// false where its environment cannot be read.
+#[must_use]
+pub fn is_set(pid: u32, name: &str) -> Option<bool> {
+    #[cfg(target_os = "linux")]
+    let environment = match super::environ::of(pid) {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
+        read => read.unwrap_or_default(),
+    };
+    #[cfg(not(target_os = "linux"))]
     let environment = environ(pid).unwrap_or_default();
-    let mut variables = environment.split(|byte| *byte == 0);
-    variables.any(|variable| {
+    Some(environment.split(|byte| *byte == 0).any(|variable| {
         let value = variable.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
         value.is_some_and(|value| !value.is_empty())
-    })
+    }))
 }
 
 fn parent(pid: u32) -> Option<u32> {
@@ -99,12 +146,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ancestor_is_found_by_its_environment() {
+    fn our_parent_and_our_environment_are_known() {
         let own = std::process::id();
         assert!(parent(own).is_some_and(|parent| parent == std::os::unix::process::parent_id()));
-        assert!(!have("MURMUR_TEST_NOBODY_HAS_THIS"));
-        assert!(is_set(own, "PATH") && have("PATH"));
-        assert!(!is_set(own, "PAT"));
+        let found = ["PATH", "PAT", "MURMUR_TEST_NOBODY_HAS_THIS"].map(|name| is_set(own, name));
+        assert_eq!(found, [Some(true), Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn a_lineage_leads_from_the_process_to_the_first() {
+        let found = lineage(std::process::id()).unwrap();
+        assert_eq!(found[..2], [std::process::id(), std::os::unix::process::parent_id()]);
+        assert!(found.last().is_some_and(|last| parent(*last) == Some(0)), "{found:?}");
+        assert_eq!(lineage(u32::MAX), None);
+        assert_eq!(lineage(0), None);
+    }
+
+    #[test]
+    fn a_process_is_known_by_what_it_was_started_with() {
+        use std::io::{Read, Write};
+        use std::process::{Command, Stdio};
+        let mut child =
+            Command::new("cat").arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // Who answers has become that program.
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let (found, called) = (arguments(child.id()), name(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found.unwrap(), [&b"cat"[..], b"-"]);
+        assert_eq!(called.unwrap(), b"cat");
     }
 
     #[test]

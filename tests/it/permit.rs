@@ -7,6 +7,7 @@ mod broker;
 mod closed;
 mod defer;
 mod guard;
+mod intruder;
 mod manager;
 mod patience;
 mod plan;

@@ -142,8 +142,8 @@ fn agents_cannot_trust() {
     let said = |args: &[&str]| env.murmur(args).set("MURMUR_AGENT_ID", "site-1").run();
     let refused = said(&["trust", "site", "--yes"]);
     assert_snapshot!(refused, @"
-    | error: an agent started this (MURMUR_AGENT_ID is set), and agents cannot trust a repository
-    | hint: a person has to, in a terminal of theirs
+    | error: an agent started this, and agents cannot trust a repository
+    | hint: do it yourself, in a terminal
     [exit 1]
     ");
     assert_eq!(said(&["trust", "site", "--remove"]), refused);

@@ -26,6 +26,7 @@ use crate::permit::manager;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::rules::Rules;
 use crate::pulse::task;
+use crate::rpc::asker::{HOST, MANAGER};
 use crate::sys::paths::{DataDir, User};
 use crate::sys::{clock, inherited, process};
 use crate::trust::{self, PrivateFile};
@@ -39,7 +40,7 @@ pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     inherited::keep_standard_streams_only();
     // A session of our own: a terminal that closes and a Ctrl-C are not the agent's business.
     let _leads_already = process::lead_session();
-    process::call_ourselves(c"murmur-host");
+    process::call_ourselves(HOST);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
     if args.beat {
         return run_beat(place);
@@ -50,9 +51,6 @@ pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     }
     served
 }
-
-/// The role of an agent that directs others (spec 1, Manager Agent Restrictions).
-const MANAGER: &str = "manager";
 
 /// The signals that are not to end a host, and the one that is.
 struct Signals {

@@ -158,7 +158,7 @@ impl Models {
             }
             Err(error) => (Verdict::Deny, format!("{}; the call is denied", error.line()), By::Failure),
         };
-        Answer { verdict, reason: Some(reason), answers: None, by, id }
+        Answer { verdict, reason: Some(reason), answers: None, by, id, answered_by: None }
     }
 
     async fn judgement(&self, request: Request) -> Result<Judgement, ModelError> {
@@ -168,6 +168,9 @@ impl Models {
         }
         let limit = request.wait.map_or(LONGEST, |wait| Duration::from_secs(wait.into()).min(LONGEST));
         let until = Instant::now() + limit;
+        // What is too long is known before it waits.
+        let prompt = prompt::about(&request)?;
+        drop(request);
         let late = |_| ModelError::Late(limit);
         let place = timeout_at(until, Arc::clone(&self.places).acquire_owned()).await.map_err(late)?;
         let place = place.map_err(|_| ModelError::Broken)?;
@@ -176,7 +179,7 @@ impl Models {
         let ask = move || {
             let place: OwnedSemaphorePermit = place;
             let access = Access::find(&settings, &keys).map_err(ModelError::from);
-            let judgement = access.and_then(|access| ask(&access, &request, until.into_std(), limit));
+            let judgement = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
             // Before the answer, so that whoever has one can ask the next.
             drop(place);
             let _heard = to.send(judgement);
@@ -190,13 +193,12 @@ impl Models {
 /// Asks, and blocks until there is an answer or the time is up.
 fn ask(
     access: &Access,
-    request: &Request,
+    prompt: &str,
     until: std::time::Instant,
     limit: Duration,
 ) -> Result<Judgement, ModelError> {
     let model = access.to_string();
-    let prompt = prompt::about(request)?;
-    let call = wire::call(access, &prompt);
+    let call = wire::call(access, prompt);
     let left = until.saturating_duration_since(std::time::Instant::now());
     let body = http::post(&call, left).map_err(|error| match error {
         HttpError::Late => ModelError::Late(limit),

@@ -2,12 +2,15 @@
 //!
 //! `D` is where an answer goes: a hook's connection.
 
+use super::room;
 use crate::error::Hinted;
 use crate::journal::put_off::{self, PutOff};
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Of how many requests that have ended it is known how.
@@ -23,7 +26,24 @@ pub struct Requests<D> {
     /// The last that ended, and how.
     ended: VecDeque<(RequestId, Ended)>,
     /// The last calls of live agents that were allowed: Claude Code may ask about them again before it runs them.
-    allowed: VecDeque<(Request, Answer)>,
+    allowed: VecDeque<Allowed>,
+}
+
+/// A call that was allowed.
+#[derive(Debug)]
+struct Allowed {
+    /// Without its input, which may be long.
+    request: Request,
+    /// The hash of its input.
+    input: Hash,
+    answer: Answer,
+}
+
+/// SHA-256.
+type Hash = [u8; 32];
+
+fn hash(input: &Value) -> Hash {
+    Sha256::digest(input.to_string().as_bytes()).into()
 }
 
 /// One of them.
@@ -35,6 +55,8 @@ pub struct Open<D> {
     pub asked: Timestamp,
     /// How far it is.
     pub standing: Standing<D>,
+    /// About how much memory its input takes.
+    pub bytes: usize,
 }
 
 /// How far a request is.
@@ -132,7 +154,7 @@ impl<D> Requests<D> {
     /// Somebody asks. The answer to a call that was put off is given here, once, and the one to a call that is only asked about
     /// again.
     pub fn ask(&mut self, request: Request, door: D, now: Timestamp) -> Asked<D> {
-        if let Some((_, answer)) = self.allowed.iter().rev().find(|(first, _)| request.repeats(first)) {
+        if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
             return Asked::Given(answer.id.clone(), answer.clone(), door);
         }
         let until = request.wait.map(|wait| after(now, wait));
@@ -141,7 +163,7 @@ impl<D> Requests<D> {
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
             let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
             self.ended.retain(|(ended, _)| *ended != id);
-            self.open.insert(id.clone(), Open { request, asked: now, standing });
+            self.open.insert(id.clone(), Open::new(request, now, standing));
             return Asked::Waits(id);
         };
         match &mut open.standing {
@@ -163,10 +185,24 @@ impl<D> Requests<D> {
             // An answer is good for one call: whoever asks again is a new one.
             Standing::PutOff(_) => {
                 let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
-                *open = Open { request, asked: now, standing };
+                *open = Open::new(request, now, standing);
                 Asked::Waits(id)
             }
         }
+    }
+
+    fn allowed_before(&self, request: &Request) -> Option<&Allowed> {
+        let mut repeated =
+            self.allowed.iter().rev().filter(|first| request.repeats(&first.request)).peekable();
+        repeated.peek()?;
+        let input = hash(&request.input);
+        repeated.find(|first| first.input == input)
+    }
+
+    /// Whether `request` waits already, or needs not to.
+    #[must_use]
+    pub fn is_known(&self, request: &Request) -> bool {
+        self.find(request).1 || self.allowed_before(request).is_some()
     }
 
     /// The id of `request`, and whether there is one of that id, which then is the same call.
@@ -239,10 +275,7 @@ impl<D> Requests<D> {
     pub fn unanswered(&self, id: &RequestId) -> Result<&Request, NotTaken> {
         let over = |how| NotTaken::Over { id: id.clone(), how };
         match self.open.get(id) {
-            Some(Open { standing: Standing::PutOff(put_off::Standing::Answered(_)), .. })
-            | Some(Open { standing: Standing::PutOff(put_off::Standing::Given { .. }), .. }) => {
-                Err(over(Ended::Answered))
-            }
+            Some(open) if open.is_answered() => Err(over(Ended::Answered)),
             Some(open) => Ok(&open.request),
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
                 Some((_, how)) => Err(over(*how)),
@@ -262,7 +295,9 @@ impl<D> Requests<D> {
             if self.allowed.len() == ALLOWED {
                 self.allowed.pop_front();
             }
-            self.allowed.push_back((open.request.clone(), answer.clone()));
+            let input = hash(&open.request.input);
+            let request = Request { input: Value::Null, ..open.request.clone() };
+            self.allowed.push_back(Allowed { request, input, answer: answer.clone() });
         }
         let answered = Standing::PutOff(put_off::Standing::Answered(answer));
         match std::mem::replace(&mut open.standing, answered) {
@@ -300,14 +335,14 @@ impl<D> Requests<D> {
     /// Takes up one that an earlier daemon kept.
     pub fn restore(&mut self, id: RequestId, call: PutOff) {
         let PutOff { request, asked, standing } = call;
-        self.open.insert(id, Open { request, asked, standing: Standing::PutOff(standing) });
+        self.open.insert(id, Open::new(request, asked, Standing::PutOff(standing)));
     }
 
     /// All of them, the oldest first.
     #[must_use]
     pub fn all(&self) -> Vec<(&RequestId, &Open<D>)> {
         let mut all: Vec<_> = self.open.iter().collect();
-        all.sort_by_key(|(_, open)| open.asked);
+        all.sort_by_key(|(id, open)| (open.asked, *id));
         all
     }
 
@@ -319,6 +354,18 @@ impl<D> Requests<D> {
 }
 
 impl<D> Open<D> {
+    fn new(request: Request, asked: Timestamp, standing: Standing<D>) -> Self {
+        let bytes = room::memory(&request.input);
+        Self { request, asked, standing, bytes }
+    }
+
+    /// Whether somebody has answered.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        use put_off::Standing::{Answered, Given};
+        matches!(self.standing, Standing::PutOff(Answered(_) | Given { .. }))
+    }
+
     /// What is to be kept of it on disk: calls that were put off.
     #[must_use]
     pub fn put_off(&self) -> Option<PutOff> {

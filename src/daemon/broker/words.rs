@@ -4,8 +4,9 @@ use super::requests::{Late, Open, Standing};
 use crate::error::Failure;
 use crate::journal::put_off;
 use crate::permit::decision::Verdict;
-use crate::permit::request::{Answer, Request, RequestId};
+use crate::permit::request::{Answer, Answerer, Request, RequestId};
 use crate::sys::clock;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -39,8 +40,8 @@ pub enum Order {
         /// The hook.
         hook: String,
     },
-    /// All that waits for a person.
-    List(oneshot::Sender<Vec<Row>>),
+    /// What waits for a person, behind the cursor.
+    List(Option<Cursor>, oneshot::Sender<Page>),
     /// A person, or a model, answers.
     Respond(Response, oneshot::Sender<Result<Row, Failure>>),
 }
@@ -53,6 +54,9 @@ pub struct Response {
     /// What is answered.
     #[serde(flatten)]
     pub reply: Reply,
+    /// Who answers. Nobody says it of themselves.
+    #[serde(skip)]
+    pub answerer: Option<Answerer>,
 }
 
 /// What is answered.
@@ -75,6 +79,42 @@ pub enum Reply {
         #[serde(default)]
         always: bool,
     },
+}
+
+/// How many bytes the inputs of a page's requests may have together, if there is more than one.
+pub(super) const PAGE: usize = 512 << 10;
+
+/// Some of what waits, the oldest first.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The requests.
+    pub requests: Vec<Row>,
+    /// Where the next page begins, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Cursor>,
+}
+
+/// The last request of a page, and since when it waits: it may be gone by the time that the next is asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cursor(pub(super) Timestamp, pub(super) RequestId);
+
+impl From<Cursor> for String {
+    fn from(Cursor(asked, id): Cursor) -> Self {
+        format!("{asked} {id}")
+    }
+}
+
+impl TryFrom<String> for Cursor {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let parsed = || {
+            let (asked, id) = text.split_once(' ')?;
+            Some(Self(asked.parse().ok()?, RequestId::parse(id).ok()?))
+        };
+        parsed().ok_or("this is no page's `next`")
+    }
 }
 
 /// A request, as people are shown it. Times are RFC 3339.
@@ -118,7 +158,7 @@ pub enum Kind {
 
 impl Row {
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
-        let Open { request, asked, standing } = open;
+        let Open { request, asked, standing, .. } = open;
         let (standing, until) = match standing {
             Standing::Waiting { until, .. } => ("waiting", *until),
             Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", *until),

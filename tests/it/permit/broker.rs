@@ -219,8 +219,8 @@ fn an_agent_cannot_answer_its_own_requests() {
     ] {
         let refused = env.murmur(args).set("MURMUR_AGENT_ID", text(&row, "agent")).run();
         insta::allow_duplicates! { assert_snapshot!(refused, @"
-        | error: an agent started this (MURMUR_AGENT_ID is set), and agents cannot answer
-        | hint: a person has to, in a terminal of theirs
+        | error: an agent started this, and agents cannot answer
+        | hint: do it yourself, in a terminal
         [exit 1]
         "); }
     }

@@ -27,7 +27,14 @@ fn request(tool_use_id: &str) -> Request {
 }
 
 fn allowed(id: &RequestId) -> Answer {
-    Answer { verdict: Verdict::Allow, reason: None, answers: None, by: By::Person, id: id.clone() }
+    Answer {
+        verdict: Verdict::Allow,
+        reason: None,
+        answers: None,
+        by: By::Person,
+        id: id.clone(),
+        answered_by: None,
+    }
 }
 
 fn waiting(requests: &mut Requests<u32>, request: Request, door: u32) -> RequestId {

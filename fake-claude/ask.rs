@@ -1,0 +1,44 @@
+//! A tool's process that speaks with murmur on a socket of its: one line from stdin, one line to stdout.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The first argument that asks for this; the second is the socket, and the third how many connections to make, and keep.
+pub(crate) const WORD: &str = "--fake-claude-ask";
+
+/// How long connections are kept, unless this process is ended.
+const LIFE: Duration = Duration::from_secs(60);
+
+/// Asks what stands on stdin on the socket, and prints the answer. On each of several connections it asks, prints every answer,
+/// and then keeps them.
+pub(crate) fn ask(socket: &str, count: Option<&str>) -> ExitCode {
+    let asked = || -> io::Result<()> {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line)?;
+        let connect = || -> io::Result<BufReader<UnixStream>> {
+            let mut stream = UnixStream::connect(socket)?;
+            // Whoever is turned away may be so before it has asked.
+            let _turned_away = stream.write_all(line.as_bytes());
+            Ok(BufReader::new(stream))
+        };
+        let count = count.map_or(Ok(1), str::parse).map_err(io::Error::other)?;
+        let mut connections = (0..count).map(|_| connect()).collect::<io::Result<Vec<_>>>()?;
+        for connection in &mut connections {
+            let mut answer = String::new();
+            connection.read_line(&mut answer)?;
+            io::stdout().write_all(answer.as_bytes())?;
+        }
+        io::stdout().flush()?;
+        if count > 1 {
+            let start = Instant::now();
+            while let Some(left) = LIFE.checked_sub(start.elapsed()) {
+                thread::park_timeout(left);
+            }
+        }
+        Ok(())
+    };
+    if asked().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,236 @@
+//! Who asks on a socket: a person, or an agent's process. The kernel names the process; its ancestors tell whose it is.
+//!
+//! Every process of an agent descends from its host, which adopts orphans, and so does one without any environment. What
+//! also has murmur's marks in its environment is an agent's, whoever adopted it. docs/promises.md names what gets by.
+
+use crate::agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
+use crate::error::Failure;
+use crate::failure;
+use crate::permit::request::Answerer;
+use crate::sys::ancestors;
+use crate::sys::peer::{self, Peer};
+use std::sync::OnceLock;
+use tokio::net::UnixStream;
+
+/// What `ps` shows for the host of an agent.
+pub const HOST: &std::ffi::CStr = c"murmur-host";
+
+/// The same for a beat that was started by hand, which is its agent's host.
+pub const BEAT: &std::ffi::CStr = c"murmur-beat";
+
+/// The role of an agent that directs others (spec 1, Manager Agent Restrictions).
+pub const MANAGER: &str = "manager";
+
+/// Whose process it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// None of an agent's: a person's, or what a person has run.
+    Person,
+    /// That of an agent that directs others, and of no other agent.
+    Manager,
+    /// That of an agent.
+    Agent,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// The process that asks.
+#[derive(Debug)]
+pub struct Asker {
+    peer: Option<Peer>,
+    owner: OnceLock<Owner>,
+}
+
+/// Whose share of a server's clients a connection counts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Nobody's: that of a process of no agent.
+    Process,
+    /// That of all processes below this host, agents that it started included.
+    Host(u32),
+    /// That of whoever cannot be told.
+    Unknown,
+}
+
+impl Asker {
+    /// The one that connected `stream`.
+    #[must_use]
+    pub fn of(stream: &UnixStream) -> Self {
+        Self { peer: Peer::of(stream).ok(), owner: OnceLock::new() }
+    }
+
+    /// One that counts to the share of `owner`.
+    #[cfg(test)]
+    pub(super) fn of_owner(owner: Owner) -> Self {
+        Self { peer: None, owner: owner.into() }
+    }
+
+    /// To whose share it counts, as of when this was first asked.
+    pub(super) fn owner(&self) -> Owner {
+        *self.owner.get_or_init(|| {
+            let Some(peer) = &self.peer else { return Owner::Unknown };
+            let owner = owner(peer.pid());
+            if peer.is_there() { owner } else { Owner::Unknown }
+        })
+    }
+
+    /// Whose process it is, as of now. On other systems than Linux everybody counts as a person.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let Some(peer) = &self.peer else { return Standing::Unknown };
+        let standing = standing(peer.pid());
+        // Were it gone by now, the number could have been another's for a while.
+        if peer.is_there() { standing } else { Standing::Unknown }
+    }
+
+    /// Who that is.
+    #[must_use]
+    pub fn answerer(&self) -> Option<Answerer> {
+        let pid = self.peer.as_ref()?.pid();
+        let program = ancestors::name(pid).map(|name| String::from_utf8_lossy(&name).into_owned());
+        Some(Answerer { pid, program, terminal: peer::terminal(pid) })
+    }
+
+    /// That a person asks, where that is so.
+    ///
+    /// # Errors
+    /// That it is refused; `what` is what agents cannot do.
+    pub fn require_person(&self, what: &str) -> Result<(), Failure> {
+        require_person(self.standing(), what)
+    }
+
+    /// That a person asks, or an agent that directs others.
+    ///
+    /// # Errors
+    /// That it is refused; `what` is what other agents cannot do.
+    pub fn require_manager(&self, what: &str) -> Result<(), Failure> {
+        match self.standing() {
+            Standing::Manager => Ok(()),
+            other => require_person(other, what),
+        }
+    }
+}
+
+/// That a person runs this very process.
+///
+/// # Errors
+/// That it is refused; `what` is what agents cannot do.
+pub fn require_person_here(what: &str) -> Result<(), Failure> {
+    require_person(standing(std::process::id()), what)
+}
+
+fn require_person(standing: Standing, what: &str) -> Result<(), Failure> {
+    match standing {
+        Standing::Person => Ok(()),
+        Standing::Manager | Standing::Agent => {
+            Err(failure!("an agent started this, and agents cannot {what}"; "do it yourself, in a terminal"))
+        }
+        Standing::Unknown => Err(
+            failure!("it cannot be told whether an agent started this, and agents cannot {what}"; "try again, in a terminal"),
+        ),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_host(pid: u32) -> bool {
+    let name = ancestors::name(pid).unwrap_or_default();
+    [HOST, BEAT].iter().any(|host| host.to_bytes() == name)
+}
+
+#[cfg(target_os = "linux")]
+fn owner(pid: u32) -> Owner {
+    match ancestors::lineage(pid) {
+        Some(lineage) => {
+            let outermost = lineage[1..].iter().rev().find(|ancestor| is_host(**ancestor));
+            outermost.map_or(Owner::Process, |host| Owner::Host(*host))
+        }
+        None => Owner::Unknown,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn owner(_pid: u32) -> Owner {
+    Owner::Process
+}
+
+#[cfg(target_os = "linux")]
+fn standing(pid: u32) -> Standing {
+    let Some(lineage) = ancestors::lineage(pid) else { return Standing::Unknown };
+    // The process itself is no agent of its own.
+    let hosts: Vec<u32> = lineage[1..].iter().copied().filter(|ancestor| is_host(*ancestor)).collect();
+    if !hosts.is_empty() {
+        let is_managers = |host: &u32| is_manager(&ancestors::arguments(*host).unwrap_or_default());
+        return if hosts.iter().all(is_managers) { Standing::Manager } else { Standing::Agent };
+    }
+    // The daemon starts nothing that asks, but through a host, which may have been killed.
+    if lineage[1..].contains(&std::process::id()) {
+        return Standing::Agent;
+    }
+    let mut standing = Standing::Person;
+    for (pid, name) in lineage.iter().flat_map(|pid| [(*pid, AGENT_VARIABLE), (*pid, HOST_VARIABLE)]) {
+        match ancestors::is_set(pid, name) {
+            Some(true) => return Standing::Agent,
+            Some(false) => {}
+            None => standing = Standing::Unknown,
+        }
+    }
+    standing
+}
+
+/// Whether those are the arguments of a manager's host: what comes behind `--` is its agent's.
+#[cfg(target_os = "linux")]
+fn is_manager(arguments: &[Vec<u8>]) -> bool {
+    let mut own = arguments.iter().take_while(|argument| *argument != b"--");
+    let mut roles = Vec::new();
+    while let Some(argument) = own.next() {
+        match argument.strip_prefix(b"--role") {
+            Some(b"") => roles.push(own.next().map_or(&b""[..], |role| role)),
+            Some([b'=', role @ ..]) => roles.push(role),
+            _ => {}
+        }
+    }
+    roles == [MANAGER.as_bytes()]
+}
+
+#[cfg(not(target_os = "linux"))]
+fn standing(pid: u32) -> Standing {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_ours = pid == std::process::id();
+    if is_ours && [AGENT_VARIABLE, HOST_VARIABLE].into_iter().any(is_set) {
+        Standing::Agent
+    } else {
+        Standing::Person
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn arguments(line: &str) -> Vec<Vec<u8>> {
+        line.split(' ').map(|argument| argument.as_bytes().to_vec()).collect()
+    }
+
+    #[test]
+    fn a_manager_is_what_its_host_was_started_as() {
+        let is_manager = |line: &str| is_manager(&arguments(line));
+        assert!(is_manager("murmur-host --data-dir /d --role manager --worktree /w"));
+        assert!(is_manager("murmur host serve --role=manager -- --role worker"));
+        assert!(!is_manager("murmur-host --role worker -- --role manager"));
+        assert!(!is_manager("murmur-host --role worker --role manager"));
+        assert!(!is_manager("murmur-host --beat"));
+    }
+
+    #[test]
+    fn what_descends_from_the_daemon_is_an_agents() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let found = standing(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Here this process is the daemon.
+        assert_eq!(found, Standing::Agent);
+        assert_eq!(standing(std::process::id()), Standing::Person);
+        assert_eq!(standing(u32::MAX), Standing::Unknown);
+    }
+}

@@ -1,0 +1,168 @@
+//! Who is at the other end of a Unix socket, as the kernel tells it: nothing that the other end says counts.
+
+use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+use tokio::net::UnixStream;
+
+/// The process that connected. It is held, so that its number cannot become another's unnoticed.
+#[derive(Debug)]
+pub struct Peer {
+    pid: u32,
+    #[cfg(target_os = "linux")]
+    process: OwnedFd,
+}
+
+impl Peer {
+    /// The process that connected `stream`.
+    ///
+    /// # Errors
+    /// What the system says; that the process has ended, or is in another PID namespace.
+    #[cfg(target_os = "linux")]
+    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+        let pid = peer_pid(stream)?;
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let process = match pidfd(stream) {
+            // Before Linux 6.5 by its number, which another could have got since it connected.
+            Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => {
+                super::process::hold(pid).ok_or_else(gone)?
+            }
+            held => held?,
+        };
+        let peer = Self { pid, process };
+        if peer.is_there() { Ok(peer) } else { Err(gone()) }
+    }
+
+    /// The process that connected `stream`.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[cfg(not(target_os = "linux"))]
+    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+        Ok(Self { pid: peer_pid(stream)? })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether it has not ended, so that its number is still its own. Elsewhere than on Linux nobody can tell: true.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let mut ended = [PollFd::new(&self.process, PollFlags::IN)];
+            loop {
+                match poll(&mut ended, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+                    // A signal that comes just now says nothing of the process.
+                    Err(rustix::io::Errno::INTR) => {}
+                    found => return found == Ok(0),
+                }
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        true
+    }
+}
+
+fn peer_pid(stream: &UnixStream) -> io::Result<u32> {
+    let pid = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    pid.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// `SO_PEERPIDFD` (Linux 6.5, unix(7)).
+#[cfg(target_os = "linux")]
+fn pidfd(stream: &UnixStream) -> io::Result<OwnedFd> {
+    use std::os::fd::{AsRawFd, FromRawFd};
+    let mut descriptor: libc::c_int = -1;
+    let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).map_err(io::Error::other)?;
+    // SAFETY: the pointers are to locals of the lengths that are given, and the socket is open.
+    #[expect(unsafe_code, reason = "rustix does not have this option")]
+    let done = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERPIDFD,
+            (&raw mut descriptor).cast(),
+            &raw mut length,
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it for us, and nobody else knows of it.
+    #[expect(unsafe_code, reason = "a descriptor that the kernel made is owned from here on")]
+    let owned = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    Ok(owned)
+}
+
+/// The terminal of the process `pid`, as `/dev/pts/3`; `None` where it has none, or its system does not tell (only Linux
+/// does).
+#[must_use]
+pub fn terminal(pid: u32) -> Option<String> {
+    #[cfg(target_os = "linux")]
+    {
+        // Field 7 of /proc/PID/stat: minor 31..20 and 7..0, major 15..8 (proc_pid_stat(5)).
+        let device: u32 = super::identity::stat_fields(pid)?.get(4)?.parse().ok()?;
+        let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xfff00);
+        match major {
+            0 => None,
+            4 => Some(format!("/dev/tty{minor}")),
+            136..=143 => Some(format!("/dev/pts/{}", (major - 136) << 8 | minor)),
+            _ => Some(format!("{major}:{minor}")),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = pid;
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn whoever_connects_is_told_and_whoever_has_ended_is_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = crate::sys::socket::listen(folder.path(), "s").unwrap();
+        let _client = UnixStream::connect(folder.path().join("s")).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let peer = Peer::of(&stream).unwrap();
+        assert!(peer.pid() == std::process::id() && peer.is_there());
+        assert!(pidfd(&stream).is_ok(), "the kernel holds it itself since Linux 6.5");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_signal_that_comes_just_now_is_no_end() {
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let listener = crate::sys::socket::listen(folder.path(), "s").unwrap();
+        let _client = UnixStream::connect(folder.path().join("s")).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let peer = Peer::of(&stream).unwrap();
+        let urgent = signal_hook::consts::SIGURG;
+        signal_hook::flag::register(urgent, Arc::default()).unwrap();
+        let over = Arc::new(AtomicBool::new(false));
+        // SAFETY: the call takes nothing and cannot fail.
+        #[expect(unsafe_code, reason = "only so does this thread get the signals")]
+        let us = unsafe { libc::pthread_self() };
+        let ends = Arc::clone(&over);
+        let signals = std::thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                // SAFETY: the thread waits for this one.
+                #[expect(unsafe_code, reason = "only so does that thread get the signals")]
+                let _sent = unsafe { libc::pthread_kill(us, urgent) };
+            }
+        });
+        let is_there = (0..20_000).all(|_| peer.is_there());
+        over.store(true, Ordering::Relaxed);
+        signals.join().unwrap();
+        assert!(is_there);
+    }
+}

@@ -1,0 +1,242 @@
+//! An agent's process that answers for a person, or directs murmur: an orphan in a session of its own, without anything in
+//! its environment. The kernel says whose it is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use super::{acts, bash, line, text};
+use crate::env::{Env, FAKE, MURMUR, Socket};
+
+const MANUAL: &str = "permissionsChecker: manual";
+
+impl Env {
+    /// Has every agent begin an orphan of its own that runs what [`Self::has_run`] says.
+    fn infiltrated(&self) {
+        let root = self.root().display();
+        murmur::sys::fifo::make(&self.root().join("orders")).unwrap();
+        fs::create_dir(self.root().join("orphan")).unwrap();
+        let script = format!(
+            "#!/bin/sh\n\
+             case $1 in --version) ;; *)\n\
+             ( setsid env -i /bin/sh {root}/orders >{root}/said 2>&1 </dev/null & ) ;;\n\
+             esac\n\
+             exec {FAKE} \"$@\"\n"
+        );
+        fs::remove_file(self.claude()).unwrap();
+        fs::write(self.claude(), script).unwrap();
+        fs::set_permissions(self.claude(), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    /// Has the orphan run these commands; what each of them printed.
+    fn has_run(&self, commands: &[String]) -> Vec<String> {
+        let root = self.root().display().to_string();
+        let mut orders = format!("cd {root}\n");
+        for (number, command) in commands.iter().enumerate() {
+            orders += &format!("{{ {command}\n}} >orphan/{number} 2>&1\n");
+        }
+        orders += ": >orphan/over\n";
+        fs::write(self.root().join("orders"), orders).unwrap();
+        let folder = self.root().join("orphan");
+        self.wait(&folder, || folder.join("over").exists().then_some(()));
+        let said =
+            (0..commands.len()).map(|number| fs::read_to_string(folder.join(number.to_string())).unwrap());
+        said.collect()
+    }
+
+    fn command(&self, args: &str) -> String {
+        format!("{MURMUR} --data-dir {} {args}", self.data().display())
+    }
+}
+
+/// A question on the socket `name` of the data folder.
+fn asks(env: &Env, name: &str, msg_type: &str, payload: &Value) -> String {
+    let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
+    format!("{FAKE} --fake-claude-ask {}/{name} <<'END'\n{line}\nEND", env.data().display())
+}
+
+/// The same on so many connections, which are kept.
+fn floods(env: &Env, msg_type: &str, payload: &Value, count: usize) -> String {
+    let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
+    format!(
+        "mkfifo flooded\n{FAKE} --fake-claude-ask {}/murmur.sock {count} >flooded <<'END' &\n{line}\nEND\n\
+         n=0; exec 3<flooded; while [ $n -lt {count} ]; do read -r line <&3; echo \"$line\"; n=$((n + 1)); done",
+        env.data().display()
+    )
+}
+
+/// What is refused to an agent, asked by CLI and by socket, while its request `id` waits.
+fn attacks(env: &Env, id: &str, host: &str) -> Vec<String> {
+    let site = env.root().join("site");
+    let socket = |msg_type: &str, payload: Value| asks(env, "murmur.sock", msg_type, &payload);
+    vec![
+        env.command(&format!("permission respond {id} allow --always")),
+        env.command(&format!("question respond {id} '{{}}'")),
+        socket("permission.respond", json!({ "id": id, "verdict": "allow", "always": true })),
+        socket("question.respond", json!({ "id": id, "answers": {} })),
+        socket("beat", json!({ "workspace": site })),
+        socket("stop", json!({ "beats": "wait" })),
+        socket("host.spawn", json!({ "agent_id": "more", "worktree": site })),
+        socket("host.send", json!({ "agent_id": host, "text": "hello" })),
+        socket("host.stop", json!({ "agent_id": host })),
+        socket("host.discover", json!({})),
+        socket("what.comes.later", json!({})),
+        asks(env, &format!("hosts/{host}.sock"), "stop", &json!({})),
+        asks(env, &format!("hosts/{host}.sock"), "send", &json!({ "text": "hello" })),
+    ]
+}
+
+fn assert_all_refused(env: &Env, row: &Value) {
+    let (id, host) = (text(row, "id"), text(row, "agent"));
+    let attacks = attacks(env, id, host);
+    let mut commands = attacks.clone();
+    // What it may do all the same.
+    commands.push(asks(env, "murmur.sock", "permission.list", &json!({})));
+    commands.push(asks(env, "murmur.sock", "status", &json!({})));
+    commands.push(asks(env, &format!("hosts/{host}.sock"), "status", &json!({})));
+    let said = env.has_run(&commands);
+    for (attack, said) in attacks.iter().zip(&said) {
+        assert!(said.contains("an agent started this, and agents cannot "), "{attack}\n{said}");
+    }
+    for may in &said[attacks.len()..] {
+        assert!(may.contains(r#""success":true"#), "{may}");
+    }
+    let requests = env.ask("permission.list", &json!({}));
+    assert_eq!(requests["requests"][0]["id"], id, "it still waits");
+    assert!(!env.data().join("config/permissions.toml").exists(), "no rule was made");
+}
+
+#[test]
+fn a_beat_of_the_daemon_answers_nothing_and_directs_nobody() {
+    let env = Env::new();
+    let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
+    env.register(&[&site]);
+    env.infiltrated();
+    let daemon = env.daemon();
+    let row = env.opened();
+    assert_all_refused(&env, &row);
+    let said = env.run(["permission", "respond", text(&row, "id"), "allow"]);
+    assert!(said.starts_with("allowed Bash of "), "a person still can: {said}");
+    env.wait_for_journal(1);
+    // Who that was is written down: this process has no terminal, or one of its own.
+    let decision = env.decisions().remove(0);
+    assert_eq!(decision["by"], json!({ "kind": "person" }));
+    let answered_by = &decision["answeredBy"];
+    assert_eq!(answered_by["program"], "murmur", "{decision}");
+    assert!(answered_by["pid"].as_u64().is_some_and(|pid| pid > 1), "{decision}");
+    daemon.stop();
+}
+
+#[test]
+fn a_beat_by_hand_answers_nothing_and_directs_nobody() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.infiltrated();
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_all_refused(&env, &row);
+    env.run(["permission", "respond", text(&row, "id"), "deny"]);
+    assert_eq!(line(beat)["denials"], json!(["Bash"]));
+    daemon.stop();
+}
+
+#[test]
+fn a_hosted_agent_answers_nothing_and_a_manager_only_directs() {
+    let env = Env::new();
+    let site = env.workspace("site", "");
+    site.plays(&acts(&[bash("t1", "murmur host list")]));
+    env.infiltrated();
+    let daemon = env.daemon();
+    for (agent, role) in [("worker", "worker"), ("boss", "manager")] {
+        env.run(["host", "spawn", "--agent-id", agent, "--role", role, "--worktree", site.path(), "Go."]);
+        let _folder = fs::remove_dir_all(env.root().join("orphan"));
+        fs::create_dir(env.root().join("orphan")).unwrap();
+        let respond = json!({ "id": "00000000", "verdict": "allow" });
+        let said = env.has_run(&[
+            asks(&env, "murmur.sock", "permission.respond", &respond),
+            asks(&env, "murmur.sock", "beat", &json!({ "workspace": site.path() })),
+            asks(&env, "murmur.sock", "host.send", &json!({ "agent_id": "worker", "text": "hello" })),
+            asks(&env, "hosts/worker.sock", "send", &json!({ "text": "hello" })),
+        ]);
+        let refused: Vec<bool> = said.iter().map(|said| said.contains("agents cannot ")).collect();
+        let is_worker = agent == "worker";
+        assert_eq!(refused, [true, true, is_worker, is_worker], "{agent}: {said:#?}");
+    }
+    env.run(["host", "stop", "--all"]);
+    daemon.stop();
+}
+
+#[test]
+fn an_agent_that_takes_all_its_connections_leaves_some_to_others() {
+    let env = Env::new();
+    let site = env.workspace("site", "");
+    site.plays(&acts(&[bash("t1", "true")]));
+    env.infiltrated();
+    let daemon = env.daemon();
+    env.run(["host", "spawn", "--agent-id", "worker", "--worktree", site.path(), "Go."]);
+    // None of them is idle: each follows events.
+    let said = env.has_run(&[floods(&env, "attach", &json!({}), 300)]).remove(0);
+    let turned_away = said.lines().filter(|line| line.contains("too many clients are connected")).count();
+    let followed = said.lines().filter(|line| line.contains(r#""success":true"#)).count();
+    assert_eq!((followed, turned_away), (128, 172), "{said}");
+    let status = env.run(["status"]);
+    assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");
+    env.run(["host", "stop", "--all"]);
+    daemon.stop();
+}
+
+/// A call that waits for a person.
+fn waiting(env: &Env, agent: &str, number: usize, command: &str) -> Value {
+    json!({ "agent": agent, "session": "s", "tool_use_id": format!("t{number}"), "tool": "Bash",
+        "input": { "command": command }, "cwd": env.root(), "workspace": env.root(), "project": "site",
+        "whom": "person", "wait": 120, "hook": format!("{number:016x}") })
+}
+
+#[test]
+fn one_agents_long_requests_leave_room_for_those_of_others_and_are_listed_page_by_page() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let long = "x".repeat(900_000);
+    let mut hooks: Vec<Socket> = Vec::new();
+    let mut ask = |agent: &str, number: usize, command: &str| {
+        let mut hook = env.connect();
+        let asked = json!({ "msg_type": "permission.request", "id": "1", "payload": waiting(&env, agent, number, command) });
+        hook.say(format!("{asked}\n"));
+        hooks.push(hook);
+    };
+    // 8 MiB of one agent's.
+    for number in 0..9 {
+        ask("greedy", number, &long);
+        events.until("request_opened");
+    }
+    ask("greedy", 9, &long);
+    ask("modest", 10, "git push");
+    assert_eq!(text(&events.until("request_opened"), "agent"), "modest");
+    // A request of many small parts takes much more memory than its text.
+    let mut payload = waiting(&env, "small", 40, "");
+    payload["input"] = json!({ "edits": vec![0; 300_000] });
+    let refused = env.ask("permission.request", &payload);
+    assert_eq!(refused["reason"], "the call is too long to be shown to a person; make it shorter");
+    let greedy = hooks[9].hear().unwrap();
+    let reason = text(&greedy["payload"], "reason");
+    assert!(reason.starts_with("the calls that wait for a person already are too long together"), "{reason}");
+    // Each page is a line that any client can read.
+    let mut requests = 0;
+    let mut after = Value::Null;
+    loop {
+        let page = env.ask("permission.list", &json!({ "after": after }));
+        assert!(page.to_string().len() < 1 << 20);
+        requests += page["requests"].as_array().unwrap().len();
+        after = page["next"].clone();
+        if after.is_null() {
+            break;
+        }
+    }
+    let listed: Value =
+        serde_json::from_slice(&env.murmur(["permission", "list", "--json"]).output().stdout).unwrap();
+    assert_eq!((requests, listed["requests"].as_array().unwrap().len()), (10, 10));
+    daemon.stop();
+}
