@@ -4,6 +4,7 @@
 //! A line and its place go in, a [`Finding`] comes out. What a line would run is found out by [`super::shell`]; which of
 //! it is refused stands in one table. It refuses nothing else: what is wanted beyond that is a matter of rules.
 
+mod container;
 pub(crate) mod control;
 mod device;
 mod disk;
@@ -15,6 +16,7 @@ mod power;
 mod table;
 mod touch;
 mod tree;
+mod unpack;
 
 pub use table::{Danger, TABLE};
 
@@ -24,6 +26,7 @@ use super::shell::{self, Field, Run, Scope, Visitor};
 use control::{Found, Links};
 use invocation::Invocation;
 use orders::Order;
+use touch::{Kind, Touch};
 
 /// What the guard says of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,16 +157,23 @@ impl Guard<'_> {
         }
     }
 
-    fn write(&mut self, file: &Field, scope: &Scope) {
-        for danger in TABLE.iter().filter(|danger| danger.names.contains(&table::WRITE)) {
-            let words = [Field::from(table::WRITE), file.clone()];
+    /// What comes of `path` being written as `how` says, which is an entry of the table's names.
+    fn note_path(&mut self, how: &'static str, path: &Field, scope: &Scope) {
+        for danger in TABLE.iter().filter(|danger| danger.names.contains(&how)) {
+            let words = [Field::from(how), path.clone()];
             self.note((danger.judge)(&Invocation::new(&words, scope)), danger);
         }
-        self.control(&Invocation::new(&[Field::from(table::WRITE), file.clone()], scope));
+    }
+
+    fn write(&mut self, file: &Field, scope: &Scope) {
+        self.note_path(table::WRITE, file, scope);
+        self.note_path(table::OVER, file, scope);
+        let touched = Touch { path: file.clone(), kind: Kind::Write };
+        self.control(&Invocation::new(&[Field::from(table::WRITE), file.clone()], scope), &[touched]);
     }
 
     /// What it does to murmur itself, and to what controls the next run.
-    fn control(&mut self, invocation: &Invocation<'_>) {
+    fn control(&mut self, invocation: &Invocation<'_>, touched: &[Touch]) {
         if matches!(self.finding, Finding::Refused { .. }) {
             return;
         }
@@ -172,7 +182,7 @@ impl Guard<'_> {
             Some(Order::Later(entry)) => self.controlled(entry, &invocation.written()),
             None => {}
         }
-        match control::changed(invocation, self.own, self.links) {
+        match control::changed(touched, invocation.scope, self.own, self.links) {
             Some(Found::Own(path)) => self.refuse_own(&format!("changing {path}")),
             Some(Found::Control(path, entry)) => self.controlled(entry, &format!("changing {path}")),
             None => {}
@@ -217,7 +227,19 @@ impl Visitor for Guard<'_> {
         for danger in TABLE.iter().filter(|danger| danger.is_about(&name)) {
             self.note((danger.judge)(&invocation), danger);
         }
-        self.control(&invocation);
+        let touched = touch::by(&invocation);
+        for Touch { path, kind } in &touched {
+            if kind.writes() {
+                self.note_path(table::WRITE, path, run.scope);
+            }
+            if ["tee", "truncate", "sponge", "fallocate", "dd"].contains(&name.as_str()) {
+                self.note_path(table::OVER, path, run.scope);
+            }
+            if *kind == Kind::Tree {
+                self.note_path(table::INTO, path, run.scope);
+            }
+        }
+        self.control(&invocation, &touched);
     }
 
     fn leave(&mut self) {}

@@ -137,27 +137,30 @@ fn is_host(pid: u32) -> bool {
     [HOST, BEAT].iter().any(|host| host.to_bytes() == name)
 }
 
-#[cfg(target_os = "linux")]
-fn owner(pid: u32) -> Owner {
-    match ancestors::lineage(pid) {
-        Some(lineage) => {
-            let outermost = lineage[1..].iter().rev().find(|ancestor| is_host(**ancestor));
-            outermost.map_or(Owner::Process, |host| Owner::Host(*host))
-        }
-        None => Owner::Unknown,
+/// The hosts that the process descends from, the innermost first; `None` where that cannot be told. Only Linux knows any.
+fn hosts(pid: u32) -> Option<Vec<u32>> {
+    #[cfg(target_os = "linux")]
+    {
+        let lineage = ancestors::lineage(pid)?;
+        // The process itself is no agent of its own.
+        Some(lineage[1..].iter().copied().filter(|ancestor| is_host(*ancestor)).collect())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = pid;
+        Some(Vec::new())
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn owner(_pid: u32) -> Owner {
-    Owner::Process
+fn owner(pid: u32) -> Owner {
+    hosts(pid).map_or(Owner::Unknown, |hosts| hosts.last().map_or(Owner::Process, |host| Owner::Host(*host)))
 }
 
 #[cfg(target_os = "linux")]
 fn standing(pid: u32) -> Standing {
-    let Some(lineage) = ancestors::lineage(pid) else { return Standing::Unknown };
-    // The process itself is no agent of its own.
-    let hosts: Vec<u32> = lineage[1..].iter().copied().filter(|ancestor| is_host(*ancestor)).collect();
+    let (Some(lineage), Some(hosts)) = (ancestors::lineage(pid), hosts(pid)) else {
+        return Standing::Unknown;
+    };
     if !hosts.is_empty() {
         let is_managers = |host: &u32| is_manager(&ancestors::arguments(*host).unwrap_or_default());
         return if hosts.iter().all(is_managers) { Standing::Manager } else { Standing::Agent };

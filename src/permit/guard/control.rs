@@ -3,9 +3,8 @@
 //! What belongs to murmur ([`Own`]) is always refused; what is in [`TABLE`] a rule that names it
 //! can allow. HEARTBEAT.md is in neither: an agent may edit its own, whose frontmatter can only make limits stricter.
 
-use super::invocation::Invocation;
 use super::path;
-use super::touch::{self, Kind, Touch};
+use super::touch::{Kind, Touch};
 use crate::permit::call::Own;
 use crate::permit::rules::real;
 use crate::permit::shell::field::matches;
@@ -202,10 +201,13 @@ pub(super) enum Found {
     Control(String, &'static str),
 }
 
-/// What `invocation` would change, murmur's own first.
-pub(super) fn changed(invocation: &Invocation<'_>, own: &Own, links: Option<Links<'_>>) -> Option<Found> {
-    let touched = touch::by(invocation);
-    let scope = invocation.scope;
+/// What would change of it where `touched` is, murmur's own first.
+pub(super) fn changed(
+    touched: &[Touch],
+    scope: &Scope,
+    own: &Own,
+    links: Option<Links<'_>>,
+) -> Option<Found> {
     let forms = |touch: &Touch| forms(&touch.path, scope, links);
     let is_own = |touch: &&Touch| forms(touch).iter().any(|names| is_own(names, touch.kind, own, scope));
     if let Some(touch) = touched.iter().find(is_own) {
@@ -259,7 +261,7 @@ fn is_own(found: &[String], kind: Kind, own: &Own, scope: &Scope) -> bool {
         let is_folder = path.len() == found.len() + 1 && is_around;
         is_within && !path.is_empty()
             || match kind {
-                Kind::Write | Kind::Place => false,
+                Kind::Write | Kind::Place | Kind::Read => false,
                 Kind::Tree => is_folder,
                 Kind::Remove => is_around,
             }

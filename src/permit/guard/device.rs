@@ -58,6 +58,26 @@ pub(super) fn to_critical(invocation: &Invocation<'_>) -> Judgement {
     })
 }
 
+/// Things of any name written into a folder that has such files, or above it.
+pub(super) fn around_critical(invocation: &Invocation<'_>) -> Judgement {
+    find(invocation, |names| {
+        CRITICAL.iter().chain(&SYSTEM).any(|file| {
+            let parts: Vec<&str> = file.split('/').collect();
+            let fits = |(name, part): (&String, &&str)| *part == "?" || name == part;
+            names.len() < parts.len() && names.iter().zip(&parts).all(fits)
+        })
+    })
+}
+
+/// `mknod file b 8 0`: another name of a device.
+pub(super) fn node(invocation: &Invocation<'_>) -> Judgement {
+    let kind = invocation.operands("mZ", &["mode", "context"]).get(1).map(|kind| kind.marked());
+    if kind.is_some_and(|kind| ["b", "c", "u"].contains(&kind)) {
+        return Judgement::Refused(invocation.written());
+    }
+    Judgement::Clear
+}
+
 fn find(invocation: &Invocation<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Judgement {
     let targets = targets(invocation);
     let found = targets
@@ -83,7 +103,7 @@ fn targets(invocation: &Invocation<'_>) -> Vec<Field> {
     let option = |short: &str, long: &str| invocation.value(short, long).into_iter().collect::<Vec<_>>();
     match name.as_str() {
         "dd" | "dcfldd" | "dc3dd" => [pairs("of="), pairs("ofs="), pairs("hof="), pairs("wipe=")].concat(),
-        "tee" | "sponge" | "truncate" | "fallocate" | super::table::WRITE => {
+        "tee" | "sponge" | "truncate" | "fallocate" | super::table::WRITE | super::table::INTO => {
             cloned(invocation.operands("srlon", &["size", "reference", "length", "offset"]))
         }
         "cp" | "mv" | "install" | "ln" | "ddrescue" | "dd_rescue" | "rsync" | "scp" | "xxd" => {

@@ -1,7 +1,9 @@
 //! Becoming somebody else, or giving somebody what they may not have.
 
 use super::Judgement;
+use super::container::is_of_machine;
 use super::invocation::Invocation;
+use crate::permit::shell::Field;
 
 fn refused_if(condition: bool, invocation: &Invocation<'_>) -> Judgement {
     if condition { Judgement::Refused(invocation.written()) } else { Judgement::Clear }
@@ -98,22 +100,40 @@ pub(super) fn group(invocation: &Invocation<'_>) -> Judgement {
     refused_if(asks || takes_root, invocation)
 }
 
-/// A container that has this machine's root folder, and may write to it, or all its rights and processes.
-pub(super) fn container(invocation: &Invocation<'_>) -> Judgement {
-    let words = invocation.arguments();
-    let mounts = words.iter().enumerate().any(|(at, word)| {
-        let text = word.marked();
-        let value = match text {
-            "-v" | "--volume" | "--mount" => words.get(at + 1).map_or("", |word| word.marked()),
-            _ => text
-                .strip_prefix("--volume=")
-                .or(text.strip_prefix("-v"))
-                .or(text.strip_prefix("--mount="))
-                .unwrap_or(""),
-        };
-        let is_root = value.starts_with("/:") || value.contains("source=/,") || value.contains("src=/,");
-        is_root && !value.ends_with(":ro") && !value.contains(":ro,") && !value.contains("readonly")
+/// `lxc config device add c d disk source=/ path=/h`
+pub(super) fn disk(invocation: &Invocation<'_>) -> Judgement {
+    let gives = invocation.arguments().iter().any(|word| {
+        let sources = word.marked().split(',').filter_map(|part| part.strip_prefix("source="));
+        sources.map(Field::from).any(|source| is_of_machine(&source, invocation.scope))
     });
-    let is_all = invocation.says(&["--privileged"]) && invocation.says(&["--pid=host"]);
-    refused_if(mounts || is_all, invocation)
+    refused_if(gives, invocation)
+}
+
+/// A program that is refused, under another name: `cp /usr/bin/sudo q`, `cat "$(command -v sudo)" > q`
+pub(super) fn copied(invocation: &Invocation<'_>) -> Judgement {
+    const PROGRAMS: [&str; 14] = [
+        "sudo", "sudoedit", "doas", "su", "pkexec", "run0", "runuser", "shutdown", "reboot", "halt",
+        "poweroff", "shred", "wipefs", "visudo",
+    ];
+    let from: Vec<Field> = match invocation.name().as_str() {
+        "dd" => {
+            let words = invocation.arguments().iter();
+            words.filter_map(|word| word.marked().strip_prefix("if=")).map(Field::from).collect()
+        }
+        "cat" => invocation.operands("", &[]).into_iter().cloned().collect(),
+        _ => {
+            let operands = invocation.operands("tSgmo", &["target-directory", "suffix", "mode"]);
+            let has_target = invocation.value("-t", "target-directory").is_some();
+            let count = operands.len() - usize::from(!has_target && operands.len() > 1);
+            operands.into_iter().take(count).cloned().collect()
+        }
+    };
+    let is_one = |path: &Field| {
+        let base = path.base();
+        let name = base.marked();
+        let is_program = PROGRAMS.contains(&name) || name.starts_with("mkfs.");
+        let folder = path.marked().trim_end_matches(name);
+        is_program && ["/bin/", "/sbin/"].iter().any(|place| folder.ends_with(place))
+    };
+    refused_if(from.iter().any(is_one), invocation)
 }

@@ -151,6 +151,8 @@ fn only_shows(invocation: &Invocation<'_>) -> bool {
 
 /// `git config core.hooksPath x`: keys by which git runs programs.
 fn configures(invocation: &Invocation<'_>) -> bool {
+    /// Keys that name a folder or a file from which git runs programs: what these run cannot be read in the line.
+    const FOLDERS: [&str; 3] = ["core.hookspath", "init.templatedir", "include.path"];
     const KEYS: [&str; 15] = [
         "core.hookspath",
         "core.fsmonitor",
@@ -168,6 +170,13 @@ fn configures(invocation: &Invocation<'_>) -> bool {
         "protocol.ext.allow",
         "credential.helper",
     ];
+    let given = invocation.arguments().windows(2).any(|pair| {
+        let key = pair[1].marked().split('=').next().unwrap_or_default();
+        pair[0].marked() == "-c" && FOLDERS.contains(&key.to_lowercase().as_str())
+    });
+    if given || invocation.arguments().iter().any(|word| word.marked().starts_with("--exec-path=")) {
+        return true;
+    }
     let operands = invocation.operands("Cfc", &["git-dir", "work-tree", "file", "blob", "type", "default"]);
     let words: Vec<String> = operands.iter().map(|word| word.to_string()).collect();
     let Some((config, rest)) = words.split_first() else { return false };

@@ -1,7 +1,7 @@
 //! What is refused. To add a danger is a line here; a test holds each row to its two examples.
 
 use super::invocation::Invocation;
-use super::{Judgement, device, disk, escalation, power, tree};
+use super::{Judgement, container, device, disk, escalation, power, tree};
 
 /// A command that is refused, or that is in some of its forms.
 pub struct Danger {
@@ -32,6 +32,12 @@ impl Danger {
 
 /// Instead of a program: a file that is written by redirection, or by a tool.
 pub(super) const WRITE: &str = ">";
+
+/// Instead of a program: a file that is written over, which is no folder.
+pub(super) const OVER: &str = ">!";
+
+/// Instead of a program: a folder into which things of any name are written.
+pub(super) const INTO: &str = ">/";
 
 const fn row(
     entry: &'static str,
@@ -64,7 +70,9 @@ pub static TABLE: &[Danger] = &[
     row("setcap", &["setcap"], escalation::always, RIGHTS, "setcap cap_setuid+ep x", "getcap x"),
     row("become", &["ansible", "ansible-playbook"], escalation::become_root, RIGHTS, "ansible localhost -b -m ping", "ansible localhost -m ping"),
     row("group", &["usermod", "gpasswd", "adduser", "addgroup", "useradd", "groupmod"], escalation::group, RIGHTS, "usermod -aG sudo me", "usermod -s /bin/zsh me"),
-    row("container", &["docker", "podman", "nerdctl"], escalation::container, RIGHTS, "docker run -v /:/host x", "docker run -v .:/app x"),
+    row("container", &["docker", "podman", "nerdctl", "docker-compose", "podman-compose"], container::container, RIGHTS, "docker run -v /:/host x", "docker run -v .:/app x"),
+    row("container-disk", &["lxc", "incus"], escalation::disk, RIGHTS, "lxc config device add c d disk source=/ path=/h", "lxc list"),
+    row("copy", &["cp", "ln", "install", "mv", "rsync", "cat", "dd"], escalation::copied, RIGHTS, "cp /usr/bin/sudo q", "cp /usr/bin/ls q"),
     row("run-as", &["Start-Process", "start-process", "saps"], escalation::run_as, RIGHTS, "Start-Process cmd -Verb RunAs", "Start-Process cmd"),
     // Destruction of trees.
     row("rm", &["rm", "unlink", "rmdir", "grm", "trash", "trash-put", "rimraf", "del", "safe-rm", "gio", "rip", "del-cli", "trash-cli"], tree::remove, TREES, "rm -rf /", "rm -rf ./x"),
@@ -76,8 +84,14 @@ pub static TABLE: &[Danger] = &[
     row("git-clean", &["git"], tree::clean, TREES, "git -C / clean -fdx", "git clean -fdx"),
     row("tar", &["tar", "gtar", "bsdtar"], tree::pack, TREES, "tar cf x.tar --remove-files /etc", "tar cf x.tar --remove-files y"),
     row("ln", &["ln"], tree::into, TREES, "ln -sfn x /etc", "ln -sfn x y"),
+    row("empty", &[WRITE, OVER], tree::emptied, TREES, "for f in ~/*; do : > \"$f\"; done", "for f in *.log; do : > \"$f\"; done"),
+    row("system-tree", &[INTO], device::around_critical, TREES, "tar xf x.tar -C /", "tar xf x.tar -C y"),
+    row("archive", &["zip", "7z", "7za", "7zz", "rar", "arj", "lha"], tree::archive, TREES, "zip -rm x.zip ~", "zip -rm x.zip y"),
+    row("rclone", &["rclone"], tree::remote, TREES, "rclone purge ~", "rclone purge remote:x"),
+    row("prune", &["fdupes", "jdupes", "rdfind", "tmpreaper", "tmpwatch", "robocopy", "unison"], tree::prune, TREES, "fdupes -rdN ~", "fdupes -rdN y"),
     row("system-file", &[WRITE, "tee", "cp", "mv", "install", "ln", "dd", "truncate", "sponge", "sed", "perl", "curl", "wget", "shred", "rsync", "xxd"], device::to_critical, RIGHTS, "echo x >> /etc/sudoers", "cat /etc/passwd > x"),
     // Disks.
+    row("node", &["mknod"], device::node, DISKS, "mknod x b 8 0", "mknod x p"),
     row("device", &[WRITE, "dd", "dcfldd", "dc3dd", "tee", "sponge", "cp", "mv", "install", "truncate", "fallocate", "pv", "ddrescue", "dd_rescue", "rsync", "curl", "wget", "tar", "gtar", "bsdtar", "sed", "qemu-img", "badblocks", "fio", "sort", "shuf", "socat", "find", "ntfsclone", "partclone.*", "openssl", "xxd", "flashcp", "nandwrite", "flash_erase", "flash_eraseall", "flashrom", "e2image", "partimage", "fsarchiver", "bmaptool", "grub-install", "grub2-install", "debugfs", "lilo", "extlinux", "ln"], device::to_device, DISKS, "dd if=x of=/dev/sda", "dd if=x of=disk.img"),
     row("mkfs", &["mkfs", "mkfs.*", "mkfs.ext4", "mkfs.ext3", "mkfs.ext2", "mkfs.xfs", "mkfs.btrfs", "mkfs.vfat", "mkfs.fat", "mkfs.ntfs", "mkfs.exfat", "mkfs.f2fs", "mkfs.minix", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "newfs", "newfs.*", "newfs_msdos", "newfs_apfs", "newfs_hfs", "mkudffs", "mkreiserfs", "mkexfatfs", "mkzftree", "mformat", "make-bcache"], disk::format, DISKS, "mkfs.ext4 /dev/sda1", "mkfs.ext4 disk.img"),
     row("partition", &["fdisk", "sfdisk", "cfdisk", "gdisk", "cgdisk", "sgdisk", "parted", "wipefs", "fixparts", "gparted", "partx", "delpart", "addpart"], disk::partition, DISKS, "parted /dev/sda mklabel gpt", "fdisk -l"),

@@ -1,7 +1,7 @@
 //! The files that a command would write, replace, or remove: by its name and its arguments.
 
 use super::invocation::Invocation;
-use super::table::WRITE;
+use super::unpack;
 use crate::permit::shell::Field;
 
 /// What would happen to it.
@@ -15,12 +15,14 @@ pub(super) enum Kind {
     Tree,
     /// It is removed, moved away, or its rights change, with all that is in it.
     Remove,
+    /// Nothing.
+    Read,
 }
 
 impl Kind {
     /// Whether something is there afterwards that was not before.
     pub(super) fn writes(self) -> bool {
-        self != Self::Remove
+        !matches!(self, Self::Remove | Self::Read)
     }
 }
 
@@ -31,7 +33,7 @@ pub(super) struct Touch {
     pub(super) kind: Kind,
 }
 
-fn all<'a>(kind: Kind, paths: impl IntoIterator<Item = &'a Field>) -> Vec<Touch> {
+pub(super) fn all<'a>(kind: Kind, paths: impl IntoIterator<Item = &'a Field>) -> Vec<Touch> {
     paths.into_iter().map(|path| Touch { path: path.clone(), kind }).collect()
 }
 
@@ -44,18 +46,57 @@ fn from_home(file: &str, invocation: &Invocation<'_>) -> Field {
 }
 
 /// Long options whose value is a file that is written.
-const OUTPUTS: [&str; 6] = ["output", "out", "output-document", "outfile", "output-file", "log-file"];
+const OUTPUTS: [&str; 14] = [
+    "output",
+    "out",
+    "output-document",
+    "outfile",
+    "output-file",
+    "log-file",
+    "logfile",
+    "descriptor_set_out",
+    "dump-header",
+    "cookie-jar",
+    "trace",
+    "trace-ascii",
+    "stderr",
+    "keyout",
+];
 
 /// What `invocation` touches.
 pub(super) fn by(invocation: &Invocation<'_>) -> Vec<Touch> {
     let name = invocation.name();
     let mut touched = match name.as_str() {
-        WRITE => all(Kind::Write, invocation.arguments()),
-        "tee" | "sponge" | "truncate" | "fallocate" | "ed" | "ex" | "vi" | "vim" | "nvim" | "nano"
-        | "emacs" | "patch" | "mknod" | "mkfifo" | "gzip" | "gunzip" | "xz" | "unxz" | "bzip2"
-        | "bunzip2" | "zstd" | "unzstd" | "split" | "csplit" | "shuf" | "sqlite3" => {
-            all(Kind::Write, invocation.operands("srlonci", &["size", "reference", "length", "offset"]))
+        "tee" | "mkfifo" | "mktemp" | "sqlite3" | "dos2unix" | "unix2dos" | "hexedit" | "nano" | "pico" => {
+            all(Kind::Write, invocation.operands("pno", &[]))
         }
+        "sponge" | "truncate" | "fallocate" | "mknod" => all(
+            Kind::Write,
+            invocation.operands("srlonm", &["size", "reference", "length", "offset", "mode"]),
+        ),
+        "ed" | "red" | "ex" | "vi" | "vim" | "nvim" | "emacs" | "xfs_io" | "script" => {
+            all(Kind::Write, invocation.operands("cSTuEIOf", &["command", "cmd", "eval", "funcall"]))
+        }
+        "crudini" => all(Kind::Write, invocation.operands("", &[]).into_iter().take(1)),
+        "sd" => all(Kind::Write, invocation.operands("", &[]).into_iter().skip(1)),
+        "yq" if invocation.has('i', "inplace") => all(Kind::Write, invocation.operands("", &[])),
+        "xmlstarlet" if invocation.has('L', "inplace") => all(Kind::Write, invocation.operands("uvtn", &[])),
+        "gzip" | "gunzip" | "xz" | "unxz" | "bzip2" | "bunzip2" | "compress" | "uncompress" => {
+            let keeps = ['c', 'k', 'l', 't'].iter().any(|letter| invocation.has(*letter, ""))
+                || invocation.says(&["--stdout", "--to-stdout", "--keep", "--list", "--test"]);
+            all(if keeps { Kind::Read } else { Kind::Write }, invocation.operands("S", &["suffix"]))
+        }
+        "split" | "lz4" | "objcopy" | "ddrescue" | "dd_rescue" => {
+            let operands = invocation.operands("abnlCIORj", &["bytes", "lines", "number"]);
+            all(Kind::Write, operands.into_iter().skip(1))
+        }
+        "csplit" => all(Kind::Write, &invocation.value("-f", "prefix")),
+        "strip" if invocation.value("-o", "").is_none() => all(Kind::Write, invocation.operands("RNK", &[])),
+        "ssh-keygen" if !invocation.says(&["-l", "-y", "-e", "-F", "-R", "-Y", "-B", "-H"]) => {
+            all(Kind::Write, &invocation.value("-f", ""))
+        }
+        "tcpdump" | "tshark" | "dumpcap" => all(Kind::Write, &invocation.value("-w", "")),
+        "patch" => patched(invocation),
         "rm" | "unlink" | "rmdir" | "shred" | "trash" | "trash-put" | "rimraf" | "wipe" | "srm" => {
             all(Kind::Remove, invocation.operands("", &[]))
         }
@@ -75,13 +116,17 @@ pub(super) fn by(invocation: &Invocation<'_>) -> Vec<Touch> {
         }
         "awk" | "gawk" if invocation.says(&["inplace"]) => all(Kind::Write, invocation.operands("ivf", &[])),
         "curl" | "wget" | "aria2c" => downloaded(invocation),
-        "tar" | "gtar" | "bsdtar" | "unzip" | "cpio" | "7z" | "7za" | "unrar" | "pax" => unpacked(invocation),
+        "tar" | "gtar" | "bsdtar" | "unzip" | "cpio" | "bsdcpio" | "7z" | "7za" | "7zz" | "unrar" | "rar"
+        | "ar" | "dpkg" | "dpkg-deb" | "unsquashfs" | "restic" | "borg" => unpack::unpacked(invocation),
         "git" => cloned(invocation),
         "find" | "gfind" => found(invocation),
         _ => Vec::new(),
     };
-    let outputs =
-        OUTPUTS.iter().filter_map(|long| invocation.value(if *long == "out" { "-out" } else { "" }, long));
+    let outputs = OUTPUTS.iter().filter_map(|long| match *long {
+        "out" => invocation.value("-out", long),
+        "keyout" => invocation.value("-keyout", long),
+        _ => invocation.value("", long),
+    });
     touched.extend(outputs.map(|path| Touch { path, kind: Kind::Write }));
     let is_known =
         ["grep", "egrep", "rg", "ssh", "ps", "find", "set", "bash", "sh", "zsh", "mount", "ls", "unzip"];
@@ -157,9 +202,12 @@ fn downloaded(invocation: &Invocation<'_>) -> Vec<Touch> {
         let path = Field::from(format!("{folder}{}", name.marked()).as_str());
         touched.push(Touch { path, kind: Kind::Write });
     }
-    if let (Some(file), true) = (invocation.value("-O", "output-document"), invocation.name() == "wget") {
-        touched.push(Touch { path: file, kind: Kind::Write });
-    }
+    let files = match invocation.name().as_str() {
+        "wget" => vec![invocation.value("-O", "output-document")],
+        "curl" => vec![invocation.value("-D", ""), invocation.value("-c", "")],
+        _ => Vec::new(),
+    };
+    touched.extend(files.into_iter().flatten().map(|path| Touch { path, kind: Kind::Write }));
     if let Some(file) = invocation.value("-o", "output") {
         let path = if file.marked().starts_with(['/', '~']) {
             file
@@ -171,43 +219,11 @@ fn downloaded(invocation: &Invocation<'_>) -> Vec<Touch> {
     touched
 }
 
-/// `tar -x -C folder member`, `unzip -d folder`; `tar -cf file`
-fn unpacked(invocation: &Invocation<'_>) -> Vec<Touch> {
-    let name = invocation.name();
-    let words = invocation.arguments();
-    let folder = match name.as_str() {
-        "unzip" => invocation.value("-d", ""),
-        "cpio" => invocation.value("-D", "directory"),
-        "7z" | "7za" => words.iter().find_map(|word| Some(Field::from(word.marked().strip_prefix("-o")?))),
-        _ => invocation.value("-C", "directory"),
-    };
-    let mut touched = Vec::new();
-    let first = words.first().map(Field::marked).unwrap_or_default();
-    let is_tar = ["tar", "gtar", "bsdtar"].contains(&name.as_str());
-    let creates = is_tar
-        && (!first.starts_with("--") && first.contains(['c', 'r', 'u']) || invocation.has('c', "create"));
-    if creates {
-        let bundled = words.iter().position(|word| {
-            let text = word.marked();
-            text.ends_with('f') && text.trim_start_matches('-').chars().all(char::is_alphabetic)
-        });
-        let archive =
-            bundled.and_then(|at| words.get(at + 1)).cloned().or_else(|| invocation.value("-f", "file"));
-        return archive.into_iter().map(|path| Touch { path, kind: Kind::Write }).collect();
-    }
-    if is_tar && (!first.starts_with("--") && first.contains('t') && !first.contains('x')) {
-        return touched;
-    }
-    let here =
-        folder.as_ref().map_or(String::new(), |folder| format!("{}/", folder.marked().trim_end_matches('/')));
-    for member in invocation.operands("fCdTX", &["file", "directory"]).into_iter().skip(1) {
-        let path = Field::from(format!("{here}{}", member.marked()).as_str());
-        touched.push(Touch { path: path.clone(), kind: Kind::Write });
-        touched.push(Touch { path, kind: Kind::Tree });
-    }
-    let folder = folder.unwrap_or_else(|| ".".into());
-    touched.push(Touch { path: folder.clone(), kind: Kind::Write });
-    touched.push(Touch { path: folder, kind: Kind::Tree });
+/// `patch file`, `patch -d folder`, `patch -o file`
+fn patched(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let operands = invocation.operands("diopFDYzBVr", &["directory", "input", "output", "strip"]);
+    let mut touched = all(Kind::Write, operands.into_iter().take(1));
+    touched.extend(all(Kind::Tree, &invocation.value("-d", "directory")));
     touched
 }
 
@@ -216,6 +232,16 @@ fn cloned(invocation: &Invocation<'_>) -> Vec<Touch> {
     let operands = invocation.operands("Ccbou", &["git-dir", "work-tree", "branch", "depth", "origin"]);
     match operands.as_slice() {
         [clone, _, folder, ..] if clone.marked() == "clone" => all(Kind::Write, [*folder]),
+        [word, ..] if word.marked() == "format-patch" => {
+            all(Kind::Tree, &invocation.value("-o", "output-directory"))
+        }
+        [word, ..]
+            if ["checkout", "reset", "restore", "switch", "pull", "merge", "apply", "am", "stash"]
+                .contains(&word.marked()) =>
+        {
+            let folder = invocation.value("", "work-tree").or_else(|| invocation.value("-C", ""));
+            all(Kind::Tree, &folder)
+        }
         [worktree, add, folder, ..] if worktree.marked() == "worktree" && add.marked() == "add" => {
             all(Kind::Write, [*folder])
         }

@@ -4,6 +4,7 @@ use super::Judgement;
 use super::device::is_device;
 use super::invocation::Invocation;
 use super::path::{Target, target};
+use super::table::OVER;
 use crate::permit::shell::Field;
 
 /// The judgement on destroying `paths`, done by `invocation`.
@@ -69,7 +70,21 @@ pub(super) fn shut(invocation: &Invocation<'_>) -> Judgement {
 
 /// `find … -delete`, `find … -exec rm …`
 pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
-    const REMOVES: [&str; 8] = ["rm", "unlink", "rmdir", "mv", "chmod", "chown", "truncate", "sh"];
+    const REMOVES: [&str; 13] = [
+        "rm",
+        "unlink",
+        "rmdir",
+        "mv",
+        "chmod",
+        "chown",
+        "truncate",
+        "tee",
+        "sponge",
+        "shred",
+        "dd",
+        "cp",
+        "fallocate",
+    ];
     const NARROW: [&str; 18] = [
         "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-ctime",
         "-size", "-user", "-newer", "-empty", "-perm", "-group", "-inum", "-amin",
@@ -84,8 +99,21 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
     });
     let removes = executes.is_some_and(|program| {
         let is_shell = program.marked().ends_with("sh");
-        let mentions = || words.iter().any(|word| word.marked().contains("rm "));
-        REMOVES[..7].contains(&program.marked()) || is_shell && mentions()
+        let mentions = || {
+            words.iter().map(Field::marked).any(|text| {
+                let empties = ["> \"$", ">\"$", "> $", ">$"].iter().any(|start| text.contains(start));
+                text.contains("rm ") || empties && !text.contains(">>")
+            })
+        };
+        let is_over = match program.marked() {
+            // What is copied onto each of them, not each of them elsewhere.
+            "cp" => words
+                .windows(2)
+                .any(|pair| pair[0].marked() == "{}" && [";", "+", "\\;"].contains(&pair[1].marked())),
+            "dd" => words.iter().any(|word| word.marked() == "of={}"),
+            _ => true,
+        };
+        REMOVES.contains(&program.marked()) && is_over || is_shell && mentions()
     });
     let deletes = invocation.says(&["-delete"]);
     if !deletes && !removes {
@@ -152,4 +180,73 @@ pub(super) fn pack(invocation: &Invocation<'_>) -> Judgement {
     }
     let folder = invocation.value("-C", "directory");
     destroys(invocation, invocation.operands("fCT", &["file", "directory"]).into_iter().chain(&folder))
+}
+
+/// Every file of a tree written over: `for f in ~/*; do > "$f"; done`
+pub(super) fn emptied(invocation: &Invocation<'_>) -> Judgement {
+    // Of what is looked for in a tree, only the tree is known.
+    let is_found = |path: &&Field| {
+        invocation.name() == OVER
+            && super::path::resolve(path, invocation.scope)
+                .iter()
+                .any(|names| names.len() != 2 || names[0] != "etc")
+    };
+    let all = invocation.arguments().iter().filter(|path| is_found(path) || is_all_within(path));
+    destroys(invocation, all)
+}
+
+/// Whether the path stands for all that is in its folder.
+fn is_all_within(path: &Field) -> bool {
+    let base = path.base();
+    !base.marked().is_empty() && base.is_pattern() && base.marked().chars().all(|c| !c.is_alphanumeric())
+}
+
+/// `zip -m`, `7z a -sdel`, `rar m`: what is packed is removed.
+pub(super) fn archive(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("bntP", &[]);
+    let moves = match invocation.name().as_str() {
+        "zip" => invocation.has('m', "move"),
+        "rar" | "arj" | "lha" => {
+            invocation.says(&["-df", "-dw"])
+                || operands.first().is_some_and(|word| word.marked().starts_with('m'))
+        }
+        _ => invocation.says(&["-sdel"]),
+    };
+    if !moves {
+        return Judgement::Clear;
+    }
+    destroys(invocation, operands)
+}
+
+/// `rclone purge ~`, `rclone move ~ remote:`, `rclone sync x ~`
+pub(super) fn remote(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("", &[]);
+    match operands.first().map(|word| word.marked()) {
+        Some("purge" | "delete" | "rmdirs" | "rmdir" | "move" | "moveto" | "dedupe") => {
+            destroys(invocation, operands.into_iter().skip(1).take(1))
+        }
+        Some("sync" | "bisync") => destroys(invocation, operands.into_iter().skip(2)),
+        _ => Judgement::Clear,
+    }
+}
+
+/// Programs that remove what they find: doubles, what is old, what is not elsewhere.
+pub(super) fn prune(invocation: &Invocation<'_>) -> Judgement {
+    let removes = match invocation.name().as_str() {
+        "fdupes" | "jdupes" => invocation.has('d', "delete"),
+        "rdfind" => {
+            let words = invocation.arguments();
+            let pairs = words.iter().zip(words.iter().skip(1));
+            pairs
+                .into_iter()
+                .any(|(word, value)| word.marked() == "-deleteduplicates" && value.marked() == "true")
+        }
+        "robocopy" => invocation.says(&["/mir", "/MIR", "/purge", "/PURGE", "/mov", "/move", "/MOVE"]),
+        "unison" => invocation.says(&["-force"]),
+        _ => !invocation.has('t', "test"),
+    };
+    if !removes {
+        return Judgement::Clear;
+    }
+    destroys(invocation, invocation.operands("", &[]))
 }

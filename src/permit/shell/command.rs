@@ -32,6 +32,33 @@ const COMMANDS: [&str; 17] = [
     "GIT_PROXY_COMMAND",
 ];
 
+/// Variables that a shell expands when it shows them.
+const PROMPTS: [&str; 5] = ["PS0", "PS1", "PS2", "PS4", "RPROMPT"];
+
+/// Builtins that take a word for the name of a variable, or for a number.
+const NAMING: [&str; 16] = [
+    "test",
+    "[",
+    "printf",
+    "read",
+    "unset",
+    "declare",
+    "typeset",
+    "export",
+    "readonly",
+    "local",
+    "let",
+    "wait",
+    "getopts",
+    "mapfile",
+    "readarray",
+    "vared",
+];
+
+/// Variables that name a tool of the user's own.
+const TOOLS: [&str; 12] =
+    ["EDITOR", "VISUAL", "PAGER", "BROWSER", "SHELL", "CC", "CXX", "LD", "AR", "MAKE", "CARGO", "PYTHON"];
+
 impl Walk<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, redirections: &[Redirection], input: &Stream) -> Stream {
         let output = self.each_choice(|this| {
@@ -83,9 +110,39 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Walks through the commands in a subscript, as `a[$(ls)]`, which runs when the text is taken for a number, or for the name
+    /// of a variable.
+    pub(super) fn subscripts(&mut self, text: &str) {
+        let Some((_, rest)) = text.split_once('[') else { return };
+        if rest.contains("$(") || rest.contains('`') {
+            self.expanded(text);
+        }
+    }
+
+    /// Walks through the commands in a text that a shell expands before it shows or uses it.
+    fn expanded(&mut self, text: &str) {
+        let text = format!(": <<MURMUR_TEXT\n{text}\nMURMUR_TEXT\n");
+        self.perhaps(|this| {
+            this.source(&text, &Stream::Elsewhere);
+        });
+    }
+
     /// Sets a variable to what is known of it.
     pub(super) fn set(&mut self, name: &str, value: Vec<Field>) {
-        let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER");
+        for text in value.iter().map(Field::marked) {
+            if PROMPTS.contains(&name) && text.contains(['$', '`']) {
+                self.expanded(text);
+            }
+            self.subscripts(text);
+        }
+        if name.starts_with("BASH_FUNC_") {
+            let body = value.first().map(ToString::to_string).unwrap_or_default();
+            self.perhaps(|this| {
+                this.source(body.trim_start().trim_start_matches("()"), &Stream::Elsewhere);
+            });
+        }
+        let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER")
+            || name.starts_with("GIT_CONFIG_VALUE_");
         if is_runner || COMMANDS.contains(&name) {
             let text = value.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             self.perhaps(|this| {
@@ -95,9 +152,7 @@ impl Walk<'_> {
         if name == "BASH_ENV" || name == "ENV" {
             // A shell reads that file before anything else.
             for file in &value {
-                self.perhaps(|this| {
-                    interpreter::file(this, file, &Stream::Elsewhere);
-                });
+                self.apart(|this| interpreter::file(this, file, &Stream::Elsewhere));
             }
         }
         self.scope.set(name, value);
@@ -137,6 +192,9 @@ impl Walk<'_> {
         if program.is_pattern() {
             return self.pattern(&program, words, writes, input);
         }
+        if self.asks_tool(words) {
+            return Stream::Unknown;
+        }
         let Some(name) = program.literal().map(str::to_owned) else {
             self.visitor.enter(&Run { words, writes, scope: &self.scope });
             self.visitor.leave();
@@ -164,6 +222,11 @@ impl Walk<'_> {
             }
         }
         self.visitor.enter(&Run { words, writes, scope: &self.scope });
+        if NAMING.contains(&name.as_str()) {
+            for word in &words[1..] {
+                self.subscripts(word.marked());
+            }
+        }
         let output = match builtin::find(&name) {
             Some(builtin) => builtin(self, &words[1..], input),
             None => None,
@@ -176,6 +239,16 @@ impl Walk<'_> {
             .unwrap_or_else(|| output::of(&name, &words[1..], input, &self.scope));
         self.visitor.leave();
         output
+    }
+
+    /// Whether it asks a tool that the user's environment names for its version: `"$EDITOR" --version`.
+    fn asks_tool(&self, words: &[Field]) -> bool {
+        let [program, option] = words else { return false };
+        let asks = ["--version", "--help", "-V"].contains(&option.marked());
+        asks && TOOLS.iter().any(|name| {
+            let forms = [format!("${name}"), format!("${{{name}}}")];
+            forms.iter().any(|form| *program == Field::unknown(form)) && self.scope.values(name).is_empty()
+        })
     }
 
     /// Runs a script that the line has written before: `./script`.

@@ -1,6 +1,6 @@
 //! Programs that run text: shells, and other languages, of which only what they pass on to the system is of interest.
 
-use super::field::{Field, OPEN};
+use super::field::{CLOSE, Field, OPEN};
 use super::language::{self, Embedded, Kind};
 use super::scope::{Arguments, Written};
 use super::walk::{Stream, Walk, plain};
@@ -108,7 +108,13 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream, takes_text: bool)
         at += 1;
         match letters {
             "-" => break,
-            "-rcfile" | "-init-file" | "o" | "O" => at += 1,
+            "-rcfile" | "-init-file" => {
+                if let Some(read) = words.get(at) {
+                    file(walk, read, input);
+                }
+                at += 1;
+            }
+            "o" | "O" => at += 1,
             "-command" | "Command" => runs_text = true,
             _ if letters.starts_with('-') => {}
             _ => {
@@ -236,6 +242,16 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
                 walk.doubt(unknown_text())
             }
             _ => {}
+        }
+    }
+    let reads_unknown = operand.is_some_and(|file| file.marked().starts_with(&format!("{OPEN}<(")));
+    if language.kind != Kind::Script || language.names != ["jq"] {
+        let is_unknown = |text: &Field| {
+            let text = text.marked().trim();
+            text.starts_with(&format!("{OPEN}$(")) && text.find(CLOSE) == Some(text.len() - CLOSE.len_utf8())
+        };
+        if reads_unknown && texts.is_empty() || texts.iter().any(is_unknown) {
+            walk.doubt(unknown_text());
         }
     }
     for text in texts {

@@ -4,6 +4,7 @@
 //! together from several or kept in a variable. Plain code passes.
 
 mod call;
+mod direct;
 mod lex;
 
 use super::field::Field;
@@ -80,6 +81,8 @@ pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
         }
         _ => {}
     }
+    let indirect = if kind == Kind::Perl { direct::directly(code) } else { None };
+    let code = indirect.as_deref().unwrap_or(code);
     let tokens = lex::tokens(code, kind);
     let mut reader =
         Reader { tokens: &tokens, kind, variables: HashMap::new(), names: HashMap::new(), found: Vec::new() };

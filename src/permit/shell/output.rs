@@ -30,7 +30,7 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             _ => Stream::Unknown,
         },
         "which" | "type" | "command" => match operands.as_slice() {
-            [program] => Stream::text(program.marked()),
+            [program] => found_program(program),
             _ => Stream::Unknown,
         },
         "dirname" => match operands.first().and_then(|path| path.literal()) {
@@ -68,6 +68,12 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             None => Stream::Unknown,
         },
     }
+}
+
+/// What `which` and `command -v` write: where the program is, of which the folder is a guess.
+pub(super) fn found_program(program: &Field) -> Stream {
+    let name = program.marked();
+    Stream::text(if name.contains('/') { name.to_owned() } else { format!("/usr/local/bin/{name}") })
 }
 
 /// Whether it writes settings for the shell that runs it, as `eval "$(ssh-agent -s)"` asks for.

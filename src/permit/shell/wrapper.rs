@@ -84,6 +84,7 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
 
 fn is_assignment(word: &Field) -> bool {
     let name = word.marked().split_once('=').map_or("", |(name, _)| name);
+    let name = if name.starts_with("BASH_FUNC_") { name.trim_end_matches(['%', '(', ')']) } else { name };
     !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 

@@ -5,7 +5,11 @@ use super::{Embedded, Kind, Reader, Value};
 use crate::permit::shell::field::Field;
 
 /// Calls that run a command, whatever they belong to.
-const RUN: [&str; 36] = [
+const RUN: [&str; 40] = [
+    "posix_spawnp",
+    "pcntl_exec",
+    "spawnlpe",
+    "launchedProcess",
     "system2",
     "callCommand",
     "Sys.command",

@@ -101,7 +101,12 @@ impl Walk<'_> {
                 Stream::text("")
             }
             Kind::Test(words) => {
-                self.words_only(words);
+                for word in words {
+                    match self.fields(std::slice::from_ref(word)) {
+                        Ok(fields) => fields.iter().for_each(|field| self.subscripts(field.marked())),
+                        Err(doubt) => self.doubt(doubt),
+                    }
+                }
                 Stream::text("")
             }
         }

@@ -13,6 +13,7 @@ pub(super) use own::murmur;
 use super::{is_assignment, line, values};
 use crate::permit::shell::command::quote;
 use crate::permit::shell::field::Field;
+use crate::permit::shell::output;
 use crate::permit::shell::walk::{Stream, Walk};
 
 /// `env [options] [NAME=value]… command`, where `-S` splits a text.
@@ -59,7 +60,7 @@ pub(super) fn environment(walk: &mut Walk<'_>, words: &[Field], input: &Stream) 
 pub(super) fn plain(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let start = words.iter().position(|word| !word.marked().starts_with('-')).unwrap_or(words.len());
     if words[..start].iter().any(|word| ["-v", "-V", "-pv", "-pV"].contains(&word.marked())) {
-        return words.get(start).map_or(Stream::Unknown, |word| Stream::text(word.marked()));
+        return words.get(start).map_or(Stream::Unknown, output::found_program);
     }
     walk.run(&words[start..], &[], input)
 }
@@ -280,6 +281,16 @@ pub(super) fn shelled(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> S
     start.map_or(Stream::Unknown, |start| {
         walk.run(&[&[Field::from("bash")], &words[start + 1..]].concat(), &[], input)
     })
+}
+
+/// `bind -x 'key: command'`
+pub(super) fn bound(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Stream {
+    for text in values(words, &["-x"]) {
+        if let Some((_, command)) = text.split_once(':') {
+            walk.apart(|walk| walk.source(command, &Stream::Elsewhere));
+        }
+    }
+    Stream::text("")
 }
 
 /// `xdotool exec command`

@@ -61,7 +61,7 @@ pub static TABLE: &[Wrapper] = &[
     // What sets something for the command.
     row(&["env"], "uCS", &["unset", "chdir", "split-string"], Custom(custom::environment), "env -u A B=1 sudo ls", "env B=sudo ls"),
     row(&["nohup", "setsid", "command", "builtin", "unbuffer", "chronic", "catchsegv", "busybox", "busybox.static", "busybox-static", "toybox", "coproc", "noglob", "nocorrect", "fakeroot", "proxychains", "proxychains4", "torsocks", "torify", "eatmydata", "linux32", "linux64", "i386", "x86_64", "dbus-run-session", "dbus-launch", "winpty", "caffeinate", "ifne", "chrt-any", "shx"], "", &[], Custom(custom::plain), "nohup sudo ls", "command -v sudo"),
-    row(&["cross-env", "cross-env-shell", "env-cmd", "dotenvx"], "f", &[], Environment, "cross-env A=b sudo ls", "cross-env A=sudo ls"),
+    row(&["cross-env", "cross-env-shell", "env-cmd", "dotenvx", "dotenv"], "f", &[], Environment, "cross-env A=b sudo ls", "cross-env A=sudo ls"),
     row(&["cmd", "cmd.exe"], "", &[], Line(1), "cmd.exe /c shutdown.exe /s", "cmd.exe /c dir"),
     row(&["exec"], "a", &[], Words(0), "exec -a x sudo ls", "exec ls sudo"),
     row(&["nice"], "n", &["adjustment"], Words(0), "nice -n 5 sudo ls", "nice -n 5 ls"),
@@ -119,7 +119,7 @@ pub static TABLE: &[Wrapper] = &[
     row(&["concurrently", "mprocs", "tmate"], "wrmMpSnL", &["warmup", "runs", "prepare", "setup", "names", "export-json", "export-markdown"], Texts, "concurrently 'sudo ls'", "concurrently ls"),
     row(&["at", "batch"], "fqt", &[], Input, "echo 'sudo ls' | at now", "at -l"),
     row(&["crontab"], "u", &[], Custom(custom::crontab), "echo '* * * * * sudo ls' | crontab -", "crontab -l"),
-    row(&["tmux", "screen", "zellij"], "LSfc", &[], Custom(custom::terminal), "tmux new-session -d 'sudo ls'", "tmux ls"),
+    row(&["tmux", "screen", "zellij", "byobu"], "LSfc", &[], Custom(custom::terminal), "tmux new-session -d 'sudo ls'", "tmux ls"),
     row(&["nodemon", "watchexec", "cargo-watch"], "wex", &["exec", "watch", "ext"], Value(&["--exec", "-x", "-s", "--shell"], 0), "nodemon --exec 'sudo ls'", "nodemon app.js"),
     row(&["xterm", "gnome-terminal", "konsole", "kitty", "alacritty", "foot", "wezterm", "x-terminal-emulator", "urxvt", "st", "xfce4-terminal"], "", &[], Custom(custom::window), "xterm -e sudo ls", "xterm"),
     // What runs it in an environment of a language.
@@ -144,5 +144,9 @@ pub static TABLE: &[Wrapper] = &[
     row(&["socat"], "", &[], Custom(custom::socat), "socat - EXEC:'sudo ls'", "socat - TCP:host:1"),
     row(&["psql", "sqlite3", "mysql", "ftp", "dc", "bc", "ed", "gnuplot", "less", "more"], "", &[], Custom(custom::banged), "psql -c '\\! sudo ls'", "less sudo.txt"),
     row(&["rg", "ripgrep"], "", &[], Value(&["--pre", "--hostname-bin"], usize::MAX), "rg --pre 'sudo' x", "rg sudo"),
+    row(&["compgen", "complete"], "", &[], Value(&["-C"], usize::MAX), "compgen -C 'sudo ls' x", "compgen -c sudo"),
+    row(&["bind"], "", &[], Custom(custom::bound), "bind -x '\"\\C-a\": sudo ls'", "bind -p"),
+    row(&["ts", "tsp"], "LSNDWE", &[], Words(0), "ts sudo ls", "ls | ts"),
+    row(&["rush"], "ji", &[], Texts, "rush 'sudo ls {}'", "rush 'echo sudo'"),
     row(&["sort", "gsort"], "", &[], Value(&["--compress-program"], usize::MAX), "sort --compress-program=sudo x", "sort sudo"),
 ];

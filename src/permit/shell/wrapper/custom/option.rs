@@ -13,7 +13,8 @@ fn perhaps(walk: &mut Walk<'_>, text: &str) {
 
 /// `git -c name=value`, `git config alias.x '!command'`, `git bisect run command`, `git submodule foreach text`.
 pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    const COMMANDS: [&str; 8] = [
+    const COMMANDS: [&str; 9] = [
+        "gpg.program",
         "core.pager",
         "core.editor",
         "core.sshcommand",
@@ -75,7 +76,8 @@ pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream
     }
     for word in &texts {
         if let Some(command) = word.strip_prefix("ext::") {
-            perhaps(walk, command);
+            // `% ` is a blank within a word.
+            perhaps(walk, &command.replace("% ", " "));
         }
     }
     for (name, value) in pairs {
