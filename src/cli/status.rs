@@ -98,7 +98,9 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {
-        print(&mut out, &status, advises, &mut trust, now)?;
+        let mut text = Vec::new();
+        print(&mut text, &status, advises, &mut trust, now)?;
+        out.write_all(&text)?;
     }
     Ok(status.daemon.is_some())
 }

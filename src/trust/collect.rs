@@ -6,7 +6,8 @@ use super::{Claude, git, named};
 use crate::error::Hinted;
 use crate::sys::{file, shell};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
@@ -88,18 +89,30 @@ impl Hinted for CollectError {
 /// # Errors
 /// The files could not be listed; trust none of them.
 pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<Found>, CollectError> {
+    collect_below(workspace, claude, &HashSet::new())
+}
+
+/// The same, where it is known that the folders of `bare` have nothing that counts, and are no root of a repository.
+pub(super) fn collect_below(
+    workspace: &Path,
+    claude: &Claude,
+    bare: &HashSet<PathBuf>,
+) -> Result<Vec<Found>, CollectError> {
     let mut found = Files { workspace, left: MOST_BYTES, files: BTreeMap::new() };
-    let root = git::root(workspace);
-    let own = claude.folder.canonicalize().ok();
-    let is_own = |folder: &Path| own.is_some() && folder.canonicalize().ok() == own;
-    for (depth, folder) in workspace.ancestors().enumerate() {
+    let root = git::root(workspace, bare);
+    let own = OnceCell::new();
+    let is_own = |folder: &Path| {
+        let own = own.get_or_init(|| claude.folder.canonicalize().ok());
+        own.is_some() && folder.canonicalize().ok() == *own
+    };
+    for (depth, folder) in workspace.ancestors().enumerate().filter(|(_, folder)| !bare.contains(*folder)) {
         let is_within = root.is_none_or(|root| folder.starts_with(root));
         found.add(&folder.join(".mcp.json"), Kind::Configuration)?;
         for name in ["CLAUDE.md", "CLAUDE.local.md"] {
             found.add(&folder.join(name), Kind::Instructions)?;
         }
         let settings = folder.join(".claude");
-        if !is_own(&settings) {
+        if settings.symlink_metadata().is_ok() && !is_own(&settings) {
             found.add_claude(&settings, is_within || depth == 0)?;
         }
     }
@@ -113,6 +126,14 @@ pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<Found>, CollectE
         found.add_named(&path)?;
     }
     Ok(found.files.into_values().collect())
+}
+
+/// Whether a folder has nothing that counts, and is no root of a repository.
+pub(super) fn is_bare(folder: &Path) -> bool {
+    [".git", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", ".claude"].iter().all(|name| {
+        let found = folder.join(name).symlink_metadata();
+        found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    })
 }
 
 struct Files<'a> {

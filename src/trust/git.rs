@@ -1,11 +1,13 @@
 //! The git repository around a folder, as far as Claude Code looks at it: its root, and of a linked worktree that of the
 //! main one. Measured on 2.1.330: both have files that count.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The nearest folder at or above `folder` with a `.git`.
-pub(super) fn root(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
+/// The nearest folder at or above `folder` with a `.git`, which those of `without` are known not to have.
+pub(super) fn root<'a>(folder: &'a Path, without: &HashSet<PathBuf>) -> Option<&'a Path> {
+    let mut folders = folder.ancestors().filter(|folder| !without.contains(*folder));
+    folders.find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
 /// The root of the main worktree, where `root` is that of a linked one.

@@ -5,6 +5,7 @@ use super::{Claude, git};
 use crate::config::mcp::Mcp;
 use crate::sys::file;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The most bytes of a file with servers.
@@ -23,7 +24,7 @@ impl Servers {
         let state = read(&claude.state);
         let mut user = servers(&state);
         // In a repository, what the user set for it stands under its root (measured on 2.1.197 and 2.1.330).
-        let key = git::root(workspace).unwrap_or(workspace).to_string_lossy();
+        let key = git::root(workspace, &HashSet::new()).unwrap_or(workspace).to_string_lossy();
         let local = state.get("projects").and_then(|projects| projects.get(&*key));
         let local = local.and_then(Value::as_object).cloned().unwrap_or_default();
         user.extend(servers(&local));

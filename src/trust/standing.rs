@@ -1,11 +1,12 @@
 //! Whether a workspace's files are trusted as they are now.
 
+use super::collect::{collect_below, is_bare};
 use super::store::{Store, StoreError, Trusted};
 use super::{Claude, CollectError, Found, Kind, collect};
 use crate::error::{Failure, Hinted};
 use crate::sys::paths::DataDir;
 use crate::sys::shell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -120,13 +121,22 @@ pub struct Workspaces {
     store: Result<Store, StoreError>,
     claude: Claude,
     seen: HashMap<PathBuf, Option<Failure>>,
+    /// Folders above workspaces that have been looked at, and which of them have nothing that counts.
+    above: HashSet<PathBuf>,
+    bare: HashSet<PathBuf>,
 }
 
 impl Workspaces {
     /// For the user whose home folder and data folder these are.
     #[must_use]
     pub fn of(dir: &DataDir, home: &Path) -> Self {
-        Self { store: Store::read(dir), claude: Claude::find(home), seen: HashMap::new() }
+        Self {
+            store: Store::read(dir),
+            claude: Claude::find(home),
+            seen: HashMap::new(),
+            above: HashSet::new(),
+            bare: HashSet::new(),
+        }
     }
 
     /// That the files of `workspace` are not trusted, with what to do; `None` where nothing is left out.
@@ -134,9 +144,25 @@ impl Workspaces {
         if let Some(known) = self.seen.get(workspace) {
             return known.clone();
         }
-        let said = Standing::look(&self.store, &self.claude, workspace).failure(workspace);
+        let said = self.standing(workspace).failure(workspace);
         self.seen.insert(workspace.to_path_buf(), said.clone());
         said
+    }
+}
+
+impl Workspaces {
+    fn standing(&mut self, workspace: &Path) -> Standing {
+        let Ok(workspace) = workspace.canonicalize() else { return Standing::Nothing };
+        for folder in workspace.ancestors().skip(1) {
+            if !self.above.contains(folder) {
+                self.above.insert(folder.to_path_buf());
+                if is_bare(folder) {
+                    self.bare.insert(folder.to_path_buf());
+                }
+            }
+        }
+        let found = collect_below(&workspace, &self.claude, &self.bare);
+        Standing::of(&self.store, &workspace, found.as_deref())
     }
 }
 
