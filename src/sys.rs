@@ -78,6 +78,7 @@ pub mod swap;
 pub mod syslog;
 #[cfg_attr(windows, path = "sys/windows/terminal.rs")]
 pub mod terminal;
+pub mod text;
 #[cfg(unix)]
 pub mod tmux;
 #[cfg(unix)]

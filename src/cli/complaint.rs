@@ -4,6 +4,7 @@
 //! error of ours says itself, never a part of a message.
 
 use crate::error::{Failure, Hinted};
+use crate::sys::text::Shown;
 use std::error::Error;
 use std::io::{self, Write};
 
@@ -14,7 +15,7 @@ pub(super) fn complain(error: &anyhow::Error) {
 
 /// Shows what failed, and what to do about it.
 pub(super) fn show(failure: &Failure) {
-    let _closed = writeln!(io::stderr().lock(), "{}", failure.shown());
+    let _closed = writeln!(Shown(io::stderr().lock()), "{}", failure.shown());
 }
 
 /// What failed with its causes, none of them twice, and what to do about it.

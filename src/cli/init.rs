@@ -17,6 +17,7 @@ use crate::daemon::approved;
 use crate::error::Failure;
 use crate::failure;
 use crate::sys::paths::DataDir;
+use crate::sys::text::Shown;
 use crate::sys::{atomic, shell};
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
@@ -91,7 +92,7 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     if let Some(name) = args.template.as_ref().filter(|_| file.symlink_metadata().is_ok()) {
         return Err(not_applied(name, &file).into());
     }
-    let mut out = io::stdout().lock();
+    let mut out = Shown(io::stdout().lock());
     if is_new {
         std::fs::create_dir(&workspace).with_context(|| format!("cannot make {}", workspace.display()))?;
         writeln!(out, "made {}", workspace.display())?;

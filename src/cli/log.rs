@@ -18,6 +18,7 @@ use crate::journal::tail::Tail;
 use crate::journal::unfinished;
 use crate::sys::paths::DataDir;
 use crate::sys::shell;
+use crate::sys::text::Shown;
 use anyhow::{Context, bail};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -42,7 +43,7 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
         since: args.since,
     };
     let printer = Printer { json: args.json, style: Style::of_stdout(), zone: TimeZone::system() };
-    let mut out = io::stdout().lock();
+    let mut out = Shown(io::stdout().lock());
     let unreadable = || format!("cannot read {}", dir.journal().display());
     // Following begins where the first look ended, so that no line is missed or shown twice.
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;
@@ -80,7 +81,7 @@ fn warn_of_waiting(dir: &DataDir) {
     // The daemon may hold more in memory.
     let told = super::runtime().ok().and_then(|runtime| runtime.block_on(client::status(dir)).ok());
     let count = told.map_or(kept, |status| status.waiting_lines.max(kept));
-    let _closed = writeln!(io::stderr(), "warning: {}", super::status::waiting(count));
+    let _closed = writeln!(Shown(io::stderr()), "warning: {}", super::status::waiting(count));
 }
 
 /// Whether the journal has a line of `workspace`.

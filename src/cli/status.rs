@@ -20,6 +20,7 @@ use crate::journal::unfinished;
 use crate::rpc::client::AskError;
 use crate::sys::clock;
 use crate::sys::paths::DataDir;
+use crate::sys::text::Shown;
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use jiff::{SignedDuration, Timestamp};
@@ -94,7 +95,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     for heartbeat in &mut status.heartbeats {
         heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
     }
-    let mut out = io::stdout().lock();
+    let mut out = Shown(io::stdout().lock());
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {

@@ -8,6 +8,7 @@ use crate::journal::entry::Entry;
 use crate::outcome::Kind;
 #[cfg(unix)]
 use crate::pulse::health::Health;
+use crate::sys::text::is_hidden;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
@@ -92,7 +93,7 @@ pub(super) fn plain_line(text: &str) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().filter(|character| !is_obeyed(*character)));
+        line.extend(word.chars().filter(|character| !is_hidden(*character)));
     }
     line
 }
@@ -100,13 +101,7 @@ pub(super) fn plain_line(text: &str) -> String {
 /// Text that an agent wrote, its line breaks and tabs kept, with nothing else in it that a terminal would obey.
 #[cfg(unix)]
 pub(super) fn plain_text(text: &str) -> String {
-    text.chars().filter(|character| !is_obeyed(*character) || matches!(character, '\n' | '\t')).collect()
-}
-
-/// Whether a terminal does something at this character: control characters, and those that turn the direction of
-/// the text around them, by which it could show something else than is there.
-fn is_obeyed(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
 /// What is said of a beat before its text: how many of its calls were denied, how many of its background tasks were ended,

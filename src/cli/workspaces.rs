@@ -14,6 +14,7 @@ use crate::daemon::state::approve_hint;
 use crate::error::Hinted;
 use crate::failure;
 use crate::sys::paths::DataDir;
+use crate::sys::text::Shown;
 use crate::sys::{clock, shell};
 use crate::trust::Workspaces as Trust;
 use anyhow::{Context, bail};
@@ -52,15 +53,19 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
                 schedule.interval = None;
             }
             match register(&dir, &schedule.workspace(&workspace))? {
-                Registered::New => writeln!(io::stdout(), "registered {}", workspace.display())?,
+                Registered::New => writeln!(Shown(io::stdout()), "registered {}", workspace.display())?,
                 Registered::Already => {
-                    writeln!(io::stdout(), "{} is registered already", workspace.display())?
+                    writeln!(Shown(io::stdout()), "{} is registered already", workspace.display())?
                 }
             }
             let unapproved: Vec<_> = seen(&dir, place, &workspace)?;
             let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
             for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
-                writeln!(io::stdout(), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
+                writeln!(
+                    Shown(io::stdout()),
+                    "not approved yet: {name}; {}",
+                    approve_hint(&workspace, &name)
+                )?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -70,7 +75,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             // A folder that is gone can still be forgotten.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
-            writeln!(io::stdout(), "forgot {}; its files are as they were", path.display())?;
+            writeln!(Shown(io::stdout()), "forgot {}; its files are as they were", path.display())?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -108,7 +113,7 @@ fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<Exi
     let names: Vec<&str> = chosen.iter().filter_map(|heartbeat| heartbeat.name.as_deref()).collect();
     approved::approve(&dir, &workspace, &names)
         .with_context(|| format!("cannot write {}", dir.approved().display()))?;
-    let mut out = io::stdout().lock();
+    let mut out = Shown(io::stdout().lock());
     if chosen.is_empty() {
         writeln!(out, "nothing to approve in {}", plain_line(&workspace.to_string_lossy()))?;
     }
@@ -135,7 +140,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     approved::mark(&dir, &mut loaded.heartbeats, now);
     let problems: Vec<String> = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &place.home());
-    let mut out = io::stdout().lock();
+    let mut out = Shown(io::stdout().lock());
     if json {
         let heartbeats: Vec<_> = loaded
             .heartbeats

@@ -140,23 +140,6 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// `text` in one line, with what a terminal would obey, what turns the direction of text and what nobody sees shown as
-/// `\u{..}`, so that nothing in it is hidden.
-#[must_use]
-pub fn visible(text: &str) -> String {
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-                | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e0fff}')
-    };
-    let show = |letter: char| {
-        if is_hidden(letter) { letter.escape_default().to_string() } else { letter.to_string() }
-    };
-    text.chars().map(show).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,10 +184,5 @@ mod tests {
                 "connects to MCP server b: http://y, with headers A=b, headersHelper: ./h",
             ]
         );
-    }
-
-    #[test]
-    fn what_nobody_would_see_is_shown() {
-        assert_eq!(visible("a\u{1b}[2K\u{202e}b\u{200b}ü\n"), "a\\u{1b}[2K\\u{202e}b\\u{200b}ü\\n");
     }
 }

@@ -1,7 +1,8 @@
 //! A request as a person reads it: nothing in it that a terminal would obey, and all of what would run.
 
-use super::super::style::{Style, plain_line, plain_text};
+use super::super::style::{Style, plain_line};
 use crate::daemon::broker::{Kind, Row};
+use crate::sys::text::{lookalikes, shown};
 use jiff::Timestamp;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -13,6 +14,11 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
     writeln!(out, "{}  {}  {agent} in {workspace}", style.bold(&row.id), plain_line(&row.tool))?;
     for line in input(row).lines() {
         writeln!(out, "    {line}")?;
+    }
+    for (word, letters) in lookalikes(&row.input.to_string()) {
+        let letters: Vec<String> =
+            letters.iter().map(|letter| format!("{letter} is U+{:04X}", u32::from(*letter))).collect();
+        writeln!(out, "  looks like Latin letters and is not: {} in {}", letters.join(", "), shown(&word))?;
     }
     if row.cwd != row.workspace {
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
@@ -34,9 +40,9 @@ fn input(row: &Row) -> String {
         Some(command) => {
             let more = row.input.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
             let more = more.map(|(name, value)| format!("\n{name}: {value}"));
-            plain_text(&format!("{command}{}", more.collect::<String>()))
+            shown(&format!("{command}{}", more.collect::<String>()))
         }
-        None => plain_text(&serde_json::to_string_pretty(&row.input).unwrap_or_default()),
+        None => shown(&serde_json::to_string_pretty(&row.input).unwrap_or_default()),
     }
 }
 
