@@ -221,7 +221,8 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
             Vec::new()
         }
         None => {
-            let instructions = heartbeat::load_body(&job.file).map_err(|problem| problem.failure())?;
+            let instructions =
+                heartbeat::load_body(&job.workspace, &job.file).map_err(|problem| problem.failure())?;
             prompt::beat(&job.workspace, at, &instructions).into_bytes()
         }
     };

@@ -43,6 +43,7 @@ mod guard;
 mod hints;
 #[cfg(test)]
 mod host;
+#[cfg(test)]
 mod hostile_text;
 #[cfg(test)]
 mod init;

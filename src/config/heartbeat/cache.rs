@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::num::NonZeroU64;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -175,23 +175,37 @@ impl Cache {
         entry.found.problem = None;
         entry.folder = folder;
         entry.round = round;
-        read_if_changed(&resolve::file_of(path, None), &mut entry.own, &mut entry.found.own, crons, now);
+        read_if_changed(
+            path,
+            &resolve::file_of(path, None),
+            &mut entry.own,
+            &mut entry.found.own,
+            crons,
+            now,
+        );
         // A folder that is unchanged has no new `heartbeats` in it either.
         if !unchanged || entry.list.identity.is_some() {
             entry.list_again(path, now);
         }
         for ((name, note), seen) in entry.found.named.iter_mut().zip(&mut entry.named) {
-            read_if_changed(&resolve::file_of(path, Some(name)), seen, note, crons, now);
+            read_if_changed(path, &resolve::file_of(path, Some(name)), seen, note, crons, now);
         }
         entry
     }
 }
 
-fn read_if_changed(file: &PathBuf, seen: &mut Seen, note: &mut Note, crons: &Crons, now: Timestamp) {
+fn read_if_changed(
+    workspace: &Path,
+    file: &Path,
+    seen: &mut Seen,
+    note: &mut Note,
+    crons: &Crons,
+    now: Timestamp,
+) {
     let found = std::fs::metadata(file);
     let current = Seen::of(&found, now);
     if !seen.covers(current) {
-        *note = Note::read(file, &found, crons);
+        *note = Note::read(workspace, file, &found, crons);
         *seen = current;
     }
 }

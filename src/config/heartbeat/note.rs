@@ -32,12 +32,13 @@ pub(super) enum Note {
 }
 
 impl Note {
-    /// Reads the file; `found` is what the system says of it.
-    pub(super) fn read(path: &Path, found: &io::Result<Metadata>, crons: &Crons) -> Self {
+    /// Reads the file, of this workspace; `found` is what the system says of it.
+    pub(super) fn read(workspace: &Path, path: &Path, found: &io::Result<Metadata>, crons: &Crons) -> Self {
         match found {
             Err(error) if is_absent(error) => Self::Missing,
             Err(error) => Self::Bad(unreadable(path, error)),
-            Ok(metadata) => bytes(path, metadata)
+            Ok(metadata) => within(workspace, path)
+                .and_then(|()| bytes(path, metadata))
                 .and_then(|bytes| {
                     let (front, body) =
                         frontmatter::split(&bytes, crons).map_err(|error| wrong(path, &error))?;
@@ -53,12 +54,14 @@ impl Note {
 /// The prompt of a heartbeat: its file without the frontmatter.
 ///
 /// # Errors
-/// When the file is missing, not a file, larger than [`MAX_BYTES`], unreadable, not UTF-8 or has nothing to say.
-pub fn load_body(path: &Path) -> Result<String, Problem> {
+/// When the file is missing, not in its workspace, not a file, larger than [`MAX_BYTES`], unreadable, not UTF-8 or has
+/// nothing to say.
+pub fn load_body(workspace: &Path, path: &Path) -> Result<String, Problem> {
     let found = std::fs::metadata(path).map_err(|error| match error {
         error if is_absent(&error) => missing(path),
         error => unreadable(path, &error),
     })?;
+    within(workspace, path)?;
     let bytes = bytes(path, &found)?;
     let body = frontmatter::body(&bytes).map_err(|error| wrong(path, &error))?;
     not_empty(path, body)?;
@@ -106,6 +109,22 @@ fn not_empty(path: &Path, body: &str) -> Result<(), Problem> {
     } else {
         Ok(())
     }
+}
+
+/// That no link leads out of the workspace: what is elsewhere, as a key, would be sent as the prompt.
+fn within(workspace: &Path, path: &Path) -> Result<(), Problem> {
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let mut below = path.ancestors().take_while(|above| *above != workspace && above.starts_with(workspace));
+    if !below.any(is_link) {
+        return Ok(());
+    }
+    let real = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
+    if real(path)?.starts_with(real(workspace)?) {
+        return Ok(());
+    }
+    let what =
+        failure!("it is a link that leads out of the workspace"; "put a copy of the file in its place");
+    Err(Problem::with(path, what))
 }
 
 fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {

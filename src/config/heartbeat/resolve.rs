@@ -34,7 +34,7 @@ impl Folder {
     /// Looks at everything once, without a cache.
     pub(super) fn look(path: &Path, crons: &Crons) -> Self {
         let problem = folder_problem(path, &std::fs::metadata(path));
-        let read = |file: PathBuf| Note::read(&file, &std::fs::metadata(&file), crons);
+        let read = |file: PathBuf| Note::read(path, &file, &std::fs::metadata(&file), crons);
         if problem.is_some() {
             return Self { problem, own: Note::Missing, named: Vec::new(), names: Vec::new() };
         }

@@ -53,6 +53,31 @@ impl Home {
 }
 
 #[test]
+fn a_heartbeat_that_links_out_of_its_workspace_is_refused() {
+    let mut home = Home::new();
+    home.config(r#"{"path": "@/a", "interval": "30m"}"#);
+    home.write("secret", "a key");
+    home.write("elsewhere/HEARTBEAT.md", "x");
+    home.write("a/docs/prompt.md", "x");
+    fs::create_dir_all(home.path("a/heartbeats/b")).unwrap();
+    symlink(home.path("a/docs/prompt.md"), home.path("a/HEARTBEAT.md")).unwrap();
+    symlink(home.path("secret"), home.path("a/heartbeats/b/HEARTBEAT.md")).unwrap();
+    symlink(home.path("elsewhere"), home.path("a/heartbeats/c")).unwrap();
+    let elsewhere = "it is a link that leads out of the workspace; put a copy of the file in its place";
+    assert_eq!(
+        home.lines(),
+        [
+            "@/a every 30m".to_owned(),
+            format!("@/a::heartbeats/b/HEARTBEAT.md every 30m ! @/a/heartbeats/b/HEARTBEAT.md: {elsewhere}"),
+            format!("@/a::heartbeats/c/HEARTBEAT.md every 30m ! @/a/heartbeats/c/HEARTBEAT.md: {elsewhere}"),
+        ]
+    );
+    let beats = home.load().heartbeats;
+    let loaded = beats.iter().map(|beat| load_body(&beat.workspace, &beat.file).is_ok()).collect::<Vec<_>>();
+    assert_eq!(loaded, [true, false, false]);
+}
+
+#[test]
 fn a_workspace_has_its_own_heartbeat_and_named_ones_in_order() {
     let mut home = Home::new();
     home.config(r#"{"path": "@/a", "interval": "30m", "lastRun": "2026-01-01T00:00:00Z", "lastRuns": {"b": "2026-01-02T00:00:00Z"}}"#);
@@ -151,7 +176,7 @@ fn a_heartbeat_that_cannot_run_keeps_its_schedule_and_says_why() {
         ]
     );
     for beat in home.load().heartbeats.iter().take(7) {
-        assert!(load_body(&beat.file).is_err(), "{}", beat.id);
+        assert!(load_body(&beat.workspace, &beat.file).is_err(), "{}", beat.id);
     }
 }
 
@@ -259,7 +284,10 @@ fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
     assert_eq!(beats.iter().map(|beat| beat.name.as_deref()).collect::<Vec<_>>(), [None, Some("n")]);
     assert!(beats.iter().all(|beat| beat.problem.is_none() && beat.schedule.is_none()));
     assert_eq!(
-        (beats[0].max_turns.unwrap().value.get(), load_body(&beats[0].file).unwrap().as_str()),
+        (
+            beats[0].max_turns.unwrap().value.get(),
+            load_body(&beats[0].workspace, &beats[0].file).unwrap().as_str()
+        ),
         (7, "hello\n")
     );
     fs::create_dir_all(home.path("a/heartbeats/b\u{7}d")).unwrap();

@@ -36,7 +36,7 @@ impl Hinted for EntryError {
 }
 
 /// The text of a permissions.toml with one more rule at its end, which means exactly this call: the same line of shell,
-/// the same file, the same host. All of `text` stays as it is.
+/// the same file, the same URL. All of `text` stays as it is.
 ///
 /// # Errors
 /// When `text`, or what would come of it, is no permissions.toml, or no pattern means the call alone.
@@ -78,8 +78,11 @@ fn pattern(call: &Call) -> Option<String> {
                 && !path.split('/').any(|part| part == "..");
             is_plain.then(|| format!("/{path}"))
         }
-        "WebFetch" => web::host(call.input.get("url").and_then(Value::as_str)?)
-            .map(|host| format!("{}{host}", web::DOMAIN)),
+        "WebFetch" => {
+            let url = call.input.get("url").and_then(Value::as_str)?;
+            let is_plain = web::host(url).is_some() && alone(url);
+            is_plain.then(|| url.to_owned())
+        }
         _ => Some(call.input.to_string()).filter(|json| alone(json)),
     }
 }

@@ -9,10 +9,14 @@ use crate::config::settings::Provider;
 use crate::error::Hinted;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::net::IpAddr;
 use ureq::http::Uri;
 
 /// How many tokens a model of Anthropic's may take for its answer, which has to be said there.
 const TOKENS: u32 = 1024;
+
+/// Whose messages the model's are, with both providers.
+const MODEL: &str = "assistant";
 
 /// What is sent.
 pub(super) struct Call {
@@ -30,6 +34,9 @@ pub(super) enum WireError {
     /// The address is none.
     #[error("is no address")]
     Address,
+    /// The key and the call would go over the network in the clear.
+    #[error("is not encrypted, and leads to another machine")]
+    Plain,
     /// The answer is not that of the provider's API.
     #[error("not the answer of {0}")]
     Foreign(&'static str),
@@ -45,6 +52,9 @@ impl Hinted for WireError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Address => "write it as \"https://host\" or \"https://host/path\"".to_owned(),
+            Self::Plain => {
+                "write https://; http:// is for this machine alone, as http://127.0.0.1:8080".to_owned()
+            }
             Self::Foreign(_) | Self::Unfinished(_) | Self::Refused => return None,
         })
     }
@@ -54,7 +64,7 @@ impl Hinted for WireError {
 /// up to it, as both write theirs; either may do as the other.
 ///
 /// # Errors
-/// [`WireError::Address`].
+/// [`WireError::Address`], [`WireError::Plain`].
 pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, WireError> {
     let default = match provider {
         Provider::Anthropic => "https://api.anthropic.com",
@@ -67,11 +77,20 @@ pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, Wire
     if !is_web || !is_host || uri.query().is_some() || base.contains('#') {
         return Err(WireError::Address);
     }
+    if uri.scheme_str() == Some("http") && !uri.host().is_some_and(is_here) {
+        return Err(WireError::Plain);
+    }
     Ok(match provider {
         Provider::Anthropic => format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base)),
         Provider::Openai if uri.path() == "/" => format!("{base}/v1/chat/completions"),
         Provider::Openai => format!("{base}/chat/completions"),
     })
+}
+
+/// Whether a host is this machine, as its name alone says.
+fn is_here(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The question `prompt`, as the provider wants it.
@@ -106,6 +125,7 @@ pub(super) fn call(access: &Access, prompt: &str) -> Call {
 
 #[derive(Deserialize)]
 struct Message {
+    role: Option<String>,
     content: Vec<Block>,
     stop_reason: Option<String>,
 }
@@ -130,6 +150,7 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Said {
+    role: Option<String>,
     content: Option<String>,
     refusal: Option<String>,
     #[serde(default)]
@@ -150,6 +171,9 @@ pub(super) fn text(provider: Provider, body: &[u8]) -> Result<String, WireError>
 fn of_anthropic(body: &[u8]) -> Result<String, WireError> {
     let foreign = || WireError::Foreign("Anthropic's Messages API");
     let message: Message = serde_json::from_slice(body).map_err(|_| foreign())?;
+    if message.role.as_deref() != Some(MODEL) {
+        return Err(foreign());
+    }
     finished(message.stop_reason, "end_turn")?;
     let mut said = message
         .content
@@ -167,6 +191,9 @@ fn of_openai(body: &[u8]) -> Result<String, WireError> {
     let (Some(Choice { message, finish_reason }), true) = (choices.pop(), choices.is_empty()) else {
         return Err(foreign());
     };
+    if message.role.as_deref() != Some(MODEL) {
+        return Err(foreign());
+    }
     finished(finish_reason, "stop")?;
     if message.refusal.is_some_and(|refusal| !refusal.is_empty()) {
         return Err(WireError::Refused);

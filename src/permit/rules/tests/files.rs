@@ -99,7 +99,9 @@ fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
     assert_eq!(said(&rules(&text), &edit("src/a.rs")), "deny 2");
     let text =
         appended("", file, &call("WebFetch", json!({ "url": "https://a.b/c" })), Action::Allow).unwrap();
-    assert_eq!(text, "[[rules]]\ntool = \"WebFetch\"\naction = \"allow\"\npattern = \"domain:a.b\"\n");
+    assert_eq!(text, "[[rules]]\ntool = \"WebFetch\"\naction = \"allow\"\npattern = \"https://a.b/c\"\n");
+    let fetch = |url: &str| said(&rules(&text), &call("WebFetch", json!({ "url": url })));
+    assert_eq!([fetch("https://a.b/c"), fetch("https://a.b/d")], ["allow 1", "-"]);
     for inexact in [bash("ls *"), bash("a:*"), edit("/w/[a]"), call("Grep", json!({ "pattern": "x" }))] {
         let error = appended("", file, &inexact, Action::Allow).unwrap_err();
         assert!(matches!(error, EntryError::Inexact { .. }), "{error}");

@@ -31,10 +31,10 @@ fn a_key_is_in_the_settings_or_their_file_or_else_in_the_environment() {
     ] {
         assert_eq!(find(&text, key).unwrap().key.reveal(), expected, "{text}");
     }
-    let access = find(&of("openai", "api-key = \"sk-secret\"\nbase-url = \"http://h:1/x/\""), None).unwrap();
+    let access = find(&of("openai", "api-key = \"sk-secret\"\nbase-url = \"https://h:1/x/\""), None).unwrap();
     assert_eq!(
         (access.to_string().as_str(), access.url.as_str()),
-        ("openai/m", "http://h:1/x/chat/completions")
+        ("openai/m", "https://h:1/x/chat/completions")
     );
     assert!(!format!("{access:?}").contains("secret"));
 }

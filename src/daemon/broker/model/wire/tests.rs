@@ -20,6 +20,19 @@ fn an_address_is_taken_as_each_provider_writes_it() {
     ] {
         assert_eq!(url(provider, base).as_deref(), Ok(expected));
     }
+    for base in ["http://127.1.2.3", "http://[::1]:8", "http://localhost:8", "http://LOCALHOST"] {
+        assert!(url(openai, Some(base)).is_ok(), "{base}");
+    }
+    for base in [
+        "http://h",
+        "http://10.0.0.1",
+        "http://localhost.evil.com",
+        "http://127.0.0.1.evil.com",
+        "http://[::2]",
+    ] {
+        assert_eq!(url(openai, Some(base)), Err(WireError::Plain), "{base}");
+        assert_eq!(url(anthropic, Some(base)), Err(WireError::Plain), "{base}");
+    }
     for base in [
         "",
         "h",
@@ -71,7 +84,10 @@ fn each_provider_is_asked_in_its_own_way() {
 fn only_an_answer_that_came_to_its_end_has_a_text() {
     let of = |provider: Provider, body: &Value| text(provider, body.to_string().as_bytes());
     let anthropic = |stop: Value, content: Value| {
-        of(Provider::Anthropic, &json!({ "id": "x", "stop_reason": stop, "content": content }))
+        of(
+            Provider::Anthropic,
+            &json!({ "id": "x", "role": "assistant", "stop_reason": stop, "content": content }),
+        )
     };
     let words = json!({ "type": "text", "text": "yes" });
     assert_eq!(anthropic(json!("end_turn"), json!([words])).as_deref(), Ok("yes"));
@@ -91,7 +107,13 @@ fn only_an_answer_that_came_to_its_end_has_a_text() {
     assert_eq!(anthropic(json!("refusal"), json!([words])), Err(WireError::Refused));
     assert_eq!(anthropic(json!(null), json!([words])), Err(WireError::Unfinished("no known end".to_owned())));
 
-    let openai = |finish: Value, message: Value| {
+    for role in [json!("user"), json!(null)] {
+        let body = json!({ "role": role, "stop_reason": "end_turn", "content": [words] });
+        assert_eq!(of(Provider::Anthropic, &body), foreign, "the model said none of it");
+    }
+
+    let openai = |finish: Value, mut message: Value| {
+        message["role"] = "assistant".into();
         of(Provider::Openai, &json!({ "choices": [{ "finish_reason": finish, "message": message }] }))
     };
     assert_eq!(openai(json!("stop"), json!({ "content": "yes", "refusal": null })).as_deref(), Ok("yes"));
@@ -104,7 +126,11 @@ fn only_an_answer_that_came_to_its_end_has_a_text() {
         openai(json!("length"), json!({ "content": "yes" })),
         Err(WireError::Unfinished("length".to_owned()))
     );
-    let choice = json!({ "finish_reason": "stop", "message": { "content": "yes" } });
+    let choice = json!({ "finish_reason": "stop", "message": { "role": "assistant", "content": "yes" } });
+    for role in [json!("user"), json!(null)] {
+        let choice = json!({ "finish_reason": "stop", "message": { "role": role, "content": "yes" } });
+        assert_eq!(of(Provider::Openai, &json!({ "choices": [choice] })), foreign);
+    }
     for body in [json!({ "choices": [] }), json!({ "choices": [choice, choice] }), json!({}), json!([choice])]
     {
         assert_eq!(of(Provider::Openai, &body), foreign);
