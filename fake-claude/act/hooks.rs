@@ -20,12 +20,14 @@ use crate::live::inbox::{Halt, Inbox};
 /// The groups that are to end with this process.
 static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Ends what runs, because this process ends.
+/// Ends what runs, because this process ends. Nothing starts any more.
 pub(crate) fn end_all() {
-    for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    for group in groups.drain(..) {
         signal_group(group, Signal::TERM);
         signal_group(group, Signal::KILL);
     }
+    std::mem::forget(groups);
 }
 
 /// One run of a hook.
@@ -72,10 +74,13 @@ impl Running {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(&job.hook.command).envs(job.env).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Before it runs, so that a signal that comes just then ends it as well.
+        let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut child = command.spawn().map_err(wrong)?;
         if bound {
-            GROUPS.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+            groups.push(child.id());
         }
+        drop(groups);
         if let Some(mut stdin) = child.stdin.take() {
             // A hook that does not read keeps only this thread waiting.
             std::thread::spawn(move || drop(stdin.write_all(job.input.as_bytes())));
