@@ -12,6 +12,7 @@
 mod answer;
 mod ask;
 pub mod audit;
+mod breach;
 mod decide;
 mod event;
 pub mod judge;

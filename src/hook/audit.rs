@@ -47,6 +47,9 @@ struct Line<'a> {
     /// The process that brought a person's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered_by: Option<&'a Answerer>,
+    /// Whether the call had run when this was found out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    breach: bool,
     /// How long the decision took, in milliseconds.
     duration_ms: u64,
 }
@@ -83,6 +86,30 @@ pub(super) fn write(
     decision: &Decision,
     answers: Option<&Value>,
 ) -> Result<(), AuditError> {
+    record(surroundings, call, names, decision, answers, false)
+}
+
+/// Writes down that `call` has run, and would be refused by `decision` as things are now.
+///
+/// # Errors
+/// What the system says, as that the disk is full.
+pub(super) fn breach(
+    surroundings: &Surroundings,
+    call: &Call,
+    names: Names<'_>,
+    decision: &Decision,
+) -> Result<(), AuditError> {
+    record(surroundings, call, names, decision, None, true)
+}
+
+fn record(
+    surroundings: &Surroundings,
+    call: &Call,
+    names: Names<'_>,
+    decision: &Decision,
+    answers: Option<&Value>,
+    breach: bool,
+) -> Result<(), AuditError> {
     // Somewhat more than is written, so that a secret at its end is seen to be one.
     let input = call.input.to_string();
     let input = mask(first(&input, 2 * INPUT));
@@ -102,6 +129,7 @@ pub(super) fn write(
         reason: mask(&decision.reason),
         request: names.request,
         answered_by: names.answered_by,
+        breach,
         duration_ms: u64::try_from(surroundings.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     if !surroundings.is_hosted {
@@ -141,6 +169,7 @@ pub fn nobody_decided(
         reason: reason.to_owned(),
         request: Some(id.as_str()),
         answered_by: None,
+        breach: false,
         duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
     };
     put(dir, &line)

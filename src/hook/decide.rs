@@ -18,6 +18,8 @@ use crate::permit::policy::{Approval, Checker};
 use crate::permit::question::Asked as Questions;
 use crate::permit::request::{Answer, Answerer, Request, RequestId, Whom};
 use crate::sys::random;
+use serde_json::Value;
+use std::path::PathBuf;
 
 /// Decides on the call of `input`, and writes that down. `again` says that Claude Code asks about a call that it has run the
 /// hook for before.
@@ -26,11 +28,7 @@ use crate::sys::random;
 /// Why nothing could be decided or written down; the call is to be refused.
 pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> Result<Decided, Refused> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
-    let (project, workspace) = surroundings.project(&cwd)?;
-    let place = Place { workspace, cwd, home: surroundings.user.home.clone(), own: Own::default() };
-    let mut call = Call { tool, input: tool_input, place };
-    let Surroundings { dir, user, policy, .. } = surroundings;
-    call.place.own = own::find(dir, user, policy, call.command());
+    let (call, project) = call(tool, tool_input, cwd, surroundings)?;
     let asked = match step(&call, &project, surroundings) {
         Step::Decided(decision) => Err(decision),
         Step::Ask { doubt } if surroundings.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),
@@ -81,6 +79,24 @@ pub(super) fn decide(input: Input, surroundings: &Surroundings, again: bool) -> 
         }
         _ => Ok(decided),
     }
+}
+
+/// The call, where it is made, and the project whose rules hold.
+///
+/// # Errors
+/// The project cannot be told.
+pub(super) fn call(
+    tool: String,
+    input: Value,
+    cwd: PathBuf,
+    surroundings: &Surroundings,
+) -> Result<(Call, Project), Failure> {
+    let (project, workspace) = surroundings.project(&cwd)?;
+    let place = Place { workspace, cwd, home: surroundings.user.home.clone(), own: Own::default() };
+    let mut call = Call { tool, input, place };
+    let Surroundings { dir, user, policy, .. } = surroundings;
+    call.place.own = own::find(dir, user, policy, call.command());
+    Ok((call, project))
 }
 
 /// What is asked, before it is a request.
@@ -160,7 +176,7 @@ fn answered(answer: Answer, call: &Call) -> Decided {
 }
 
 /// What guard and rules say.
-fn step(call: &Call, project: &Project, surroundings: &Surroundings) -> Step {
+pub(super) fn step(call: &Call, project: &Project, surroundings: &Surroundings) -> Step {
     let Surroundings { dir, user, policy, .. } = surroundings;
     match rule_files::files(dir, &user.settings, project) {
         Ok(paths) => judge::step(call, policy, rule_files::read(paths).as_deref()),

@@ -3,6 +3,8 @@
 //! It must never be in its agent's way: nothing is printed, the exit code is 0, and it is over after two seconds, whatever
 //! happens. What went wrong stands in murmur.log (docs/pulses.md).
 
+use super::audit::AuditError;
+use super::breach;
 use super::event::{EventError, MOST};
 use super::moment::{Moment, Told};
 use super::trouble;
@@ -38,6 +40,9 @@ enum PulseError {
     /// It cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// A breach could not be written down.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// There is no data folder, and it cannot be made.
     #[error("cannot make the data folder: {0}")]
     Folder(#[source] io::Error),
@@ -70,6 +75,9 @@ pub(super) fn write(moment: Moment) {
 
 fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
     let text = read()?;
+    if moment == Moment::PostToolUse {
+        breach::look(&text)?;
+    }
     let Told { mut pulse, cwd } =
         moment.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
     // Spec 2's script knows its own folder only.

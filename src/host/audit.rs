@@ -64,6 +64,7 @@ impl Audit {
             source: None,
             ids: HashSet::new(),
             by_guard: None,
+            breach: None,
             failure: None,
         };
         decisions.source = decisions.open(true);
@@ -101,6 +102,14 @@ impl Audit {
             }
             _ => None,
         }
+    }
+
+    /// A call that has run, and reached what it may not, as its hook found out afterwards; told once.
+    pub(super) fn breach(&mut self, event: &Event<'_>) -> Option<String> {
+        if matches!(event, Event::ToolResult { .. } | Event::Result(_)) {
+            self.decisions.read();
+        }
+        self.decisions.breach.take()
     }
 
     /// What was refused until now.
@@ -156,6 +165,7 @@ struct Decisions {
     source: Option<Source>,
     ids: HashSet<String>,
     by_guard: Option<(String, usize)>,
+    breach: Option<String>,
     failure: Option<String>,
 }
 
@@ -183,6 +193,8 @@ struct Line {
     by: By,
     #[serde(default)]
     reason: String,
+    #[serde(default)]
+    breach: bool,
 }
 
 impl Decisions {
@@ -227,6 +239,11 @@ impl Decisions {
     fn add(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<Line>(line) else { return };
         if line.agent != self.agent {
+            return;
+        }
+        if line.breach {
+            let said = format!("{}: {}", words(&line.tool, &line.input), line.reason);
+            self.breach.get_or_insert(said);
             return;
         }
         match (line.verdict, line.by) {

@@ -42,6 +42,11 @@ pub enum Ending {
         /// The call, without what looks like a secret.
         call: String,
     },
+    /// One of its calls ran and reached what it may not, and it was killed.
+    Breach {
+        /// The call, without what looks like a secret, and why it is refused.
+        call: String,
+    },
     /// It had answered, and murmur ended it with what it went on with.
     Settled {
         /// How many of its tasks in the background were ended with it, as far as it told of them.
@@ -95,6 +100,12 @@ pub enum Doing {
 #[must_use]
 pub fn undecided(call: &str) -> String {
     format!("a call was not decided: {call}")
+}
+
+/// What is said of an agent that was killed because `call` reached what it may not.
+#[must_use]
+pub fn breached(call: &str) -> String {
+    format!("a call reached what it may not, since a link was changed after it was decided: {call}")
 }
 
 /// How much of the end of stderr is kept, in bytes.

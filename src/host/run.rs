@@ -241,7 +241,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
-        let (mut overruns, mut undecided) = (false, None);
+        let (mut overruns, mut undecided, mut breach) = (false, None, None);
         let Self { keep, watched, sink, second_door, audit, .. } = self;
         // What murmur's own stop does to hooks is no failure of theirs.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
@@ -249,13 +249,16 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             second_door.see(event, watched.session_id.as_deref());
             inputs.extend(watched.see(event, at));
             overruns |= turns.is_some_and(|turns| watched.overruns(turns));
-            if let Some(call) = audit.as_mut().and_then(|audit| audit.see(event)) {
-                undecided.get_or_insert(call);
+            if let Some(audit) = audit.as_mut() {
+                undecided = undecided.take().or(audit.see(event));
+                breach = breach.take().or_else(|| audit.breach(event));
             }
             sink(event, at);
         });
         if let Some(call) = undecided {
             self.end_undecided(call);
+        } else if let Some(call) = breach {
+            self.end_breached(call);
         }
         self.take(Input::Background(self.watched.background()));
         for input in inputs {

@@ -108,7 +108,8 @@ fn found(call: &Call, links: Option<Links<'_>>) -> Finding {
 }
 
 /// The files that a call of a tool would write: of a server's tool whose name says that it writes, all that it names.
-fn written(call: &Call) -> Vec<&str> {
+#[must_use]
+pub fn written(call: &Call) -> Vec<&str> {
     const WRITES: [&str; 16] = [
         "write", "edit", "create", "move", "delete", "remove", "rename", "copy", "append", "patch", "update",
         "save", "replace", "insert", "link", "download",
@@ -228,7 +229,8 @@ impl Visitor for Guard<'_> {
             self.note((danger.judge)(&invocation), danger);
         }
         let touched = touch::by(&invocation);
-        for Touch { path, kind } in &touched {
+        for Touch { path, kind } in touched.iter().filter(|touch| !path::is_ordinary(&touch.path, run.scope))
+        {
             if kind.writes() {
                 self.note_path(table::WRITE, path, run.scope);
             }

@@ -6,6 +6,7 @@ mod broken;
 mod broker;
 mod closed;
 mod defer;
+mod flipped;
 mod guard;
 mod intruder;
 mod manager;

@@ -136,3 +136,22 @@ fn a_line_too_long_to_be_read_hides_no_call() {
     let mut watch = Watch::new();
     assert_eq!((watch.uses("m1", "t1"), watch.uses("m2", "t2")), (None, None));
 }
+
+#[test]
+fn a_call_that_reached_what_it_may_not_is_told_once() {
+    let mut watch = Watch::new();
+    watch.decide("t1");
+    assert_eq!(watch.uses("m1", "t1"), None);
+    let line = json!({ "ts": "x", "agent": "a", "tool": "Write", "input": "{\"file_path\":\"link/x\"}", "cwd": "/",
+        "session": "s", "toolUseId": "t1", "verdict": "deny", "by": { "kind": "guard", "which": "system-file" },
+        "reason": "writing to it is refused", "breach": true, "durationMs": 1 });
+    let mut file = OpenOptions::new().append(true).open(path(&watch.folder)).unwrap();
+    writeln!(file, "{line}").unwrap();
+    assert_eq!(watch.result("t1", "done", false), None);
+    let event =
+        Event::ToolResult { parent: "".into(), id: "t1".into(), output: "done".into(), is_error: false };
+    let told = watch.audit.breach(&event);
+    assert_eq!(told.as_deref(), Some("Write(link/x): writing to it is refused"));
+    assert_eq!(watch.audit.breach(&event), None);
+    assert_eq!(watch.audit.refusals(), Refusals::default(), "nothing was refused in time");
+}

@@ -1,6 +1,6 @@
 //! What a path means: where it leads from the folder it counts from, and whether that is a tree nobody may destroy.
 
-use crate::permit::shell::field::{CLASS, CLOSE, OPEN, QUESTION, STAR, matches};
+use crate::permit::shell::field::{CLASS, CLOSE, OPEN, QUESTION, STAR, has_marks, matches};
 use crate::permit::shell::{Field, Scope};
 
 /// Trees that a system, or its users, cannot do without; `?` is any one name.
@@ -129,6 +129,22 @@ pub(super) fn resolve(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
 /// The names on the way to the file that is written where `path` is: where a link leads, if it is one.
 pub(super) fn written(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
     lead(path, scope, 1)
+}
+
+/// Whether `path` is sure to lead to a file or folder of a user's, and to a single one: nothing that the rows of written paths
+/// are about.
+pub(super) fn is_ordinary(path: &Field, scope: &Scope) -> bool {
+    const OF_SYSTEM: [&str; 15] = [
+        "bin", "boot", "dev", "etc", "lib", "lib64", "mnt", "private", "proc", "root", "run", "sbin", "sys",
+        "usr", "System",
+    ];
+    let is_ours = |names: &[String]| match (names.first(), names.last()) {
+        (Some(first), Some(last)) => {
+            names.len() > 2 && !OF_SYSTEM.contains(&first.as_str()) && !has_marks(first) && !has_marks(last)
+        }
+        _ => false,
+    };
+    written(path, scope).iter().all(|names| is_ours(names))
 }
 
 fn lead(path: &Field, scope: &Scope, last: usize) -> Vec<Vec<String>> {

@@ -122,12 +122,7 @@ pub(super) fn by(invocation: &Invocation<'_>) -> Vec<Touch> {
         "find" | "gfind" => found(invocation),
         _ => Vec::new(),
     };
-    let outputs = OUTPUTS.iter().filter_map(|long| match *long {
-        "out" => invocation.value("-out", long),
-        "keyout" => invocation.value("-keyout", long),
-        _ => invocation.value("", long),
-    });
-    touched.extend(outputs.map(|path| Touch { path, kind: Kind::Write }));
+    touched.extend(outputs(invocation));
     let is_known =
         ["grep", "egrep", "rg", "ssh", "ps", "find", "set", "bash", "sh", "zsh", "mount", "ls", "unzip"];
     if !is_known.contains(&name.as_str())
@@ -136,6 +131,24 @@ pub(super) fn by(invocation: &Invocation<'_>) -> Vec<Touch> {
         touched.push(Touch { path, kind: Kind::Write });
     }
     touched
+}
+
+/// The values of [`OUTPUTS`]: `--output file`, `--output=file`, and of some programs `-out file`.
+fn outputs(invocation: &Invocation<'_>) -> Vec<Touch> {
+    let words = invocation.arguments();
+    let file = |(at, word): (usize, &Field)| {
+        let text = word.marked();
+        let long = text
+            .strip_prefix("--")
+            .or_else(|| text.strip_prefix('-').filter(|name| name.ends_with("out")))?;
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        if !OUTPUTS.contains(&name) {
+            return None;
+        }
+        let path = value.map(Field::from).or_else(|| words.get(at + 1).cloned())?;
+        Some(Touch { path, kind: Kind::Write })
+    };
+    words.iter().enumerate().filter_map(file).collect()
 }
 
 /// `cp a b`, `cp -t b a`, `mv`, `ln`, `install`, `rsync`

@@ -17,7 +17,7 @@ pub(crate) const QUESTION: char = '\u{fdd3}';
 pub(crate) const CLASS: char = '\u{fdd4}';
 
 /// Whether `text` has characters that mark something here.
-pub(super) fn has_marks(text: &str) -> bool {
+pub(crate) fn has_marks(text: &str) -> bool {
     // All of them begin with the same two bytes.
     memchr::memmem::find_iter(text.as_bytes(), b"\xef\xb7").any(|at| {
         let rest = text.get(at..).and_then(|rest| rest.chars().next());
