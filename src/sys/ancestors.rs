@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 /// The most ancestors that are looked at.
 const MOST: usize = 100;
 
-/// The process `pid` and those that it comes from, the nearest first, up to process 1 or to one whose parent is in another
-/// namespace. `None` if they could not be told: one of them ended meanwhile, there are more than 100, or the system does
+/// The process `pid` and those that it comes from, the nearest first, up to process 1, to one whose parent is in another
+/// namespace, or to one whose parent is another user's and hidden. `None` if they could not be told: one of them ended meanwhile, there are more than 100, or the system does
 /// not say (only Linux does).
 #[must_use]
 pub fn lineage(pid: u32) -> Option<Vec<u32>> {
@@ -25,6 +25,14 @@ pub fn lineage(pid: u32) -> Option<Vec<u32>> {
     None
 }
 
+/// Whether there is such a process, of another user, of which the system tells us nothing more (`hidepid` of proc(5)). What
+/// we started is never one.
+#[cfg(target_os = "linux")]
+fn is_hidden(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
+}
+
 /// Each with when it began, by which it is told from another of the same number.
 #[cfg(target_os = "linux")]
 fn walk(pid: u32) -> Option<Vec<(u32, String)>> {
@@ -34,7 +42,9 @@ fn walk(pid: u32) -> Option<Vec<(u32, String)>> {
         if found.len() == MOST {
             return None;
         }
-        let fields = super::identity::stat_fields(next)?;
+        let Some(fields) = super::identity::stat_fields(next) else {
+            return (is_hidden(next) && !found.is_empty()).then_some(found);
+        };
         found.push((next, fields.get(19)?.clone()));
         next = if next == 1 { 0 } else { fields.get(1)?.parse().ok()? };
     }

@@ -33,13 +33,16 @@ fn address(folder: &Path, name: &str) -> io::Result<Address> {
 /// # Errors
 /// What the system says of binding.
 pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
-    let at = address(folder, name)?;
-    match std::fs::remove_file(&at.path) {
+    // Under a name of its own until it listens: in between, whoever connects would be refused.
+    let new = format!(".{name}.new");
+    let (at, new) = (address(folder, name)?, address(folder, &new)?);
+    match std::fs::remove_file(&new.path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let listener = UnixListener::bind(&at.path)?;
-    rustix::fs::chmod(&at.path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
+    let listener = UnixListener::bind(&new.path)?;
+    rustix::fs::chmod(&new.path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
+    std::fs::rename(&new.path, &at.path)?;
     Ok(listener)
 }
 

@@ -60,7 +60,7 @@ pub fn visible(text: &str) -> String {
     line
 }
 
-/// A writer to a person's terminal: all but the styles of [`STYLES`] is [`shown`].
+/// A writer to a person's terminal: all is [`shown`], but bold, dim, colours, and what ends them.
 #[derive(Debug)]
 pub struct Shown<W>(pub W);
 
