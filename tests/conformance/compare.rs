@@ -45,6 +45,7 @@ pub(crate) fn compare(real: &Fixture, fake: &Fixture) -> Vec<Difference> {
     }
     let (real, fake) = (Seen::of(real), Seen::of(fake));
     differ("main events", real.main.join("\n  "), fake.main.join("\n  "));
+    differ("task events", real.tasks.join("\n  "), fake.tasks.join("\n  "));
     differ("subagent events", real.subagent.join("\n  "), fake.subagent.join("\n  "));
     differ("outcome", real.outcome, fake.outcome);
     found
@@ -53,20 +54,27 @@ pub(crate) fn compare(real: &Fixture, fake: &Fixture) -> Vec<Difference> {
 /// What murmur sees of a run.
 struct Seen {
     main: Vec<String>,
+    /// What tells of tasks that run beside the main agent: it comes between any two of its events.
+    tasks: Vec<String>,
     subagent: Vec<String>,
     outcome: String,
 }
 
 impl Seen {
     fn of(run: &Fixture) -> Self {
-        let (mut main, mut subagent, mut results) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut main, mut tasks, mut subagent) = (Vec::new(), Vec::new(), Vec::new());
+        let mut results = Vec::new();
         let mut sink = |event: Event<'_>| {
             if let Event::Result(result) = &event {
                 results.push((**result).clone());
             }
             let of_subagent = matches!(&event, Event::Text { parent, .. } | Event::ToolUse { parent, .. }
                 | Event::ToolResult { parent, .. } if !parent.is_empty());
-            let events = if of_subagent { &mut subagent } else { &mut main };
+            let events = match &event {
+                _ if of_subagent => &mut subagent,
+                Event::Task(_) | Event::Background { .. } => &mut tasks,
+                _ => &mut main,
+            };
             events.push(normalised(event));
         };
         let mut parser = Parser::default();
@@ -81,7 +89,7 @@ impl Seen {
             End::Signal(signal) => Ending::Signaled(signal),
         };
         let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr), None);
-        Self { main, subagent, outcome: format!("{outcome:?}") }
+        Self { main, tasks, subagent, outcome: format!("{outcome:?}") }
     }
 }
 
