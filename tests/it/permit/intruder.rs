@@ -58,9 +58,10 @@ fn asks(env: &Env, name: &str, msg_type: &str, payload: &Value) -> String {
 
 /// The same on so many connections, which are kept.
 fn floods(env: &Env, msg_type: &str, payload: &Value, count: usize) -> String {
+    murmur::sys::fifo::make(&env.root().join("flooded")).unwrap();
     let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
     format!(
-        "mkfifo flooded\n{FAKE} --fake-claude-ask {}/murmur.sock {count} >flooded <<'END' &\n{line}\nEND\n\
+        "{FAKE} --fake-claude-ask {}/murmur.sock {count} >flooded <<'END' &\n{line}\nEND\n\
          n=0; exec 3<flooded; while [ $n -lt {count} ]; do read -r line <&3; echo \"$line\"; n=$((n + 1)); done",
         env.data().display()
     )
@@ -180,7 +181,9 @@ fn an_agent_that_takes_all_its_connections_leaves_some_to_others() {
     let said = env.has_run(&[floods(&env, "attach", &json!({}), 300)]).remove(0);
     let turned_away = said.lines().filter(|line| line.contains("too many clients are connected")).count();
     let followed = said.lines().filter(|line| line.contains(r#""success":true"#)).count();
-    assert_eq!((followed, turned_away), (128, 172), "{said}");
+    // One that has not asked yet is idle, and may have made room for the next.
+    assert_eq!(followed + turned_away, 300, "{said}");
+    assert!((100..=128).contains(&followed), "{followed} of 300");
     let status = env.run(["status"]);
     assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");
     env.run(["host", "stop", "--all"]);
