@@ -105,7 +105,7 @@ pub fn undecided(call: &str) -> String {
 /// What is said of an agent that was killed because `call` reached what it may not.
 #[must_use]
 pub fn breached(call: &str) -> String {
-    format!("a call reached what it may not, since a link was changed after it was decided: {call}")
+    format!("a call wrote where it is not allowed, because a link changed after the decision: {call}")
 }
 
 /// How much of the end of stderr is kept, in bytes.

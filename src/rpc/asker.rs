@@ -126,7 +126,7 @@ fn require_person(standing: Standing, what: &str) -> Result<(), Failure> {
             Err(failure!("an agent started this, and agents cannot {what}"; "do it yourself, in a terminal"))
         }
         Standing::Unknown => Err(
-            failure!("it cannot be told whether an agent started this, and agents cannot {what}"; "try again, in a terminal"),
+            failure!("cannot determine whether an agent started this, and agents cannot {what}"; "try again, in a terminal"),
         ),
     }
 }

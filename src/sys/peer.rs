@@ -1,4 +1,4 @@
-//! Who is at the other end of a Unix socket, as the kernel tells it: nothing that the other end says counts.
+//! The process at the other end of a Unix socket, according to the kernel. Nothing that the process says about itself counts.
 
 use std::io;
 #[cfg(target_os = "linux")]

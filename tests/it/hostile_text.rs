@@ -67,7 +67,7 @@ fn who_is_asked_sees_all_that_would_run() {
     events.event("request_opened");
     let listed = said(&env, &["permission", "list"]);
     assert!(listed.contains("    echo \\u{1b}[8mhidden\\u{202e} sud\u{43e}\n"), "{listed}");
-    let mark = "looks like Latin letters and is not: \u{43e} is U+043E in sud\u{43e}\n";
+    let mark = "note: lookalike letters: \u{43e} is U+043E in sud\u{43e}\n";
     assert!(listed.contains(mark), "{listed}");
     daemon.stop();
 }

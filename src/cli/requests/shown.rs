@@ -18,7 +18,7 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
     for (word, letters) in lookalikes(&row.input.to_string()) {
         let letters: Vec<String> =
             letters.iter().map(|letter| format!("{letter} is U+{:04X}", u32::from(*letter))).collect();
-        writeln!(out, "  looks like Latin letters and is not: {} in {}", letters.join(", "), shown(&word))?;
+        writeln!(out, "  note: lookalike letters: {} in {}", letters.join(", "), shown(&word))?;
     }
     if row.cwd != row.workspace {
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;

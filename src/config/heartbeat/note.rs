@@ -122,8 +122,7 @@ fn within(workspace: &Path, path: &Path) -> Result<(), Problem> {
     if real(path)?.starts_with(real(workspace)?) {
         return Ok(());
     }
-    let what =
-        failure!("it is a link that leads out of the workspace"; "put a copy of the file in its place");
+    let what = failure!("it links outside the workspace"; "replace the link with a copy of the file");
     Err(Problem::with(path, what))
 }
 

@@ -63,7 +63,7 @@ fn a_heartbeat_that_links_out_of_its_workspace_is_refused() {
     symlink(home.path("a/docs/prompt.md"), home.path("a/HEARTBEAT.md")).unwrap();
     symlink(home.path("secret"), home.path("a/heartbeats/b/HEARTBEAT.md")).unwrap();
     symlink(home.path("elsewhere"), home.path("a/heartbeats/c")).unwrap();
-    let elsewhere = "it is a link that leads out of the workspace; put a copy of the file in its place";
+    let elsewhere = "it links outside the workspace; replace the link with a copy of the file";
     assert_eq!(
         home.lines(),
         [

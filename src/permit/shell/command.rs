@@ -119,12 +119,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks through the commands in a text that a shell expands before it shows or uses it.
+    /// Walks through the commands in a text that a shell expands before it shows or uses it. Text that can't be parsed is a
+    /// doubt: it could hide a command.
     fn expanded(&mut self, text: &str) {
         let text = format!(": <<MURMUR_TEXT\n{text}\nMURMUR_TEXT\n");
-        self.perhaps(|this| {
-            this.source(&text, &Stream::Elsewhere);
-        });
+        self.apart(|this| this.source(&text, &Stream::Elsewhere));
     }
 
     /// Sets a variable to what is known of it.

@@ -84,6 +84,6 @@ fn a_breach_ends_the_run_as_an_error() {
     let line = env.beaten();
     assert_eq!(line["outcome"], "error", "{line}");
     let error = line["error"].as_str().unwrap_or_else(|| panic!("{line}"));
-    assert!(error.starts_with("a call reached what it may not, since a link was changed"), "{error}");
+    assert!(error.starts_with("a call wrote where it is not allowed, because a link changed"), "{error}");
     assert!(error.contains("Write("), "{error}");
 }

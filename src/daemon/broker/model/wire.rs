@@ -35,7 +35,7 @@ pub(super) enum WireError {
     #[error("is no address")]
     Address,
     /// The key and the call would go over the network in the clear.
-    #[error("is not encrypted, and leads to another machine")]
+    #[error("sends the key unencrypted to another machine")]
     Plain,
     /// The answer is not that of the provider's API.
     #[error("not the answer of {0}")]
@@ -53,7 +53,7 @@ impl Hinted for WireError {
         Some(match self {
             Self::Address => "write it as \"https://host\" or \"https://host/path\"".to_owned(),
             Self::Plain => {
-                "write https://; http:// is for this machine alone, as http://127.0.0.1:8080".to_owned()
+                "use https://; http:// works only for this machine, such as http://127.0.0.1:8080".to_owned()
             }
             Self::Foreign(_) | Self::Unfinished(_) | Self::Refused => return None,
         })
