@@ -5,6 +5,7 @@
 //! without the loop.
 
 mod always;
+pub mod body;
 pub mod door;
 pub mod model;
 pub mod requests;
@@ -21,8 +22,10 @@ use crate::permit::question::Asked;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::permit::rules::Action;
 use crate::sys::paths::DataDir;
+use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
+use std::io;
 use std::path::PathBuf;
 use tokio::sync::oneshot;
 
@@ -74,7 +77,8 @@ impl Broker {
             if answered && is_over(&id) {
                 told.extend(broker.folder.remove(&id).err().map(|error| Told::Trouble(error.to_string())));
             } else {
-                broker.requests.restore(id, call);
+                let input = Body::on_disk(&call.request.input, dir.root());
+                broker.requests.restore(id, call, input);
             }
         }
         broker.told = told;
@@ -92,13 +96,10 @@ impl Broker {
             }
             Order::Gone { id, hook } => {
                 let row = self.row(&id);
-                let request = self.requests.get(&id).map(|open| (open.request.clone(), open.asked));
+                let request = self.asked(&id);
                 if self.requests.gone(&id, &hook) {
                     self.close(row, "gone");
-                    if let Some((request, asked)) = request {
-                        let reason = "the agent ended before anybody answered";
-                        self.record(&id, &request, reason, asked, now);
-                    }
+                    self.record(&id, request, "the agent ended before anybody answered", now);
                 }
             }
             Order::List(after, to) => {
@@ -112,20 +113,34 @@ impl Broker {
 
     fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
-        if let Some(reason) = room::refusal(&self.requests, &request) {
-            let id = request.id(0);
-            let _heard = to.send(id.clone());
-            let _heard = door.send(Answer {
-                verdict: Verdict::Deny,
-                reason: Some(reason),
-                answers: None,
-                by: By::Failure,
-                id,
-                answered_by: None,
-            });
-            return;
-        }
-        match self.requests.ask(request, door, now) {
+        // What is known already has its room.
+        let is_known = self.requests.is_known(&request);
+        let refusal = if is_known { None } else { room::refusal(&self.requests, &request) };
+        let input = match refusal {
+            Some(reason) => Err(reason),
+            None => {
+                let input = Body::on_disk(&request.input, self.dir.root());
+                let refusal = if is_known { None } else { room::too_long(&self.requests, &request, &input) };
+                refusal.map_or(Ok(input), Err)
+            }
+        };
+        let input = match input {
+            Ok(input) => input,
+            Err(reason) => {
+                let id = request.id(0);
+                let _heard = to.send(id.clone());
+                let _heard = door.send(Answer {
+                    verdict: Verdict::Deny,
+                    reason: Some(reason),
+                    answers: None,
+                    by: By::Failure,
+                    id,
+                    answered_by: None,
+                });
+                return;
+            }
+        };
+        match self.requests.ask(request, input, door, now) {
             Was::Waits(id) => {
                 if is_shown && let Some(row) = self.row(&id) {
                     self.told.push(Told::Requested(Box::new(row)));
@@ -161,9 +176,15 @@ impl Broker {
         {
             // On disk first: what cannot be kept cannot be put off.
             let standing = put_off::Standing::Deferred { until };
-            let call = PutOff { request: open.request.clone(), asked: open.asked, standing };
-            if let Err(error) = self.folder.put(id, &call) {
-                self.told.push(Told::Trouble(error.to_string()));
+            let kept = match open.whole() {
+                Ok(request) => {
+                    let call = PutOff { request, asked: open.asked, standing };
+                    self.folder.put(id, &call).map_err(|error| error.to_string())
+                }
+                Err(error) => Err(unreadable(id, &error)),
+            };
+            if let Err(error) = kept {
+                self.told.push(Told::Trouble(error));
                 late = if waits { Late::Waits } else { Late::Expired };
             }
         }
@@ -180,15 +201,20 @@ impl Broker {
         if request.whom == Whom::Model {
             return Err(requests::NotTaken::Unknown(id).failure());
         }
+        // Nobody knows what they answer where it cannot be shown.
+        let request = match self.requests.get(&id).map(Open::whole) {
+            Some(request) => request.map_err(|error| unreadable(&id, &error))?,
+            None => return Err(requests::NotTaken::Unknown(id).failure()),
+        };
         let rule = match reply {
             Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
             Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),
             _ => None,
         };
-        let answer = Answer { answered_by: answerer, ..answer(&id, request, reply)? };
+        let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
         // Before the answer, so that one that cannot be kept to is not given either.
         if let Some(action) = rule {
-            always::add(&self.dir, &self.home, request, action)?;
+            always::add(&self.dir, &self.home, &request, action)?;
         }
         let row = self.row(&id).ok_or_else(|| requests::NotTaken::Unknown(id.clone()).failure())?;
         self.give(&id, answer, now)?;
@@ -199,7 +225,8 @@ impl Broker {
     fn give(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), Failure> {
         let row = self.row(id);
         let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
-        if let Some(mut call) = self.requests.get(id).and_then(Open::put_off) {
+        let kept = self.requests.get(id).map(Open::put_off);
+        if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
             // On disk first, so that an answer that was taken is not lost.
             call.standing = put_off::Standing::Answered(answer.clone());
             self.folder.put(id, &call).map_err(|error| error.to_string())?;
@@ -229,24 +256,35 @@ impl Broker {
                 id: id.clone(),
                 answered_by: None,
             };
-            let request = self.requests.get(&id).map(|open| (open.request.clone(), open.asked));
+            let request = self.asked(&id);
             if let Err(error) = self.give(&id, answer, now) {
                 self.told.push(Told::Trouble(error.line()));
                 self.again = now.checked_add(PAUSE).ok();
                 return;
             }
-            if let Some((request, asked)) = request {
-                self.record(&id, &request, "nobody answered in time", asked, now);
-            }
+            self.record(&id, request, "nobody answered in time", now);
         }
         self.again = None;
     }
 
     /// Writes down that nobody decided on a call whose hook is not there to do so.
-    fn record(&mut self, id: &RequestId, request: &Request, reason: &str, asked: Timestamp, now: Timestamp) {
+    fn record(
+        &mut self,
+        id: &RequestId,
+        request: Option<(Request, Timestamp)>,
+        reason: &str,
+        now: Timestamp,
+    ) {
+        let Some((request, asked)) = request else { return };
         let time = now.duration_since(asked).unsigned_abs();
-        let unwritten = audit::nobody_decided(&self.dir, id, request, reason, time).err();
+        let unwritten = audit::nobody_decided(&self.dir, id, &request, reason, time).err();
         self.told.extend(unwritten.map(|error| Told::Trouble(error.to_string())));
+    }
+
+    /// What is asked as `id`, with its input as far as it can be read, and since when.
+    fn asked(&self, id: &RequestId) -> Option<(Request, Timestamp)> {
+        let open = self.requests.get(id)?;
+        Some((open.whole().unwrap_or_else(|_| open.request.clone()), open.asked))
     }
 
     /// When [`Self::expire`] has something to do.
@@ -272,7 +310,7 @@ impl Broker {
         self.requests.all().into_iter().filter_map(beat).collect()
     }
 
-    /// What is asked as `id`.
+    /// What is asked as `id`, without its input.
     #[must_use]
     pub fn request(&self, id: &RequestId) -> Option<&Request> {
         self.requests.get(id).map(|open| &open.request)
@@ -310,12 +348,13 @@ impl Broker {
         });
         let (mut page, mut bytes, mut last) = (Page::default(), 0, None);
         for (id, open) in rest.by_ref() {
-            bytes += open.request.input.to_string().len();
+            let row = Row::of(id, open);
+            bytes += row.input.to_string().len();
             if bytes > PAGE && !page.requests.is_empty() {
                 page.next = last;
                 break;
             }
-            page.requests.push(Row::of(id, open));
+            page.requests.push(row);
             last = Some(Cursor(open.asked, id.clone()));
         }
         page
@@ -336,15 +375,20 @@ impl Broker {
 
     /// Has the disk say what is known here of `id`; whether it does.
     fn keep(&mut self, id: &RequestId) -> bool {
-        let kept = match self.requests.get(id).and_then(Open::put_off) {
-            Some(call) => self.folder.put(id, &call),
-            None => self.folder.remove(id),
+        let kept = match self.requests.get(id).map(Open::put_off).transpose() {
+            Ok(Some(Some(call))) => self.folder.put(id, &call).map_err(|error| error.to_string()),
+            Ok(_) => self.folder.remove(id).map_err(|error| error.to_string()),
+            Err(error) => Err(unreadable(id, &error)),
         };
-        let error = kept.err().map(|error| Told::Trouble(error.to_string()));
+        let error = kept.err().map(Told::Trouble);
         let is_kept = error.is_none();
         self.told.extend(error);
         is_kept
     }
+}
+
+fn unreadable(id: &RequestId, error: &io::Error) -> String {
+    format!("cannot read what request {id} is called with: {error}")
 }
 
 /// What `reply` means to `request`.

@@ -103,6 +103,5 @@ async fn ask<T: DeserializeOwned>(
     msg_type: &str,
     payload: Value,
 ) -> Result<T, AskError> {
-    let answer = client.answer(msg_type, payload, PATIENCE).await?;
-    serde_json::from_value(answer).map_err(|error| AskError::Garbled(error.to_string()))
+    client.answer_as(msg_type, payload, PATIENCE).await
 }

@@ -162,7 +162,7 @@ impl Request {
         self.defer || self.expiry.is_some()
     }
 
-    /// Whether `other` is about the same call, so that an answer to one is an answer to the other.
+    /// Whether `other` is about the same call, so that an answer to one is an answer to the other, if their inputs are the same.
     #[must_use]
     pub fn is_same_call(&self, other: &Self) -> bool {
         let bound = |request: &Self| {
@@ -170,7 +170,7 @@ impl Request {
         };
         // A call without an id of its own is told from others by its conversation at least.
         let same_conversation = !self.tool_use_id.is_empty() || self.session == other.session;
-        bound(self) == bound(other) && self.input == other.input && same_conversation
+        bound(self) == bound(other) && same_conversation
     }
 
     /// Whether it asks again about the call of `first`, if their inputs are the same. That call may have been told with an id
@@ -276,9 +276,9 @@ mod tests {
             Request { hook: "h2".to_owned(), wait: Some(1), session: "other".to_owned(), ..one.clone() };
         assert_eq!(one.id(0), again.id(0));
         assert!(one.is_same_call(&again));
+        assert_ne!(one.id(0), request("t1", "git push -f").id(0));
         for other in [
             request("t2", "git push"),
-            request("t1", "git push -f"),
             Request { cwd: "/v".into(), ..one.clone() },
             Request { agent: "site-2".to_owned(), ..one.clone() },
         ] {

@@ -2,7 +2,7 @@
 //!
 //! `D` is where an answer goes: a hook's connection.
 
-use super::room;
+use super::body::Body;
 use crate::error::Hinted;
 use crate::journal::put_off::{self, PutOff};
 use crate::permit::decision::Verdict;
@@ -10,8 +10,8 @@ use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 
 /// Of how many requests that have ended it is known how.
 const REMEMBERED: usize = 1000;
@@ -35,28 +35,21 @@ struct Allowed {
     /// Without its input, which may be long.
     request: Request,
     /// The hash of its input.
-    input: Hash,
+    input: [u8; 32],
     answer: Answer,
-}
-
-/// SHA-256.
-type Hash = [u8; 32];
-
-fn hash(input: &Value) -> Hash {
-    Sha256::digest(input.to_string().as_bytes()).into()
 }
 
 /// One of them.
 #[derive(Debug)]
 pub struct Open<D> {
-    /// What is asked.
+    /// What is asked, without its input.
     pub request: Request,
+    /// What it is called with.
+    pub input: Body,
     /// Since when.
     pub asked: Timestamp,
     /// How far it is.
     pub standing: Standing<D>,
-    /// About how much memory its input takes.
-    pub bytes: usize,
 }
 
 /// How far a request is.
@@ -151,9 +144,9 @@ impl<D> Default for Requests<D> {
 }
 
 impl<D> Requests<D> {
-    /// Somebody asks. The answer to a call that was put off is given here, once, and the one to a call that is only asked about
-    /// again.
-    pub fn ask(&mut self, request: Request, door: D, now: Timestamp) -> Asked<D> {
+    /// Somebody asks; `input` is that of `request`. The answer to a call that was put off is given here, once, and the one to a
+    /// call that is only asked about again.
+    pub fn ask(&mut self, request: Request, input: Body, door: D, now: Timestamp) -> Asked<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
             return Asked::Given(answer.id.clone(), answer.clone(), door);
         }
@@ -163,7 +156,7 @@ impl<D> Requests<D> {
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
             let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
             self.ended.retain(|(ended, _)| *ended != id);
-            self.open.insert(id.clone(), Open::new(request, now, standing));
+            self.open.insert(id.clone(), Open::new(request, input, now, standing));
             return Asked::Waits(id);
         };
         match &mut open.standing {
@@ -185,7 +178,7 @@ impl<D> Requests<D> {
             // An answer is good for one call: whoever asks again is a new one.
             Standing::PutOff(_) => {
                 let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
-                *open = Open::new(request, now, standing);
+                *open = Open::new(request, input, now, standing);
                 Asked::Waits(id)
             }
         }
@@ -195,7 +188,7 @@ impl<D> Requests<D> {
         let mut repeated =
             self.allowed.iter().rev().filter(|first| request.repeats(&first.request)).peekable();
         repeated.peek()?;
-        let input = hash(&request.input);
+        let input = Body::new(request.input.clone()).hash();
         repeated.find(|first| first.input == input)
     }
 
@@ -212,7 +205,7 @@ impl<D> Requests<D> {
             let id = request.id(salt);
             match self.open.get(&id) {
                 None => return (id, false),
-                Some(open) if open.request.is_same_call(request) => return (id, true),
+                Some(open) if open.is(request) => return (id, true),
                 Some(_) => salt += 1,
             }
         }
@@ -268,7 +261,7 @@ impl<D> Requests<D> {
         }
     }
 
-    /// The request that an answer to `id` would be for.
+    /// The request that an answer to `id` would be for, without its input.
     ///
     /// # Errors
     /// [`NotTaken`].
@@ -295,8 +288,7 @@ impl<D> Requests<D> {
             if self.allowed.len() == ALLOWED {
                 self.allowed.pop_front();
             }
-            let input = hash(&open.request.input);
-            let request = Request { input: Value::Null, ..open.request.clone() };
+            let (request, input) = (open.request.clone(), open.input.hash());
             self.allowed.push_back(Allowed { request, input, answer: answer.clone() });
         }
         let answered = Standing::PutOff(put_off::Standing::Answered(answer));
@@ -332,10 +324,10 @@ impl<D> Requests<D> {
         }
     }
 
-    /// Takes up one that an earlier daemon kept.
-    pub fn restore(&mut self, id: RequestId, call: PutOff) {
+    /// Takes up one that an earlier daemon kept; `input` is its request's.
+    pub fn restore(&mut self, id: RequestId, call: PutOff, input: Body) {
         let PutOff { request, asked, standing } = call;
-        self.open.insert(id, Open::new(request, asked, Standing::PutOff(standing)));
+        self.open.insert(id, Open::new(request, input, asked, Standing::PutOff(standing)));
     }
 
     /// All of them, the oldest first.
@@ -354,9 +346,21 @@ impl<D> Requests<D> {
 }
 
 impl<D> Open<D> {
-    fn new(request: Request, asked: Timestamp, standing: Standing<D>) -> Self {
-        let bytes = room::memory(&request.input);
-        Self { request, asked, standing, bytes }
+    fn new(request: Request, input: Body, asked: Timestamp, standing: Standing<D>) -> Self {
+        Self { request: Request { input: Value::Null, ..request }, input, asked, standing }
+    }
+
+    /// Whether it is the same call as `request`.
+    fn is(&self, request: &Request) -> bool {
+        self.request.is_same_call(request) && self.input.is(&request.input)
+    }
+
+    /// What is asked, with its input.
+    ///
+    /// # Errors
+    /// [`Body::read`].
+    pub fn whole(&self) -> io::Result<Request> {
+        Ok(Request { input: self.input.read()?, ..self.request.clone() })
     }
 
     /// Whether somebody has answered.
@@ -367,12 +371,15 @@ impl<D> Open<D> {
     }
 
     /// What is to be kept of it on disk: calls that were put off.
-    #[must_use]
-    pub fn put_off(&self) -> Option<PutOff> {
+    ///
+    /// # Errors
+    /// [`Body::read`].
+    pub fn put_off(&self) -> io::Result<Option<PutOff>> {
         match &self.standing {
-            Standing::Waiting { .. } => None,
+            Standing::Waiting { .. } => Ok(None),
             Standing::PutOff(standing) => {
-                Some(PutOff { request: self.request.clone(), asked: self.asked, standing: standing.clone() })
+                let call = PutOff { request: self.whole()?, asked: self.asked, standing: standing.clone() };
+                Ok(Some(call))
             }
         }
     }

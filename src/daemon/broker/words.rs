@@ -157,8 +157,10 @@ pub enum Kind {
 }
 
 impl Row {
+    /// How `open` is shown. Where its input cannot be read, that is said in its place.
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
-        let Open { request, asked, standing, .. } = open;
+        let Open { request, input, asked, standing } = open;
+        let input = input.read().unwrap_or_else(|error| format!("cannot be read: {error}").into());
         let (standing, until) = match standing {
             Standing::Waiting { until, .. } => ("waiting", *until),
             Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", *until),
@@ -170,7 +172,7 @@ impl Row {
             agent: request.agent.clone(),
             workspace: request.workspace.clone(),
             tool: request.tool.clone(),
-            input: request.input.clone(),
+            input,
             cwd: request.cwd.clone(),
             doubt: request.doubt.clone(),
             standing: standing.to_owned(),

@@ -37,8 +37,13 @@ fn allowed(id: &RequestId) -> Answer {
     }
 }
 
+fn ask(requests: &mut Requests<u32>, request: Request, door: u32) -> Asked<u32> {
+    let input = Body::new(request.input.clone());
+    requests.ask(request, input, door, NOW)
+}
+
 fn waiting(requests: &mut Requests<u32>, request: Request, door: u32) -> RequestId {
-    match requests.ask(request, door, NOW) {
+    match ask(requests, request, door) {
         Asked::Waits(id) => id,
         Asked::Given(_, answer, _) => panic!("{answer:?}"),
     }
@@ -129,11 +134,11 @@ fn the_answer_to_a_call_that_was_put_off_is_given_once() {
 
     let resumed = Request { hook: "h2".to_owned(), session: "s2".to_owned(), ..request("t1") };
     assert!(
-        matches!(requests.ask(resumed.clone(), 2, NOW), Asked::Given(_, answer, 2) if answer == allowed(&id))
+        matches!(ask(&mut requests, resumed.clone(), 2), Asked::Given(_, answer, 2) if answer == allowed(&id))
     );
     // The same hook may have lost the daemon before it heard; any other is a new call.
-    assert!(matches!(requests.ask(resumed.clone(), 3, NOW), Asked::Given(..)));
-    assert!(matches!(requests.ask(Request { hook: "h3".to_owned(), ..resumed }, 4, NOW), Asked::Waits(_)));
+    assert!(matches!(ask(&mut requests, resumed.clone(), 3), Asked::Given(..)));
+    assert!(matches!(ask(&mut requests, Request { hook: "h3".to_owned(), ..resumed }, 4), Asked::Waits(_)));
 }
 
 #[test]
@@ -154,7 +159,7 @@ fn an_answer_is_not_given_to_another_call() {
         other(|request| request.input = json!({ "command": "git push -f" })),
         other(|request| request.tool = "Monitor".to_owned()),
     ] {
-        assert!(matches!(requests.ask(changed, 2, NOW), Asked::Waits(_)));
+        assert!(matches!(ask(&mut requests, changed, 2), Asked::Waits(_)));
     }
 }
 
@@ -178,7 +183,7 @@ fn who_has_allowed_a_call_is_not_asked_again_by_claude_code_itself() {
     assert_eq!(waiting(&mut requests, again("t1"), 2), id);
     requests.answer(&id, allowed(&id)).unwrap();
     for named in ["t1", ""] {
-        let Asked::Given(given, answer, 3) = requests.ask(again(named), 3, NOW) else { panic!("{named}") };
+        let Asked::Given(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
         assert_eq!((given, answer.verdict), (id.clone(), Verdict::Allow));
     }
     // Another call, another conversation, and the same call made once more are asked about.
