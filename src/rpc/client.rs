@@ -1,11 +1,14 @@
 //! The end that asks.
 
-use super::envelope::{Event, Line, Request, Response};
+use super::envelope::{Event, Line, Request};
 use super::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
 use crate::error::{Failure, Hinted};
 use crate::failure;
 use crate::sys::socket;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -106,15 +109,26 @@ impl Client {
         payload: Value,
         patience: Duration,
     ) -> Result<Value, AskError> {
+        self.answer_as(msg_type, payload, patience).await
+    }
+
+    /// The same, with the answer read as a `T`.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn answer_as<T: DeserializeOwned>(
+        &mut self,
+        msg_type: &str,
+        payload: Value,
+        patience: Duration,
+    ) -> Result<T, AskError> {
         let answering = async {
             let id = self.ask(msg_type, payload).await?;
             loop {
-                match self.next().await? {
-                    // What could not be read has no id.
-                    Line::Response(response) if response.id == id || response.id.is_empty() => {
-                        return read(response);
-                    }
-                    _ => {}
+                let answer: Answer<'_> = serde_json::from_slice(self.next_bytes().await?).map_err(garbled)?;
+                // What could not be read has no id.
+                if answer.id.as_ref().is_some_and(|answered| *answered == id || answered.is_empty()) {
+                    return answer.read();
                 }
             }
         };
@@ -135,7 +149,7 @@ impl Client {
     /// [`AskError::Gone`] or [`AskError::Garbled`].
     pub async fn next(&mut self) -> Result<Line, AskError> {
         let line = self.next_bytes().await?;
-        serde_json::from_slice(line).map_err(|error| AskError::Garbled(error.to_string()))
+        serde_json::from_slice(line).map_err(garbled)
     }
 
     /// The next line as it is, without its newline.
@@ -174,12 +188,30 @@ impl Client {
     }
 }
 
-fn read(response: Response) -> Result<Value, AskError> {
-    let refusal = response.failure();
-    match (response.success, response.payload) {
-        (true, payload) => Ok(payload.unwrap_or_default()),
-        (false, _) => Err(AskError::Refused(refusal)),
+/// An answer of which the payload, which may be long, has yet to be read; or an event, which has no `id`.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    id: Option<String>,
+    #[serde(default)]
+    success: bool,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+    error: Option<String>,
+    hint: Option<String>,
+}
+
+impl Answer<'_> {
+    fn read<T: DeserializeOwned>(self) -> Result<T, AskError> {
+        if !self.success {
+            let failure = Failure::new(self.error.unwrap_or_default());
+            return Err(AskError::Refused(failure.or_hint(self.hint)));
+        }
+        serde_json::from_str(self.payload.map_or("null", RawValue::get)).map_err(garbled)
     }
+}
+
+fn garbled(error: serde_json::Error) -> AskError {
+    AskError::Garbled(error.to_string())
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 use super::{Claude, git, named};
 use crate::error::Hinted;
 use crate::sys::{file, shell};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -130,10 +132,12 @@ pub(super) fn collect_below(
 
 /// Whether a folder has nothing that counts, and is no root of a repository.
 pub(super) fn is_bare(folder: &Path) -> bool {
-    [".git", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", ".claude"].iter().all(|name| {
-        let found = folder.join(name).symlink_metadata();
-        found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
-    })
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(folder, flags, Mode::empty()) else { return false };
+    let is_missing = |name: &str| {
+        matches!(rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
+    };
+    [".git", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", ".claude"].into_iter().all(is_missing)
 }
 
 struct Files<'a> {

@@ -121,8 +121,10 @@ pub struct Workspaces {
     store: Result<Store, StoreError>,
     claude: Claude,
     seen: HashMap<PathBuf, Option<Failure>>,
-    /// Folders above workspaces that have been looked at, and which of them have nothing that counts.
-    above: HashSet<PathBuf>,
+    /// Folders in which and above which workspaces are, and where they are without links.
+    parents: HashMap<PathBuf, Option<PathBuf>>,
+    /// Folders that have been looked at, and which of them have nothing that counts.
+    looked_at: HashSet<PathBuf>,
     bare: HashSet<PathBuf>,
 }
 
@@ -134,7 +136,8 @@ impl Workspaces {
             store: Store::read(dir),
             claude: Claude::find(home),
             seen: HashMap::new(),
-            above: HashSet::new(),
+            parents: HashMap::new(),
+            looked_at: HashSet::new(),
             bare: HashSet::new(),
         }
     }
@@ -148,21 +151,32 @@ impl Workspaces {
         self.seen.insert(workspace.to_path_buf(), said.clone());
         said
     }
-}
 
-impl Workspaces {
     fn standing(&mut self, workspace: &Path) -> Standing {
-        let Ok(workspace) = workspace.canonicalize() else { return Standing::Nothing };
-        for folder in workspace.ancestors().skip(1) {
-            if !self.above.contains(folder) {
-                self.above.insert(folder.to_path_buf());
-                if is_bare(folder) {
-                    self.bare.insert(folder.to_path_buf());
-                }
+        let Some(workspace) = self.without_links(workspace) else { return Standing::Nothing };
+        for folder in workspace.ancestors() {
+            if self.looked_at.insert(folder.to_path_buf()) && is_bare(folder) {
+                self.bare.insert(folder.to_path_buf());
             }
+        }
+        if workspace.ancestors().all(|folder| self.bare.contains(folder)) {
+            return Standing::Nothing;
         }
         let found = collect_below(&workspace, &self.claude, &self.bare);
         Standing::of(&self.store, &workspace, found.as_deref())
+    }
+
+    /// The path of a folder without links; that of many folders in one folder costs a look at each.
+    fn without_links(&mut self, folder: &Path) -> Option<PathBuf> {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+            return folder.canonicalize().ok();
+        };
+        if !folder.symlink_metadata().ok()?.is_dir() {
+            return folder.canonicalize().ok();
+        }
+        let parents = self.parents.entry(parent.to_path_buf());
+        let parent = parents.or_insert_with(|| parent.canonicalize().ok()).as_ref()?;
+        Some(parent.join(name))
     }
 }
 
@@ -193,5 +207,26 @@ impl Trusted {
     #[must_use]
     pub fn now(found: &[Found], at: String) -> Self {
         Self { trusted_at: at, files: hashes(found) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_path_without_links_is_what_the_system_says() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |path: &str| top.path().join(path);
+        std::fs::create_dir_all(at("real/site")).unwrap();
+        symlink(at("real"), at("linked")).unwrap();
+        symlink(at("real/site"), at("real/other")).unwrap();
+        let dir = DataDir::find(Some(top.path()), None, None).unwrap();
+        let mut workspaces = Workspaces::of(&dir, top.path());
+        for path in ["real/site", "linked/site", "linked/other", "real/..", "real/gone", "gone/site"] {
+            assert_eq!(workspaces.without_links(&at(path)), at(path).canonicalize().ok(), "{path}");
+        }
+        assert_eq!(workspaces.without_links(Path::new("/")), Some("/".into()));
     }
 }
