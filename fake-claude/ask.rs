@@ -1,13 +1,33 @@
 //! A tool's process that speaks with murmur on a socket of its: one line from stdin, one line to stdout.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The first argument that asks for this; the second is the socket, and the third how many connections to make, and keep.
 pub(crate) const WORD: &str = "--fake-claude-ask";
+
+/// The first argument that has it listen where the second says, in a server's place.
+pub(crate) const LISTEN: &str = "--fake-claude-listen";
+
+/// Listens on the socket, and answers what stands on stdin to the first line of each connection, which it keeps.
+pub(crate) fn listen(socket: &str) -> ExitCode {
+    let listened = || -> io::Result<()> {
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        let mut kept = Vec::new();
+        for stream in UnixListener::bind(socket)?.incoming() {
+            let mut stream = stream?;
+            BufReader::new(&stream).read_line(&mut String::new())?;
+            stream.write_all(answer.as_bytes())?;
+            kept.push(stream);
+        }
+        Ok(())
+    };
+    if listened().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
 
 /// How long connections are kept, unless this process is ended.
 const LIFE: Duration = Duration::from_secs(60);

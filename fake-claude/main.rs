@@ -45,6 +45,11 @@ fn main() -> ExitCode {
     {
         return ask::ask(socket, count.first().map(String::as_str));
     }
+    if let [word, socket] = &*argv
+        && word == ask::LISTEN
+    {
+        return ask::listen(socket);
+    }
     match run(&argv) {
         Ok(code) => code,
         Err(Wrong(said)) => {

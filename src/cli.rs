@@ -25,6 +25,8 @@ mod derun;
 #[cfg(unix)]
 mod doctor;
 #[cfg(unix)]
+mod for_people;
+#[cfg(unix)]
 mod host;
 #[cfg(unix)]
 mod host_args;
@@ -199,6 +201,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
 #[cfg(unix)]
 fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
     let place = place::Place::new(args.data_dir);
+    for_people::check(&args.command)?;
     match args.command {
         Command::Init(args) => init::run(&args, &place),
         Command::Workspaces(args) => workspaces::run(&args, &place),

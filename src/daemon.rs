@@ -11,6 +11,7 @@ pub mod agents;
 pub mod approved;
 pub mod beats;
 pub mod broker;
+mod claims;
 pub mod client;
 pub mod data_folder;
 pub mod events;

@@ -6,7 +6,7 @@ pub mod refusals;
 pub mod servers;
 
 use crate::agent::event::RunResult;
-use crate::host::process::{Ending, breached, undecided};
+use crate::host::process::{Ending, undecided};
 use crate::secrets::mask;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ fn by_order(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<
         Ending::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(*after, doing)),
         Ending::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
         Ending::Undecided { call } => return Outcome::Error(undecided(call)),
-        Ending::Breach { call } => return Outcome::Error(breached(call)),
+        Ending::Breach { said } => return Outcome::Error(said.clone()),
         Ending::Signaled(signal) => Some(format!("killed by signal {signal}")),
         Ending::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
         Ending::Exited(_) | Ending::Settled { .. } => None,

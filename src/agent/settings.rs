@@ -87,6 +87,12 @@ impl HookProgram {
         ))
     }
 
+    /// Its executable.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// The `murmur-hook` at `program`.
     #[must_use]
     pub fn at(program: PathBuf) -> Self {

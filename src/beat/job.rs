@@ -22,6 +22,7 @@ use crate::journal::entry::Entry;
 use crate::journal::unfinished::Begun;
 use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
+use crate::permit::request::is_session;
 use crate::sys::clock;
 use crate::sys::paths::{DataDir, User, readable};
 use crate::trust::{self, Start};
@@ -217,6 +218,11 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     // What is resumed goes on by itself: the call that was put off is made again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
+            if !is_session(session) {
+                return Err(
+                    crate::failure!("{session:?} is not the id of a conversation"; "deny its request"),
+                );
+            }
             args.extend(["--resume".to_owned(), session.clone()]);
             Vec::new()
         }

@@ -8,24 +8,23 @@ mod always;
 pub mod body;
 pub mod door;
 pub mod model;
+mod reply;
 pub mod requests;
 mod room;
 mod words;
 
 use super::state::PutOff as Waiting;
 use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::hook::audit;
 use crate::journal::put_off::{self, Folder, PutOff};
 use crate::permit::decision::{By, Verdict};
-use crate::permit::question::Asked;
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::permit::rules::Action;
 use crate::sys::paths::DataDir;
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
+use reply::{answer, unreadable};
 use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
-use std::io;
 use std::path::PathBuf;
 use tokio::sync::oneshot;
 
@@ -384,39 +383,5 @@ impl Broker {
         let is_kept = error.is_none();
         self.told.extend(error);
         is_kept
-    }
-}
-
-fn unreadable(id: &RequestId, error: &io::Error) -> String {
-    format!("cannot read what request {id} is called with: {error}")
-}
-
-/// What `reply` means to `request`.
-fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Failure> {
-    match (reply, request.is_question()) {
-        (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".into()),
-        (Reply::Verdict { verdict: Verdict::Allow, .. }, true) => Err(failure!(
-            "request {id} is a question"; "answer it: murmur question respond {id} '{{\"q1\":\"...\"}}', or deny it"
-        )),
-        (Reply::Verdict { verdict, reason, always: _ }, _) => {
-            Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone(), answered_by: None })
-        }
-        (Reply::Answers { .. }, false) => Err(failure!(
-            "request {id} is no question"; "answer it: murmur permission respond {id} allow, or deny"
-        )),
-        (Reply::Answers { answers }, true) => {
-            let asked = Asked::parse(&request.input)
-                .map_err(|error| failure!("{error}"; "deny request {id}, so that the agent asks again"))?;
-            let answers = asked.answers(&answers).map_err(|error| error.failure())?;
-            let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();
-            Ok(Answer {
-                verdict: Verdict::Allow,
-                reason: None,
-                answers: Some(answers),
-                by: By::Person,
-                id: id.clone(),
-                answered_by: None,
-            })
-        }
     }
 }

@@ -4,13 +4,20 @@
 
 use crate::beat::Job;
 use crate::sys::notify;
+use crate::sys::process::{self, Signal};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::pin::pin;
 use std::process::Stdio;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+/// How long after its timeout a beat's process that goes on is told to continue, if it was stopped.
+const LATE: Duration = Duration::from_secs(5);
 
 /// What a beat's process says on stdout when it is over.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
@@ -55,7 +62,13 @@ pub async fn attend(mut child: Child, job: Job) -> Result<Said, String> {
     }
     let mut said = Vec::new();
     if let Some(mut stdout) = child.stdout.take() {
-        let _died = stdout.read_to_end(&mut said).await;
+        let mut reading = pin!(stdout.read_to_end(&mut said));
+        // A host that was stopped, as by its agent, ends no agent in time. One that runs takes no notice.
+        while timeout(Duration::from_secs(job.timeout.into()) + LATE, &mut reading).await.is_err() {
+            if let Some(pid) = child.id() {
+                process::signal(pid, Signal::CONT);
+            }
+        }
     }
     let ended = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
     serde_json::from_slice(&said).map_err(|_| format!("the beat's process ended without a word ({ended})"))

@@ -5,6 +5,7 @@ use super::agents;
 use super::broker::model::Models;
 use super::broker::{Cursor, Order, Response};
 use super::broker::{door, model};
+use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
 use crate::error::{Failure, Hinted};
@@ -137,6 +138,7 @@ impl Desk {
             }
             request::REQUEST | request::QUESTION => {
                 let asked: request::Request = read(request)?;
+                claims::check(&self.dir, &asked, asker)?;
                 let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
                 let line = Request { payload: Value::Null, ..request.clone() };
                 match asked.whom {

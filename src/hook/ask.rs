@@ -8,6 +8,7 @@ use crate::host::id::AgentId;
 use crate::host::protocol::{WAIT, Wait};
 use crate::permit::policy::HOLD;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom};
+use crate::rpc::asker;
 use crate::rpc::envelope::{Request as Question, Response};
 use crate::rpc::frame::LONGEST;
 use crate::sys::socket;
@@ -53,6 +54,9 @@ pub(super) enum AskError {
     /// It is too long to be shown.
     #[error("the call has {0} bytes, more than can be asked about")]
     Long(usize),
+    /// An agent's process answers in the daemon's place.
+    #[error("an agent's process listens in the place of murmur's daemon")]
+    Squatter,
     /// The agent is gone.
     #[error("the agent that asked is gone")]
     Gone {
@@ -66,6 +70,7 @@ impl Hinted for AskError {
         match self {
             Self::Refused(why) => why.hint(),
             Self::Long(_) => Some("make it shorter".to_owned()),
+            Self::Squatter => Some("see what an agent left there: murmur restart".to_owned()),
             Self::Unreachable(_) | Self::Silent | Self::Gone { .. } => None,
         }
     }
@@ -130,6 +135,8 @@ pub(super) fn ask(
     loop {
         let (folder, name) = &surroundings.socket;
         let broken = match socket::connect_blocking(folder, name) {
+            // Its answers would be the agent's own.
+            Ok(stream) if asker::is_agents_listener(&stream) => Broken::Over(AskError::Squatter),
             Ok(stream) => {
                 // It was there, so it comes again.
                 (give_up, pause) = (until, Duration::from_millis(20));

@@ -1,15 +1,16 @@
 //! Whether every call of an agent was decided: what ran, by its events, is held against the lines that the hook writes to
 //! decisions.jsonl meanwhile (docs/permissions.md, The record).
 //!
-//! In come events; out goes the first call that ran and was never decided. The hook writes its line before it answers, so
+//! In come events; out goes the first call that ran and was never decided, or that ran although it was denied. The hook writes its line before it answers, so
 //! it is there when a call's result comes. What Claude Code refuses before it asks any hook (an unknown tool, an input
 //! that is not valid) has a result in `UNRUN`, as measured on 2.1.197, 2.1.329 and 2.1.330.
 
 use crate::agent::event::Event;
+use crate::host::process::{breached, ran_denied};
 use crate::permit::decision::{By, Verdict};
 use crate::pulse::action;
 use serde::Deserialize;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -42,6 +43,8 @@ pub(super) struct Audit {
     /// Whether one was that may have held a result.
     has_lost_results: bool,
     failure: Option<String>,
+    /// A call that ran although it was denied.
+    ran_denied: Option<String>,
 }
 
 #[derive(Debug)]
@@ -62,14 +65,14 @@ impl Audit {
             path,
             agent: agent.to_owned(),
             source: None,
-            ids: HashSet::new(),
+            verdicts: HashMap::new(),
             by_guard: None,
             breach: None,
             failure: None,
         };
         decisions.source = decisions.open(true);
         let (open, failure) = (Vec::new(), None);
-        Self { decisions, open, has_lost_calls: false, has_lost_results: false, failure }
+        Self { decisions, open, has_lost_calls: false, has_lost_results: false, failure, ran_denied: None }
     }
 
     /// Takes what the agent did. `Some` is a call that ran and was not decided.
@@ -104,12 +107,16 @@ impl Audit {
         }
     }
 
-    /// A call that has run, and reached what it may not, as its hook found out afterwards; told once.
+    /// What is said of a call that has run, and reached what it may not, as its hook found out afterwards, or was denied; told
+    /// once.
     pub(super) fn breach(&mut self, event: &Event<'_>) -> Option<String> {
         if matches!(event, Event::ToolResult { .. } | Event::Result(_)) {
             self.decisions.read();
         }
-        self.decisions.breach.take()
+        self.ran_denied.take().map(|call| ran_denied(&call)).or_else(|| {
+            let call = self.decisions.breach.take()?;
+            Some(breached(&call))
+        })
     }
 
     /// What was refused until now.
@@ -127,7 +134,14 @@ impl Audit {
             // Of a conversation that goes on.
             None => return None,
         };
-        if is_error && UNRUN.iter().any(|start| output.starts_with(start)) || self.decisions.has(id) {
+        if is_error && UNRUN.iter().any(|start| output.starts_with(start)) {
+            return None;
+        }
+        if self.decisions.has(id) {
+            // A decision is good for one call.
+            if self.decisions.verdicts.remove(id) == Some(Verdict::Deny) && !is_error {
+                self.ran_denied.get_or_insert(words);
+            }
             return None;
         }
         let [start, middle] = REFUSED;
@@ -163,7 +177,8 @@ struct Decisions {
     path: PathBuf,
     agent: String,
     source: Option<Source>,
-    ids: HashSet<String>,
+    /// Of each call that has no result yet, the last.
+    verdicts: HashMap<String, Verdict>,
     by_guard: Option<(String, usize)>,
     breach: Option<String>,
     failure: Option<String>,
@@ -199,10 +214,9 @@ struct Line {
 
 impl Decisions {
     fn has(&mut self, id: &str) -> bool {
-        if !self.ids.contains(id) {
-            self.read();
-        }
-        self.ids.contains(id)
+        // Always: a later line may say otherwise.
+        self.read();
+        self.verdicts.contains_key(id)
     }
 
     /// Reads on, also where the file was moved away and another one begun.
@@ -257,7 +271,7 @@ impl Decisions {
             }
             _ => {}
         }
-        self.ids.insert(line.tool_use_id);
+        self.verdicts.insert(line.tool_use_id, line.verdict);
     }
 }
 

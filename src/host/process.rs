@@ -42,10 +42,10 @@ pub enum Ending {
         /// The call, without what looks like a secret.
         call: String,
     },
-    /// One of its calls ran and reached what it may not, and it was killed.
+    /// One of its calls ran and did what it may not, and it was killed.
     Breach {
-        /// The call, without what looks like a secret, and why it is refused.
-        call: String,
+        /// What, as [`breached`] or [`ran_denied`] says it.
+        said: String,
     },
     /// It had answered, and murmur ended it with what it went on with.
     Settled {
@@ -106,6 +106,12 @@ pub fn undecided(call: &str) -> String {
 #[must_use]
 pub fn breached(call: &str) -> String {
     format!("a call wrote where it is not allowed, because a link changed after the decision: {call}")
+}
+
+/// What is said of an agent that was killed because `call` ran after it had been denied.
+#[must_use]
+pub fn ran_denied(call: &str) -> String {
+    format!("a call ran although it was denied: {call}")
 }
 
 /// How much of the end of stderr is kept, in bytes.

@@ -4,6 +4,7 @@ use super::protocol::{
     Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait,
 };
 use super::state::State;
+use crate::agent::settings::HookProgram;
 use crate::error::Failure;
 use crate::failure;
 use crate::rpc::asker::Asker;
@@ -13,6 +14,7 @@ use crate::rpc::serve::{Answer, Service};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -113,7 +115,10 @@ impl Desk {
                 let (force, grace) = (stop.force, stop.patience()?);
                 Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
             }
-            "wait" => Answer::HandOver(self.wait(read(payload)?, request).await?),
+            "wait" => {
+                require_hook(asker)?;
+                Answer::HandOver(self.wait(read(payload)?, request).await?)
+            }
             other => return Err(unknown(other, &QUESTIONS)),
         })
     }
@@ -122,6 +127,17 @@ impl Desk {
 impl Service for Desk {
     async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
         self.result(request, asker).await.unwrap_or_else(Answer::Refusal)
+    }
+}
+
+/// That murmur's hook asks: whoever waits stops the agent's clock.
+fn require_hook(asker: &Asker) -> Result<(), Failure> {
+    let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur-hook: {error}"))?;
+    let own = Path::new("/proc/self/exe");
+    if asker.runs(&[hook.program(), own]) {
+        Ok(())
+    } else {
+        Err("only murmur's hook waits for a person".into())
     }
 }
 

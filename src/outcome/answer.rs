@@ -1,10 +1,21 @@
 //! What an agent's answer says, however it is dressed up.
 
-/// Whether it begins with `ATTENTION:`, also as Markdown's bold, heading, quote or list item.
+/// Whether it begins with `ATTENTION:`, in small letters too, also as Markdown's bold, heading, quote or list item, and
+/// behind characters that cannot be seen.
 pub(super) fn is_alert(text: &str) -> bool {
-    let is_markup = |character: char| character.is_whitespace() || "#*_>`~-\u{feff}".contains(character);
-    let word = text.trim_start_matches(is_markup).strip_prefix("ATTENTION");
-    word.is_some_and(|rest| rest.trim_start_matches(['*', '_', '`', '~', ' ']).starts_with(':'))
+    const WORD: &str = "ATTENTION";
+    let is_markup = |character: char| {
+        character.is_whitespace() || "#*_>`~-".contains(character) || is_invisible(character)
+    };
+    let text = text.trim_start_matches(is_markup);
+    let Some((word, rest)) = text.split_at_checked(WORD.len()) else { return false };
+    let rest = rest.trim_start_matches(|character| "*_`~ ".contains(character) || is_invisible(character));
+    word.eq_ignore_ascii_case(WORD) && rest.starts_with([':', '：'])
+}
+
+/// Whether it takes no room on a screen: zero-width characters, direction marks, byte order marks.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -26,10 +37,16 @@ mod tests {
             "`ATTENTION:` x",
             "```\nATTENTION: x\n```",
             "\u{feff}ATTENTION: x",
+            "\u{200b}ATTENTION: x",
+            "\u{200e}ATTENTION\u{200b}： x",
+            "attention: x",
+            "**Attention:** x",
         ] {
             assert!(is_alert(text), "{text:?}");
         }
-        for text in ["", "ATTENTION", "ATTENTION please: x", "No ATTENTION: needed", "attention: x", "**"] {
+        for text in
+            ["", "ATTENTION", "ATTENTION please: x", "No ATTENTION: needed", "Aufmerksamkeit: x", "**"]
+        {
             assert!(!is_alert(text), "{text:?}");
         }
     }

@@ -84,6 +84,14 @@ impl Hinted for NotAnId {
     }
 }
 
+/// Whether `text` can be the backend's id of a conversation. It becomes an argument of the backend where the conversation is
+/// resumed, so it can be no option and no path.
+#[must_use]
+pub fn is_session(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    text.len() <= 128 && !text.is_empty() && !text.starts_with('-') && text.bytes().all(fits)
+}
+
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -289,6 +297,16 @@ mod tests {
         let nameless = request("", "git push");
         let elsewhere = Request { session: "other".to_owned(), ..nameless.clone() };
         assert!(!nameless.is_same_call(&elsewhere) && nameless.id(0) != elsewhere.id(0));
+    }
+
+    #[test]
+    fn a_session_can_be_no_option_and_no_path() {
+        assert!(is_session("0199aabb-ccdd-7000-8000-000000000000") && is_session("ses_1"));
+        for other in
+            ["", "--settings=/tmp/x.json", "-p", "../../x", "a b", "a\u{1b}[31m", "a\n", &"a".repeat(129)]
+        {
+            assert!(!is_session(other), "{other:?}");
+        }
     }
 
     #[test]

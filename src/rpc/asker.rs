@@ -9,6 +9,7 @@ use crate::failure;
 use crate::permit::request::Answerer;
 use crate::sys::ancestors;
 use crate::sys::peer::{self, Peer};
+use std::path::Path;
 use std::sync::OnceLock;
 use tokio::net::UnixStream;
 
@@ -33,6 +34,10 @@ pub enum Standing {
     /// It cannot be told.
     Unknown,
 }
+
+/// That it cannot be told whose process it is: it has just ended, or the system does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CannotTell;
 
 /// The process that asks.
 #[derive(Debug)]
@@ -74,6 +79,16 @@ impl Asker {
         })
     }
 
+    /// The host that the process descends from, the nearest; `None` where it descends from none. Only Linux tells.
+    ///
+    /// # Errors
+    /// That it cannot be told.
+    pub fn host(&self) -> Result<Option<u32>, CannotTell> {
+        let peer = self.peer.as_ref().ok_or(CannotTell)?;
+        let hosts = hosts(peer.pid()).ok_or(CannotTell)?;
+        if peer.is_there() { Ok(hosts.first().copied()) } else { Err(CannotTell) }
+    }
+
     /// Whose process it is, as of now. On other systems than Linux everybody counts as a person.
     #[must_use]
     pub fn standing(&self) -> Standing {
@@ -81,6 +96,24 @@ impl Asker {
         let standing = standing(peer.pid());
         // Were it gone by now, the number could have been another's for a while.
         if peer.is_there() { standing } else { Standing::Unknown }
+    }
+
+    /// Whether it runs one of these programs, by whatever name. On other systems than Linux everybody does.
+    #[must_use]
+    pub fn runs(&self, programs: &[&Path]) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let file = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+            let Some(peer) = &self.peer else { return false };
+            let runs = file(Path::new(&format!("/proc/{}/exe", peer.pid())));
+            runs.is_some() && programs.iter().any(|program| file(program) == runs) && peer.is_there()
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _unknown = programs;
+            true
+        }
     }
 
     /// Who that is.
@@ -111,12 +144,51 @@ impl Asker {
     }
 }
 
+/// Whether an agent's process listens where `stream` is connected to: whatever it answers is the agent's own word. Only Linux
+/// tells.
+#[must_use]
+pub fn is_agents_listener(stream: &std::os::unix::net::UnixStream) -> bool {
+    peer::listener(stream).and_then(hosts).is_some_and(|hosts| !hosts.is_empty())
+}
+
 /// That a person runs this very process.
 ///
 /// # Errors
 /// That it is refused; `what` is what agents cannot do.
 pub fn require_person_here(what: &str) -> Result<(), Failure> {
     require_person(standing(std::process::id()), what)
+}
+
+/// That no agent's process runs this very one. Where the system says nothing of processes, its environment decides.
+///
+/// # Errors
+/// That it is refused; `what` is what agents cannot do.
+pub fn require_no_agent_here(what: &str) -> Result<(), Failure> {
+    require_person(standing_here(), what)
+}
+
+/// The same, but for an agent that directs others.
+///
+/// # Errors
+/// That it is refused; `what` is what other agents cannot do.
+pub fn require_manager_here(what: &str) -> Result<(), Failure> {
+    match standing_here() {
+        Standing::Manager => Ok(()),
+        other => require_person(other, what),
+    }
+}
+
+fn standing_here() -> Standing {
+    match standing(std::process::id()) {
+        // As in a container without /proc.
+        Standing::Unknown if ancestors::name(std::process::id()).is_none() => by_environment(),
+        found => found,
+    }
+}
+
+fn by_environment() -> Standing {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if [AGENT_VARIABLE, HOST_VARIABLE].into_iter().any(is_set) { Standing::Agent } else { Standing::Person }
 }
 
 fn require_person(standing: Standing, what: &str) -> Result<(), Failure> {
@@ -197,13 +269,7 @@ fn is_manager(arguments: &[Vec<u8>]) -> bool {
 
 #[cfg(not(target_os = "linux"))]
 fn standing(pid: u32) -> Standing {
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let is_ours = pid == std::process::id();
-    if is_ours && [AGENT_VARIABLE, HOST_VARIABLE].into_iter().any(is_set) {
-        Standing::Agent
-    } else {
-        Standing::Person
-    }
+    if pid == std::process::id() { by_environment() } else { Standing::Person }
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -68,6 +68,21 @@ impl Peer {
     }
 }
 
+/// The process that listens where `stream` is connected to (Linux).
+#[must_use]
+pub fn listener(stream: &std::os::unix::net::UnixStream) -> Option<u32> {
+    #[cfg(target_os = "linux")]
+    {
+        let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+        u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = stream;
+        None
+    }
+}
+
 fn peer_pid(stream: &UnixStream) -> io::Result<u32> {
     let pid = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
     pid.ok_or_else(|| io::ErrorKind::NotFound.into())

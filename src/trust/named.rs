@@ -10,6 +10,15 @@ use std::path::{Path, PathBuf};
 /// Keys of settings that name files, and run none.
 const PATTERNS: [&str; 4] = ["permissions", "sandbox", "claudeMdExcludes", "plansDirectory"];
 
+/// What interpreters add to a name.
+const ENDINGS: [&str; 6] = ["js", "cjs", "mjs", "ts", "py", "sh"];
+
+/// The longest path there is, in bytes.
+const LONGEST: usize = 4096;
+
+/// How many folders that a text names are looked into.
+const MOST_FOLDERS: usize = 8;
+
 /// The files within `workspace` that `found` names.
 pub(super) fn by<'a>(workspace: &Path, found: impl Iterator<Item = &'a Found>) -> Vec<PathBuf> {
     let mut texts = Vec::new();
@@ -47,11 +56,50 @@ fn paths(workspace: &Path, text: &str) -> Vec<PathBuf> {
         .iter()
         .fold(text, |text, variable| text.replace(variable, "."));
     let words = text.split(|letter: char| letter.is_whitespace() || ";|&()<>=,`".contains(letter));
-    let file = |word: &str| {
-        let path = workspace.join(word);
-        let real = path.canonicalize().ok()?;
-        (real.starts_with(workspace) && real.is_file()).then_some(real)
-    };
-    let whole = std::iter::once(text.trim());
-    whole.chain(words).filter(|word| !word.is_empty() && word.len() < 4096).filter_map(file).collect()
+    let words: Vec<&str> = std::iter::once(text.trim())
+        .chain(words)
+        .filter(|word| !word.is_empty() && word.len() < LONGEST)
+        .collect();
+    let within = |path: PathBuf| path.canonicalize().ok().filter(|real| real.starts_with(workspace));
+    // A command may first go to a folder that it names.
+    let folders = words.iter().filter_map(|word| within(workspace.join(word))).filter(|path| path.is_dir());
+    let mut folders: BTreeSet<PathBuf> = folders.take(MOST_FOLDERS).collect();
+    folders.insert(workspace.to_path_buf());
+    let mut found = Vec::new();
+    for folder in &folders {
+        for word in &words {
+            // `node scripts/s` runs `scripts/s.js`, `python3 -m scripts.helper` `scripts/helper.py`.
+            let endings = ENDINGS.iter().map(|ending| format!("{word}.{ending}"));
+            let module = format!("{}.py", word.replace('.', "/"));
+            let names = std::iter::once((*word).to_owned()).chain(endings).chain([module]);
+            let files = names.filter_map(|name| within(folder.join(name))).filter(|path| path.is_file());
+            found.extend(files);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_from_the_folder_that_the_command_goes_to_and_without_its_ending() {
+        let top = tempfile::tempdir().unwrap();
+        let workspace = top.path().canonicalize().unwrap();
+        std::fs::create_dir(workspace.join("scripts")).unwrap();
+        for name in ["scripts/b.sh", "scripts/s.js", "scripts/helper.py", "README.md"] {
+            std::fs::write(workspace.join(name), "x").unwrap();
+        }
+        for (command, file) in [
+            ("cd scripts && ./b.sh", "scripts/b.sh"),
+            ("pushd ./scripts;sh b.sh;popd", "scripts/b.sh"),
+            ("node scripts/s", "scripts/s.js"),
+            ("python3 -m scripts.helper --all", "scripts/helper.py"),
+            ("sh \"$CLAUDE_PROJECT_DIR\"/scripts/b.sh", "scripts/b.sh"),
+        ] {
+            assert_eq!(paths(&workspace, command), [workspace.join(file)], "{command}");
+        }
+        assert!(paths(&workspace, "ls scripts; cat ../x").is_empty());
+    }
 }

@@ -7,6 +7,7 @@
 //! one line; where the chosen one cannot be, the exit code is 69.
 
 mod acted;
+mod attacks;
 mod choice;
 mod clients;
 mod compare;
@@ -117,7 +118,7 @@ fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
         pulses::of_what_murmur_starts,
         plan::a_beat_is_refused_it,
         plan::a_live_agent_leaves_it,
-        trust::of_a_hostile_repository,
+        |claude| trust::of_a_hostile_repository(claude).and_then(|()| attacks::all(claude)),
     ];
     for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
         agree &= tell(name, check(&claude));

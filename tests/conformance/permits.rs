@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 use crate::place::Place;
 
 /// `murmur permission list --watch --json`, or the same of questions.
-struct Watch {
+pub(crate) struct Watch {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Watch {
-    fn follow(place: &Place, kind: &str) -> Result<Self> {
+    pub(crate) fn follow(place: &Place, kind: &str) -> Result<Self> {
         let mut child = place.murmur(&[kind, "list", "--watch", "--json"]).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().context("no stdout")?;
         Ok(Self { child, lines: BufReader::new(stdout).lines() })
     }
 
     /// The next request that comes.
-    fn opened(&mut self) -> Result<Value> {
+    pub(crate) fn opened(&mut self) -> Result<Value> {
         for line in self.lines.by_ref() {
             let line: Value = serde_json::from_str(&line?)?;
             if line["opened"].is_object() {

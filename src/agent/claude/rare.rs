@@ -11,7 +11,7 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
     let read = Scanner::new(line).members(|value, name| {
         match name {
             b"subtype" => result.subtype = value.text_or_empty()?.decode().into_owned(),
-            b"is_error" => result.is_error = value.raw()? == b"true",
+            b"is_error" => result.is_error = !matches!(value.raw()?, b"false" | b"null"),
             b"result" => result.text = value.text()?.map(owned),
             b"errors" => value.elements(|error| {
                 result.errors.extend(error.text()?.map(owned));
@@ -41,6 +41,7 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
         }
         Some(())
     });
+    result.is_error |= result.subtype.starts_with("error");
     read.map_or(Event::Garbled, |()| Event::Result(Box::new(result)))
 }
 

@@ -16,7 +16,7 @@ use crate::error::Hinted;
 use crate::failure;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
-use crate::host::process::{Ending, breached, undecided};
+use crate::host::process::{Ending, undecided};
 use crate::host::protocol::Card;
 use crate::host::record::Ended;
 use crate::host::run::{self as host, Spec};
@@ -127,7 +127,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
 fn wrong(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Undecided { call } => Some(undecided(call)),
-        Ending::Breach { call } => Some(breached(call)),
+        Ending::Breach { said } => Some(said.clone()),
         _ => None,
     }
 }

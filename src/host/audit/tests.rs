@@ -151,7 +151,31 @@ fn a_call_that_reached_what_it_may_not_is_told_once() {
     let event =
         Event::ToolResult { parent: "".into(), id: "t1".into(), output: "done".into(), is_error: false };
     let told = watch.audit.breach(&event);
-    assert_eq!(told.as_deref(), Some("Write(link/x): writing to it is refused"));
+    let said = "a call wrote where it is not allowed, because a link changed after the decision: \
+                Write(link/x): writing to it is refused";
+    assert_eq!(told.as_deref(), Some(said));
     assert_eq!(watch.audit.breach(&event), None);
     assert_eq!(watch.audit.refusals(), Refusals::default(), "nothing was refused in time");
+}
+
+#[test]
+fn a_call_that_ran_although_it_was_denied_is_told_and_a_decision_is_good_for_one_call() {
+    let mut watch = Watch::new();
+    write(&path(&watch.folder), "a", "t1", "deny", &json!({ "kind": "person" }));
+    assert_eq!(watch.call("t1", "PreToolUse:Bash hook error: no", true), None);
+    let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into() };
+    assert_eq!(watch.audit.breach(&end), None);
+    // Asked again, and allowed.
+    for verdict in ["deny", "allow"] {
+        write(&path(&watch.folder), "a", "t2", verdict, &json!({ "kind": "person" }));
+    }
+    assert_eq!(watch.call("t2", "hi", false), None);
+    assert_eq!(watch.audit.breach(&end), None);
+    write(&path(&watch.folder), "a", "t3", "deny", &json!({ "kind": "person" }));
+    assert_eq!(watch.call("t3", "hi", false), None);
+    let said = "a call ran although it was denied: Bash(run t3)";
+    assert_eq!(watch.audit.breach(&end).as_deref(), Some(said));
+    watch.decide("t4");
+    assert_eq!(watch.call("t4", "hi", false), None);
+    assert_eq!(watch.call("t4", "hi", false), Some("Bash(run t4)".to_owned()));
 }

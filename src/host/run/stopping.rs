@@ -4,7 +4,7 @@ use super::Host;
 use crate::agent::event::Event;
 use crate::host::event::Own;
 use crate::host::limits::{Allowance, Turns};
-use crate::host::process::{Ending, breached, undecided};
+use crate::host::process::{Ending, undecided};
 use crate::host::protocol::GRACE;
 use crate::host::state::Input;
 use std::time::Duration;
@@ -53,10 +53,10 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
-    /// Kills it: a call of it reached what it may not.
-    pub(super) fn end_breached(&mut self, call: String) {
-        self.keep.own(Own::Problem { text: breached(&call) });
-        self.stopped.get_or_insert(Ending::Breach { call });
+    /// Kills it: a call of it did what it may not.
+    pub(super) fn end_breached(&mut self, said: String) {
+        self.keep.own(Own::Problem { text: said.clone() });
+        self.stopped.get_or_insert(Ending::Breach { said });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 

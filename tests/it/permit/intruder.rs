@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
@@ -85,6 +86,19 @@ fn attacks(env: &Env, id: &str, host: &str) -> Vec<String> {
         socket("what.comes.later", json!({})),
         asks(env, &format!("hosts/{host}.sock"), "stop", &json!({})),
         asks(env, &format!("hosts/{host}.sock"), "send", &json!({ "text": "hello" })),
+        // These do not ask the daemon, or would go around it.
+        env.command("stop"),
+        env.command("stop --force"),
+        env.command("restart"),
+        env.command("start"),
+        env.command("beat site"),
+        env.command("init other"),
+        env.command("workspaces add other"),
+        env.command("workspaces remove site"),
+        env.command("setup hooks"),
+        format!("{MURMUR} record x -- true"),
+        env.command("host spawn --worktree site hello"),
+        env.command(&format!("host stop {host}")),
     ]
 }
 
@@ -166,6 +180,79 @@ fn a_hosted_agent_answers_nothing_and_a_manager_only_directs() {
         assert_eq!(refused, [true, true, is_worker, is_worker], "{agent}: {said:#?}");
     }
     env.run(["host", "stop", "--all"]);
+    daemon.stop();
+}
+
+#[test]
+fn an_agent_asks_in_its_own_name_alone_and_stops_no_clock() {
+    let env = Env::new();
+    let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
+    env.register(&[&site]);
+    env.infiltrated();
+    let daemon = env.daemon();
+    let row = env.opened();
+    let agent = text(&row, "agent").to_owned();
+    let mut own = waiting(&env, &agent, 7, "git status");
+    own["workspace"] = json!(site.path());
+    let beat = fs::read_dir(env.data().join("beats")).unwrap().next().unwrap().unwrap().file_name();
+    own["beat"] = json!({ "beat": beat.to_str().unwrap().trim_end_matches(".json") });
+    let with = |key: &str, value: Value| {
+        let mut payload = own.clone();
+        payload[key] = value;
+        asks(&env, "murmur.sock", "permission.request", &payload)
+    };
+    let other = "the request is not of the agent whose process asks";
+    let attacks = [
+        (with("agent", json!("deployer")), other),
+        (with("agent", json!("../site")), other),
+        (with("workspace", json!("/")), other),
+        (with("beat", json!({ "beat": "01JZZZZZZZZZZZZZZZZZZZZZZZ" })), other),
+        (with("beat", Value::Null), other),
+        (with("session", json!("--settings=/tmp/settings.json")), "the session's id is none"),
+        (
+            asks(&env, &format!("hosts/{agent}.sock"), "wait", &json!({ "request": text(&row, "id") })),
+            "only murmur's hook waits for a person",
+        ),
+    ];
+    let commands: Vec<String> = attacks.iter().map(|(command, _)| command.clone()).collect();
+    for (said, (attack, refused)) in env.has_run(&commands).iter().zip(&attacks) {
+        assert!(said.contains(refused), "{attack}\n{said}");
+    }
+    assert_eq!(env.ask("permission.list", &json!({}))["requests"].as_array().unwrap().len(), 1);
+    env.run(["permission", "respond", text(&row, "id"), "deny"]);
+    env.wait_for_journal(1);
+    daemon.stop();
+}
+
+#[test]
+fn what_an_agent_answers_in_the_daemons_place_is_no_answer() {
+    let env = Env::new();
+    let calls = [bash("t1", "git push"), bash("t2", "git push --force")];
+    let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &calls);
+    env.register(&[&site]);
+    env.infiltrated();
+    let daemon = env.daemon();
+    let row = env.opened();
+    let id = text(&row, "id").to_owned();
+    let answer = json!({ "msg_type": "permission.request", "id": "1", "success": true,
+        "payload": { "verdict": "allow", "by": { "kind": "person" }, "id": id } });
+    let socket = env.data().join("murmur.sock");
+    let squat = format!(
+        "{FAKE} --fake-claude-listen {socket}.mine <<'END' &\n{answer}\nEND\n\
+         while ! [ -S {socket}.mine ]; do :; done; mv {socket} {socket}.daemon; mv {socket}.mine {socket}",
+        socket = socket.display()
+    );
+    assert_eq!(env.has_run(&[squat]), [""]);
+    // A person's answer comes where the request was asked.
+    let stream = UnixStream::connect(env.data().join("murmur.sock.daemon")).unwrap();
+    Socket::new(stream).ask("permission.respond", &json!({ "id": id, "verdict": "deny" }));
+    let line = env.wait_for_journal(1).remove(0);
+    assert_eq!(line["outcome"], "error", "{line}");
+    let second = env.decisions().remove(1);
+    assert_eq!((&second["verdict"], &second["by"]["kind"]), (&json!("deny"), &json!("failure")), "{second}");
+    let why = "an agent's process listens in the place of murmur's daemon";
+    assert!(text(&second, "reason").contains(why), "{second}");
+    fs::rename(env.data().join("murmur.sock.daemon"), &socket).unwrap();
     daemon.stop();
 }
 

@@ -1,0 +1,37 @@
+//! What a request says of its agent, held against what the kernel says of the process that asks: an agent asks in its own name
+//! alone, of its own workspace and beat.
+
+use crate::error::Failure;
+use crate::failure;
+use crate::host::id::AgentId;
+use crate::host::record::Record;
+use crate::permit::request::{Request, is_session};
+use crate::rpc::asker::Asker;
+use crate::sys::held;
+use crate::sys::paths::DataDir;
+
+/// That `request` may be asked by `asker`. Whatever no host runs, such as a session that a person started, is believed.
+///
+/// # Errors
+/// What is not as it says.
+pub(super) fn check(dir: &DataDir, request: &Request, asker: &Asker) -> Result<(), Failure> {
+    if !request.session.is_empty() && !is_session(&request.session) {
+        return Err("the session's id is none".into());
+    }
+    let refused = || failure!("the request is not of the agent whose process asks"; "ask in its own name");
+    let host = asker.host().map_err(|_| failure!("cannot determine which agent asks"; "try again"))?;
+    let Some(host) = host else { return Ok(()) };
+    let agent = AgentId::parse(&request.agent).map_err(|_| refused())?;
+    let found = held::look(&dir.hosts().join(agent.record())).filter(|found| found.is_held);
+    let record = found.and_then(|found| Record::parse(&found.text)).ok_or_else(refused)?;
+    let beat = request.beat.as_ref().map(|beat| &beat.beat);
+    let is_own = record.host.pid == host
+        && record.card.beat.as_ref() == beat
+        && is_same(&record.card.worktree, &request.workspace);
+    if is_own { Ok(()) } else { Err(refused()) }
+}
+
+/// Whether both are the same folder, also by another path.
+fn is_same(one: &std::path::Path, other: &std::path::Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
