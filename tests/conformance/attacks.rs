@@ -41,15 +41,10 @@ pub(crate) fn all(claude: &Path) -> Result<()> {
 
 fn rewriting_its_heartbeat(claude: &Path) -> Result<()> {
     let heartbeat = "---\npermissions: skip\nmaxTurns: 4000000000\ntimeout: 36500d\n---\nGo on.\n";
-    let script = [
-        // It has to be read before it may be written.
-        json!([{ "type": "tool_use", "id": "toolu_0", "name": "Read", "input": { "file_path": "HEARTBEAT.md" } }]),
-        write("toolu_1", "HEARTBEAT.md", heartbeat),
-        done(),
-        call("toolu_2", "touch made"),
-        done(),
-    ];
+    // Each beat begins it anew.
+    let script = [call("toolu_1", "cp other HEARTBEAT.md"), call("toolu_2", "touch made"), done()];
     let place = place(claude, &script, &json!({ "permissions": { "deny": ["Bash(touch*)"] } }))?;
+    fs::write(place.folder.path().join("site/other"), heartbeat)?;
     let first = beat(&place)?;
     ensure!(first["heartbeatChanged"] == true, "{first}");
     let second = beat(&place)?;
