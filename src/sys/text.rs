@@ -31,6 +31,10 @@ pub fn is_hidden(letter: char) -> bool {
 /// `text` with what is hidden as `\u{..}`; line breaks and tabs stay.
 #[must_use]
 pub fn shown(text: &str) -> String {
+    // Most text is plain.
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         if is_hidden(letter) && !matches!(letter, '\n' | '\t') {

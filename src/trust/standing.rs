@@ -123,8 +123,9 @@ pub struct Workspaces {
     seen: HashMap<PathBuf, Option<Failure>>,
     /// Folders in which and above which workspaces are, and where they are without links.
     parents: HashMap<PathBuf, Option<PathBuf>>,
-    /// Folders that have been looked at, and which of them have nothing that counts.
-    looked_at: HashSet<PathBuf>,
+    /// Folders above workspaces, and whether they and all above them have nothing that counts.
+    upward: HashMap<PathBuf, bool>,
+    /// Those that have nothing themselves.
     bare: HashSet<PathBuf>,
 }
 
@@ -137,7 +138,7 @@ impl Workspaces {
             claude: Claude::find(home),
             seen: HashMap::new(),
             parents: HashMap::new(),
-            looked_at: HashSet::new(),
+            upward: HashMap::new(),
             bare: HashSet::new(),
         }
     }
@@ -154,16 +155,26 @@ impl Workspaces {
 
     fn standing(&mut self, workspace: &Path) -> Standing {
         let Some(workspace) = self.without_links(workspace) else { return Standing::Nothing };
-        for folder in workspace.ancestors() {
-            if self.looked_at.insert(folder.to_path_buf()) && is_bare(folder) {
-                self.bare.insert(folder.to_path_buf());
-            }
-        }
-        if workspace.ancestors().all(|folder| self.bare.contains(folder)) {
+        let above = workspace.parent().is_none_or(|above| self.is_bare_upward(above));
+        if above && is_bare(&workspace) {
             return Standing::Nothing;
         }
         let found = collect_below(&workspace, &self.claude, &self.bare);
         Standing::of(&self.store, &workspace, found.as_deref())
+    }
+
+    /// Whether nothing that counts is in `folder` and in those above it, each looked at once.
+    fn is_bare_upward(&mut self, folder: &Path) -> bool {
+        if let Some(known) = self.upward.get(folder) {
+            return *known;
+        }
+        let own = is_bare(folder);
+        if own {
+            self.bare.insert(folder.to_path_buf());
+        }
+        let above = folder.parent().is_none_or(|above| self.is_bare_upward(above));
+        self.upward.insert(folder.to_path_buf(), own && above);
+        own && above
     }
 
     /// The path of a folder without links; that of many folders in one folder costs a look at each.
