@@ -16,7 +16,7 @@ pub(super) fn is_of_machine(source: &Field, scope: &Scope) -> bool {
     if !source.is_known() || source.marked().is_empty() {
         return false;
     }
-    path::resolve(source, scope).iter().any(|names| match names.as_slice() {
+    path::written(source, scope).iter().any(|names| match names.as_slice() {
         [] => true,
         [only] => TREES.contains(&only.as_str()),
         _ => path::CRITICAL.iter().any(|file| path::is_at(names, file.trim_end_matches("/?"))),

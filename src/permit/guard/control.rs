@@ -6,13 +6,8 @@
 use super::path;
 use super::touch::{Kind, Touch};
 use crate::permit::call::Own;
-use crate::permit::rules::real;
 use crate::permit::shell::field::matches;
 use crate::permit::shell::{Field, Scope};
-use std::path::{Path, PathBuf};
-
-/// Where links lead, as who looks at the call finds out.
-pub(super) type Links<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
 /// Files, and with `/**` folders with all that is in them: `~/` from home, `/` from the root, any other anywhere. `*` is
 /// any text within a name.
@@ -202,13 +197,8 @@ pub(super) enum Found {
 }
 
 /// What would change of it where `touched` is, murmur's own first.
-pub(super) fn changed(
-    touched: &[Touch],
-    scope: &Scope,
-    own: &Own,
-    links: Option<Links<'_>>,
-) -> Option<Found> {
-    let forms = |touch: &Touch| forms(&touch.path, scope, links);
+pub(super) fn changed(touched: &[Touch], scope: &Scope, own: &Own) -> Option<Found> {
+    let forms = |touch: &Touch| forms(&touch.path, scope);
     let is_own = |touch: &&Touch| forms(touch).iter().any(|names| is_own(names, touch.kind, own, scope));
     if let Some(touch) = touched.iter().find(is_own) {
         return Some(Found::Own(touch.path.to_string()));
@@ -230,21 +220,11 @@ pub(crate) fn is_named(entry: &str, pattern: &str) -> bool {
 }
 
 /// The names on the way to the file, in every form.
-fn forms(path: &Field, scope: &Scope, links: Option<Links<'_>>) -> Vec<Vec<String>> {
+fn forms(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
     if path.marked().is_empty() {
         return Vec::new();
     }
-    let mut all = Vec::new();
-    for form in [path::written(path, scope), path::resolve(path, scope)].into_iter().flatten() {
-        if let Some(links) = links
-            && path.literal().is_some()
-            && let Some(real) = real(&Path::new("/").join(form.join("/")), links)
-        {
-            all.push(names(&real.to_string_lossy()));
-        }
-        all.push(form);
-    }
-    all
+    [path::written(path, scope), path::resolve(path, scope)].concat()
 }
 
 fn names(path: &str) -> Vec<String> {

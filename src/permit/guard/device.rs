@@ -24,12 +24,21 @@ const SYSTEM: [&str; 6] = ["boot", "bin", "sbin", "usr/sbin", "lib64", "System"]
 
 /// Whether the path leads to a device that has data: anything in /dev that is not known to have none.
 pub(super) fn is_device(path: &Field, scope: &Scope) -> bool {
-    path::written(path, scope).iter().any(|names| match names.as_slice() {
+    path::written(path, scope).iter().any(|names| has_data(names))
+}
+
+/// The same of what is removed where the path is: not what a link leads to.
+pub(super) fn is_device_itself(path: &Field, scope: &Scope) -> bool {
+    path::resolve(path, scope).iter().any(|names| has_data(names))
+}
+
+fn has_data(names: &[String]) -> bool {
+    match names {
         [dev, name, ..] if dev == "dev" => {
             !HARMLESS.contains(&name.as_str()) && !name.starts_with("tty") && !name.starts_with("cu.")
         }
         _ => false,
-    })
+    }
 }
 
 fn written(path: &Field) -> String {

@@ -1,7 +1,7 @@
 //! Destruction of trees: by removing them, moving them away, taking their rights, emptying or overwriting them.
 
 use super::Judgement;
-use super::device::is_device;
+use super::device::is_device_itself;
 use super::invocation::Invocation;
 use super::path::{Target, target};
 use super::table::OVER;
@@ -31,7 +31,7 @@ fn destroys<'a>(invocation: &Invocation<'_>, paths: impl IntoIterator<Item = &'a
 /// `rm` and what removes in its way.
 pub(super) fn remove(invocation: &Invocation<'_>) -> Judgement {
     let operands = invocation.operands("", &[]);
-    if let Some(device) = operands.iter().find(|path| is_device(path, invocation.scope)) {
+    if let Some(device) = operands.iter().find(|path| is_device_itself(path, invocation.scope)) {
         return Judgement::Refused(format!("removing {device}"));
     }
     destroys(invocation, operands)
@@ -53,7 +53,11 @@ pub(super) fn rights(invocation: &Invocation<'_>) -> Judgement {
     let has_mode = ["chmod", "chown", "chgrp", "gchmod", "gchown"].contains(&invocation.name().as_str());
     let refers = invocation.value("", "reference").is_some() || !has_mode;
     let operands = invocation.operands("", &["reference", "from"]);
-    destroys(invocation, operands.into_iter().skip(usize::from(!refers)))
+    // A link that is named is followed.
+    let operands = operands.into_iter().skip(usize::from(!refers)).filter(|path| !path.marked().is_empty());
+    let operands: Vec<Field> =
+        operands.map(|path| Field::from(format!("{}/", path.marked()).as_str())).collect();
+    destroys(invocation, &operands)
 }
 
 /// `chmod 000 /`: the rights of the root, or of a tree of the system, alone.
@@ -131,7 +135,7 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
     let home = invocation.scope.home().map(|home| home.marked().to_owned()).unwrap_or_default();
     let of_system = starts.into_iter().filter(|start| {
         let names = super::path::resolve(start, invocation.scope);
-        !names.iter().any(|names| format!("/{}", names.join("/")).starts_with(&home))
+        !names.iter().all(|names| format!("/{}", names.join("/")).starts_with(&home))
     });
     destroys(invocation, of_system)
 }
@@ -189,7 +193,7 @@ pub(super) fn emptied(invocation: &Invocation<'_>) -> Judgement {
         invocation.name() == OVER
             && super::path::resolve(path, invocation.scope)
                 .iter()
-                .any(|names| names.len() != 2 || names[0] != "etc")
+                .all(|names| names.len() != 2 || names[0] != "etc")
     };
     let all = invocation.arguments().iter().filter(|path| is_found(path) || is_all_within(path));
     destroys(invocation, all)
