@@ -13,6 +13,8 @@ mod invocation;
 mod orders;
 mod path;
 mod power;
+mod reach;
+mod scripts;
 mod table;
 mod tool;
 mod touch;
@@ -214,7 +216,16 @@ impl Visitor for Guard<'_> {
         for danger in TABLE.iter().filter(|danger| danger.is_about(&name)) {
             self.note((danger.judge)(&invocation), danger);
         }
-        let touched = touch::by(&invocation);
+        for path in reach::given(&invocation) {
+            let is_refused = device::is_critical(&path, run.scope) || device::is_disk(&path, run.scope);
+            if is_refused {
+                self.note_path(table::WRITE, &path, run.scope);
+            } else if control::is_murmurs(&path, run.scope, self.own) {
+                self.refuse_own(&format!("giving {path} to {name}"));
+            }
+        }
+        let mut touched = touch::by(&invocation);
+        touched.extend(scripts::by(&invocation));
         for Touch { path, kind } in touched.iter().filter(|touch| !path::is_ordinary(&touch.path, run.scope))
         {
             if kind.writes() {

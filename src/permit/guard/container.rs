@@ -1,15 +1,13 @@
 //! Containers that have this machine's own folders and may write to them, its disks, or all its rights and processes.
 
 use super::Judgement;
+use super::device::DISKS;
 use super::invocation::Invocation;
 use super::path;
 use crate::permit::shell::{Field, Scope};
 
 /// Trees of the machine whose files decide who may do what, or what runs.
 const TREES: [&str; 9] = ["etc", "dev", "boot", "usr", "root", "bin", "sbin", "lib", "proc"];
-
-/// Devices without their folder that are no disk and no memory, up to what comes after the name.
-const DISKS: [&str; 11] = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mapper", "dm-", "mem", "kmem"];
 
 /// Whether `source` is the root folder, or a tree without which the machine is not its own.
 pub(super) fn is_of_machine(source: &Field, scope: &Scope) -> bool {

@@ -209,6 +209,11 @@ pub(super) fn changed(touched: &[Touch], scope: &Scope, own: &Own) -> Option<Fou
     })
 }
 
+/// Whether `path` leads to what is murmur's own, or into it.
+pub(super) fn is_murmurs(path: &Field, scope: &Scope, own: &Own) -> bool {
+    forms(path, scope).iter().any(|names| is_own(names, Kind::Write, own, scope))
+}
+
 /// Whether `pattern`, of a rule that allows, names what `entry` of [`TABLE`] is about: not `/**`, but `~/.bashrc`.
 pub(crate) fn is_named(entry: &str, pattern: &str) -> bool {
     let names =

@@ -119,7 +119,7 @@ pub(super) fn is_shell(call: &Call) -> bool {
 
 /// The command that does with a path what a server's tool does that removes, or extracts.
 pub(super) fn acts_as(call: &Call) -> Option<&'static [&'static str]> {
-    const REMOVES: [&str; 8] = ["delete", "remove", "rm", "trash", "unlink", "move", "mv", "rename"];
+    const REMOVES: [&str; 5] = ["delete", "remove", "rm", "trash", "unlink"];
     let has = |known: &[&str]| words(name(call)?).any(|word| known.contains(&word.as_str())).then_some(());
     if has(&REMOVES).is_some() {
         return Some(&["rm", "-rf"]);

@@ -122,6 +122,13 @@ impl Scope {
         self.disk.is_some()
     }
 
+    /// What a variable may be where the line has set it, as a single word each.
+    #[must_use]
+    pub fn given(&self, name: &str) -> Vec<Field> {
+        let values = self.variables.get(name).into_iter().flatten();
+        values.filter_map(|value| value.first().cloned()).collect()
+    }
+
     /// The folders that a relative path may count from.
     #[must_use]
     pub fn folders(&self) -> &[Field] {
