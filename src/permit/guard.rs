@@ -8,6 +8,7 @@ mod container;
 pub(crate) mod control;
 mod device;
 mod disk;
+mod ending;
 mod escalation;
 mod invocation;
 mod orders;

@@ -112,7 +112,7 @@ pub(super) fn by(invocation: &Invocation<'_>) -> Vec<Touch> {
         "aws" | "gsutil" | "gcloud" | "s3cmd" | "rclone" | "mc" | "az" => stored(invocation),
         "ssh-copy-id" | "ssh-import-id" => vec![keys(invocation, &name)].into_iter().flatten().collect(),
         "rsync" | "scp" | "sftp" => {
-            operands().into_iter().filter_map(|word| here(word)).flat_map(anything).collect()
+            operands().into_iter().filter_map(|word| here(word, invocation)).flat_map(anything).collect()
         }
         "ansible" => pairs(invocation, &["dest", "path", "name"]),
         "history" | "fc" => {
@@ -258,11 +258,16 @@ fn keys(invocation: &Invocation<'_>, name: &str) -> Option<Touch> {
 }
 
 /// The path of `localhost:path`, which counts from home.
-fn here(word: &Field) -> Option<Field> {
+fn here(word: &Field, invocation: &Invocation<'_>) -> Option<Field> {
     let (host, path) = word.marked().split_once(':')?;
     let host = host.rsplit('@').next().unwrap_or(host);
     let is_here = ["localhost", "127.0.0.1", "[", "0.0.0.0"].contains(&host);
-    is_here.then(|| Field::from(path.trim_start_matches([':', '1', ']'])))
+    let path = path.trim_start_matches([':', '1', ']']);
+    let from_home = || match path.starts_with(['/', '~']) {
+        true => expanded(path, invocation),
+        false => expanded(&format!("~/{path}"), invocation),
+    };
+    is_here.then(from_home)
 }
 
 /// `ansible localhost -m copy -a 'src=a dest=b'`

@@ -161,7 +161,8 @@ pub(super) fn clean(invocation: &Invocation<'_>) -> Judgement {
     if invocation.has('n', "dry-run") {
         return Judgement::Clear;
     }
-    let folder = invocation.value("-C", "work-tree").unwrap_or_else(|| ".".into());
+    let trees = invocation.scope.given("GIT_WORK_TREE").into_iter().next();
+    let folder = invocation.value("-C", "work-tree").or(trees).unwrap_or_else(|| ".".into());
     destroys(invocation, [&folder])
 }
 

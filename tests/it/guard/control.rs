@@ -22,7 +22,7 @@ fn own() -> Own {
     }
 }
 
-fn place() -> Place {
+pub(super) fn place() -> Place {
     Place {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),
