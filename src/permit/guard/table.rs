@@ -90,6 +90,7 @@ pub static TABLE: &[Danger] = &[
     row("system-tree", &[INTO], device::around_critical, TREES, "tar xf x.tar -C /", "tar xf x.tar -C y"),
     row("archive", &["zip", "7z", "7za", "7zz", "rar", "arj", "lha"], tree::archive, TREES, "zip -rm x.zip ~", "zip -rm x.zip y"),
     row("rclone", &["rclone"], tree::remote, TREES, "rclone purge ~", "rclone purge remote:x"),
+    row("tool", &["aws", "gsutil", "s3cmd", "cmake", "btrfs", "lftp"], tree::by_tool, TREES, "cmake -E rm -rf ~", "cmake -E rm -rf y"),
     row("prune", &["fdupes", "jdupes", "rdfind", "tmpreaper", "tmpwatch", "robocopy", "unison"], tree::prune, TREES, "fdupes -rdN ~", "fdupes -rdN y"),
     row("system-file", &[WRITE, "tee", "cp", "mv", "install", "ln", "dd", "truncate", "sponge", "sed", "perl", "curl", "wget", "shred", "rsync", "xxd"], device::to_critical, RIGHTS, "echo x >> /etc/sudoers", "cat /etc/passwd > x"),
     // Disks.

@@ -180,7 +180,7 @@ pub(super) fn into(invocation: &Invocation<'_>) -> Judgement {
 
 /// `tar --remove-files`
 pub(super) fn pack(invocation: &Invocation<'_>) -> Judgement {
-    if !invocation.says(&["--remove-files"]) {
+    if !invocation.says(&["--remove-files", "--remove"]) {
         return Judgement::Clear;
     }
     let folder = invocation.value("-C", "directory");
@@ -233,6 +233,38 @@ pub(super) fn remote(invocation: &Invocation<'_>) -> Judgement {
         Some("sync" | "bisync") => destroys(invocation, operands.into_iter().skip(2)),
         _ => Judgement::Clear,
     }
+}
+
+/// Programs that remove by a word of theirs: `cmake -E rm`, `aws s3 sync --delete`, `btrfs subvolume delete`
+pub(super) fn by_tool(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("", &[]);
+    let says = |words: &[&str]| invocation.says(words);
+    let (sources, targets) = match invocation.name().as_str() {
+        "cmake" => (says(&["-E"]) && says(&["rm", "remove", "remove_directory"]), false),
+        "btrfs" => (says(&["subvolume", "sub"]) && says(&["delete", "del"]), false),
+        "lftp" => {
+            // `mirror -R --delete from to`
+            let texts = invocation.arguments().iter().map(Field::marked);
+            let mirrors = texts.filter(|text| text.contains("mirror") && text.contains("--delete"));
+            let home = invocation.scope.home().map(Field::marked).unwrap_or("~");
+            let paths = mirrors
+                .flat_map(str::split_whitespace)
+                .map(|word| Field::from(word.replace('~', home).as_str()));
+            return destroys(
+                invocation,
+                &paths.filter(|path| path.marked().starts_with('/')).collect::<Vec<_>>(),
+            );
+        }
+        _ => (
+            says(&["mv"]),
+            says(&["sync", "rsync"]) && says(&["--delete", "--delete-removed", "-d"])
+                || says(&["rsync"]) && says(&["-rd", "-dr"]),
+        ),
+    };
+    let is_here = |path: &&&Field| !path.marked().contains("://");
+    let last = operands.last().filter(|_| targets).filter(is_here);
+    let taken = operands.iter().filter(|_| sources).filter(is_here);
+    destroys(invocation, taken.chain(last).copied())
 }
 
 /// Programs that remove what they find: doubles, what is old, what is not elsewhere.
