@@ -20,6 +20,7 @@ pub(super) fn ends(invocation: &Invocation<'_>, own: &Own) -> bool {
         | "stop-process" | "xkill" => {
             !asks(invocation)
                 && (words.len() > MANY
+                    || words.iter().any(is_range)
                     || words.iter().any(|word| is_watched(word, own))
                     || is_found(&joined(words)))
         }
@@ -42,6 +43,12 @@ pub(super) fn ends(invocation: &Invocation<'_>, own: &Own) -> bool {
     }
 }
 
+/// `{1..99999}`, which is not expanded as it is too long.
+fn is_range(word: &Field) -> bool {
+    let text = word.to_string();
+    text.starts_with('{') && text.contains("..")
+}
+
 fn joined(words: &[Field]) -> String {
     words.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
@@ -59,9 +66,21 @@ fn is_watched(word: &Field, own: &Own) -> bool {
     }
     // What is put in brackets so that a search does not find itself.
     let letters = text.replace(['[', ']'], "").to_lowercase();
-    let is_named = ["murmur", "claude", "ppid"].iter().any(|name| letters.contains(name));
-    let is_in_own = || own.paths.iter().any(|path| text.contains(&*path.to_string_lossy()));
+    let is_named = ["murmur", "claude"].iter().any(|name| letters.contains(name)) || names_parent(&letters);
+    let is_in_own = || own.paths.iter().any(|path| leads_into(&text, &path.to_string_lossy()));
     is_named || text.len() > 8 && (is_in_own() || is_found(&text))
+}
+
+/// Whether `PPID` stands in the text by itself: not as in `APPID`.
+fn names_parent(letters: &str) -> bool {
+    let mut ends = letters.match_indices("ppid").map(|(at, _)| letters[..at].chars().next_back());
+    ends.any(|before| !before.is_some_and(char::is_alphanumeric))
+}
+
+/// Whether `path`, or something in it, stands in the text.
+fn leads_into(text: &str, path: &str) -> bool {
+    let mut rests = text.match_indices(path).map(|(at, _)| text[at + path.len()..].chars().next());
+    rests.any(|next| !next.is_some_and(|next| next.is_alphanumeric() || "._-".contains(next)))
 }
 
 /// Whether a search for processes, as `$(pgrep mur)`, finds one of them.
