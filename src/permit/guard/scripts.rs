@@ -317,10 +317,10 @@ fn git(invocation: &Invocation<'_>) -> Vec<Touch> {
                 .filter(|_| !invocation.says(&reads) && rest.clone().count() > 1);
             all(Kind::Write, &file)
         }
-        "bundle" | "merge-file" => all(Kind::Write, rest.map(|path| within(path)).collect::<Vec<_>>().iter()),
+        "bundle" | "merge-file" => all(Kind::Write, rest.map(within).collect::<Vec<_>>().iter()),
         "checkout" | "restore" | "checkout-index" | "mv" | "rm" => {
             let prefix = invocation.value("", "prefix");
-            let paths: Vec<Field> = rest.map(|path| within(path)).collect();
+            let paths: Vec<Field> = rest.map(within).collect();
             let is_kept = invocation.says(&["--cached", "--staged"]) && !invocation.says(&["--worktree"]);
             let kind = if verb.marked() == "rm" { Kind::Remove } else { Kind::Write };
             let mut touched = if is_kept { Vec::new() } else { all(kind, &paths) };
@@ -335,7 +335,7 @@ fn git(invocation: &Invocation<'_>) -> Vec<Touch> {
         "clone" => rest.skip(1).flat_map(|path| anything(within(path))).collect(),
         "worktree" => rest.skip(1).take(1).flat_map(|path| anything(within(path))).collect(),
         "clean" if invocation.has('f', "force") && !invocation.has('n', "dry-run") => {
-            let paths: Vec<Field> = rest.map(|path| within(path)).collect();
+            let paths: Vec<Field> = rest.map(within).collect();
             let folder = invocation.value("-C", "work-tree").filter(|_| paths.is_empty());
             all(Kind::Remove, paths.iter().chain(&folder))
         }
