@@ -2,6 +2,7 @@
 //! daemon; who calls it brings what it needs.
 //!
 //! - [`call`], [`mod@line`]: what is asked for; [`policy`]: what holds for who asks; [`decision`]: what comes out
+//! - [`links`]: where links on the disk lead
 //! - [`guard`]: what is refused whatever anybody says, by what it means; [`shell`]: what a line would run
 //! - [`rules`]: a user's own permissions.toml
 //! - [`manager`]: what an agent may do that directs others
@@ -14,6 +15,7 @@ pub mod decision;
 pub mod deny;
 pub mod guard;
 pub mod line;
+pub mod links;
 pub mod manager;
 pub mod pipeline;
 pub mod plain;

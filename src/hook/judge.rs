@@ -11,7 +11,7 @@ use crate::permit::pipeline::{self, Step};
 use crate::permit::policy::Policy;
 use crate::permit::rules::{self, Matched, Reading, Rules};
 use crate::permit::shell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What becomes of `call` by an agent for which `policy` and the rules of `files` hold.
 #[must_use]
@@ -21,16 +21,18 @@ pub fn step(call: &Call, policy: &Policy, files: Result<&[File], &Problem>) -> S
         Err(problem) => return unreadable(problem),
     };
     let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
-    let links = |path: &Path| std::fs::read_link(path).ok();
-    let reading = Reading { commands: &shell::commands, links: &links, doubted: false };
-    pipeline::decide(call, policy, &rules, reading, |call| guard::look_through(call, &links))
+    let reading = Reading { commands: &shell::commands, links: &link, doubted: false };
+    pipeline::decide(call, policy, &rules, reading, |call| guard::look_through(call, link))
 }
 
 /// The rule of `rules` that decides on `call`, if one does. `doubted` is whether the guard could tell what it does.
 #[must_use]
 pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> {
-    let links = |path: &Path| std::fs::read_link(path).ok();
-    rules::decide(rules, call, Reading { commands: &shell::commands, links: &links, doubted })
+    rules::decide(rules, call, Reading { commands: &shell::commands, links: &link, doubted })
+}
+
+fn link(path: &Path) -> Option<PathBuf> {
+    std::fs::read_link(path).ok()
 }
 
 /// What a hook does that cannot read what it is to go by.

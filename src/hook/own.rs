@@ -2,6 +2,8 @@
 //! that watch over the agent.
 
 use crate::agent::find::{self, CLAUDE};
+use crate::agent::invocation::DIR_VARIABLE;
+use crate::agent::settings::{HOME_VARIABLE, SETTINGS_VARIABLE};
 use crate::permit::call::Own;
 use crate::permit::policy::Policy;
 use crate::sys::ancestors;
@@ -36,7 +38,12 @@ pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) 
         Some(command) if command.contains("kill") => ancestors::all(),
         _ => Vec::new(),
     };
-    Own { paths, processes, is_manager: policy.manager }
+    let variables = vec![
+        (DIR_VARIABLE, dir.root().to_path_buf()),
+        (SETTINGS_VARIABLE, user.settings.root().to_path_buf()),
+        (HOME_VARIABLE, user.home.clone()),
+    ];
+    Own { paths, processes, is_manager: policy.manager, variables }
 }
 
 /// The folder that the agent's program was installed into with all that it needs.

@@ -36,6 +36,8 @@ pub struct Own {
     pub processes: Vec<u32>,
     /// Whether the agent directs others, by `murmur host`.
     pub is_manager: bool,
+    /// Folders that variables name, which murmur sets for each agent.
+    pub variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Call {

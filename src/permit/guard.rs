@@ -8,12 +8,16 @@ mod container;
 pub(crate) mod control;
 mod device;
 mod disk;
+mod ending;
 mod escalation;
 mod invocation;
 mod orders;
 mod path;
 mod power;
+mod reach;
+mod scripts;
 mod table;
+mod tool;
 mod touch;
 mod tree;
 mod unpack;
@@ -22,8 +26,9 @@ pub use table::{Danger, TABLE};
 
 use super::call::{Call, Own, Place};
 use super::line::Doubt;
+use super::links::ReadLink;
 use super::shell::{self, Field, Run, Scope, Visitor};
-use control::{Found, Links};
+use control::Found;
 use invocation::Invocation;
 use orders::Order;
 use touch::{Kind, Touch};
@@ -78,9 +83,9 @@ pub fn measured(command: &str, place: &Place) -> (Finding, u32) {
     walked(command, place, None)
 }
 
-fn walked(command: &str, place: &Place, links: Option<Links<'_>>) -> (Finding, u32) {
-    let mut guard = Guard { finding: Finding::Clear, own: &place.own, links };
-    let steps = shell::walk(command, Some(place), &mut guard);
+fn walked(command: &str, place: &Place, links: Option<ReadLink>) -> (Finding, u32) {
+    let mut guard = Guard { finding: Finding::Clear, own: &place.own };
+    let steps = shell::walk(command, Scope::new(Some(place)).following(links), &mut guard);
     (guard.finding, steps)
 }
 
@@ -92,56 +97,40 @@ pub fn look(call: &Call) -> Finding {
 
 /// The same, where links are followed as `links` finds them.
 #[must_use]
-pub fn look_through(call: &Call, links: Links<'_>) -> Finding {
+pub fn look_through(call: &Call, links: ReadLink) -> Finding {
     found(call, Some(links))
 }
 
-fn found(call: &Call, links: Option<Links<'_>>) -> Finding {
-    if let Some(command) = call.command() {
-        return walked(command, &call.place, links).0;
+fn found(call: &Call, links: Option<ReadLink>) -> Finding {
+    if let Some(command) = tool::command(call) {
+        let found = walked(command, &call.place, links).0;
+        // What is no shell's is hard to read as if it were.
+        let is_doubt = matches!(found, Finding::Doubt { .. });
+        return if is_doubt && !tool::is_shell(call) { Finding::Clear } else { found };
     }
-    let mut guard = Guard { finding: Finding::Clear, own: &call.place.own, links };
+    let mut guard = Guard { finding: Finding::Clear, own: &call.place.own };
+    let scope = Scope::new(Some(&call.place)).following(links);
     for path in written(call) {
-        guard.write(&Field::from(path), &Scope::new(Some(&call.place)));
+        let path = Field::from(path.as_str());
+        guard.write(&path, &scope);
+        if let Some(words) = tool::acts_as(call) {
+            let words: Vec<Field> = words.iter().map(|word| Field::from(*word)).chain([path]).collect();
+            guard.enter(&Run { words: &words, writes: &[], scope: &scope });
+        }
     }
     guard.finding
 }
 
 /// The files that a call of a tool would write: of a server's tool whose name says that it writes, all that it names.
 #[must_use]
-pub fn written(call: &Call) -> Vec<&str> {
-    const WRITES: [&str; 16] = [
-        "write", "edit", "create", "move", "delete", "remove", "rename", "copy", "append", "patch", "update",
-        "save", "replace", "insert", "link", "download",
-    ];
-    let text = |key: &str| call.input.get(key).and_then(|path| path.as_str());
-    if ["Write", "Edit", "MultiEdit", "NotebookEdit"].contains(&call.tool.as_str()) {
-        return ["file_path", "notebook_path"].iter().filter_map(|key| text(key)).collect();
-    }
-    let name = call.tool.rsplit("__").next().unwrap_or_default().to_lowercase();
-    if !call.tool.starts_with("mcp__") || !WRITES.iter().any(|word| name.contains(word)) {
-        return Vec::new();
-    }
-    let keys = [
-        "path",
-        "file_path",
-        "filePath",
-        "filename",
-        "file",
-        "destination",
-        "dest",
-        "source",
-        "target",
-        "to",
-    ];
-    keys.iter().filter_map(|key| text(key)).collect()
+pub fn written(call: &Call) -> Vec<String> {
+    tool::written(call)
 }
 
 /// Gathers the first refusal, or else the first doubt.
 struct Guard<'a> {
     finding: Finding,
     own: &'a Own,
-    links: Option<Links<'a>>,
 }
 
 impl Guard<'_> {
@@ -183,7 +172,7 @@ impl Guard<'_> {
             Some(Order::Later(entry)) => self.controlled(entry, &invocation.written()),
             None => {}
         }
-        match control::changed(touched, invocation.scope, self.own, self.links) {
+        match control::changed(touched, invocation.scope, self.own) {
             Some(Found::Own(path)) => self.refuse_own(&format!("changing {path}")),
             Some(Found::Control(path, entry)) => self.controlled(entry, &format!("changing {path}")),
             None => {}
@@ -228,7 +217,16 @@ impl Visitor for Guard<'_> {
         for danger in TABLE.iter().filter(|danger| danger.is_about(&name)) {
             self.note((danger.judge)(&invocation), danger);
         }
-        let touched = touch::by(&invocation);
+        for path in reach::given(&invocation) {
+            let is_refused = device::is_critical(&path, run.scope) || device::is_disk(&path, run.scope);
+            if is_refused {
+                self.note_path(table::WRITE, &path, run.scope);
+            } else if control::is_murmurs(&path, run.scope, self.own) {
+                self.refuse_own(&format!("giving {path} to {name}"));
+            }
+        }
+        let mut touched = touch::by(&invocation);
+        touched.extend(scripts::by(&invocation));
         for Touch { path, kind } in touched.iter().filter(|touch| !path::is_ordinary(&touch.path, run.scope))
         {
             if kind.writes() {

@@ -29,7 +29,6 @@ pub use field::Field;
 pub use scope::Scope;
 pub use walk::{Run, Visitor};
 
-use super::call::Place;
 use super::line::Doubt;
 
 /// Reads the grammar of shell.
@@ -47,9 +46,9 @@ pub trait Reader {
     fn read(&self, text: &str) -> Result<tree::List, Doubt>;
 }
 
-/// Shows `visitor` every command that `line` would run at `place`, and says how many steps that took.
-pub fn walk(line: &str, place: Option<&Place>, visitor: &mut dyn Visitor) -> u32 {
-    let mut walk = walk::Walk::new(&brush::Brush, visitor, Scope::new(place));
+/// Shows `visitor` every command that `line` would run where `scope` is what is known, and says how many steps that took.
+pub fn walk(line: &str, scope: Scope, visitor: &mut dyn Visitor) -> u32 {
+    let mut walk = walk::Walk::new(&brush::Brush, visitor, scope);
     walk.source(line, &walk::Stream::Elsewhere);
     walk.budget.spent()
 }

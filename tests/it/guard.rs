@@ -2,6 +2,7 @@
 
 mod control;
 mod fuzz;
+mod places;
 mod targets;
 
 use murmur::permit::call::{Call, Own, Place};

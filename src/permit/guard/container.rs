@@ -1,31 +1,42 @@
 //! Containers that have this machine's own folders and may write to them, its disks, or all its rights and processes.
 
 use super::Judgement;
+use super::device::DISKS;
 use super::invocation::Invocation;
 use super::path;
 use crate::permit::shell::{Field, Scope};
 
 /// Trees of the machine whose files decide who may do what, or what runs.
-const TREES: [&str; 9] = ["etc", "dev", "boot", "usr", "root", "bin", "sbin", "lib", "proc"];
-
-/// Devices without their folder that are no disk and no memory, up to what comes after the name.
-const DISKS: [&str; 11] = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mapper", "dm-", "mem", "kmem"];
+const TREES: [&str; 10] = ["etc", "dev", "boot", "usr", "root", "bin", "sbin", "lib", "proc", "home"];
 
 /// Whether `source` is the root folder, or a tree without which the machine is not its own.
 pub(super) fn is_of_machine(source: &Field, scope: &Scope) -> bool {
     if !source.is_known() || source.marked().is_empty() {
         return false;
     }
-    path::resolve(source, scope).iter().any(|names| match names.as_slice() {
+    path::written(source, scope).iter().any(|names| match names.as_slice() {
         [] => true,
         [only] => TREES.contains(&only.as_str()),
+        _ if is_home(names, scope) => true,
         _ => path::CRITICAL.iter().any(|file| path::is_at(names, file.trim_end_matches("/?"))),
     })
+}
+
+/// Whether it is a home folder, or the one with its keys.
+fn is_home(names: &[String], scope: &Scope) -> bool {
+    let folder = match names.split_last() {
+        Some((last, folder)) if last == ".ssh" => folder,
+        _ => names,
+    };
+    let folder = format!("/{}", folder.join("/"));
+    folder == "/root" || scope.home().is_some_and(|home| home.marked().trim_end_matches('/') == folder)
 }
 
 /// `docker run -v /:/host`, `docker run --privileged --pid=host`
 pub(super) fn container(invocation: &Invocation<'_>) -> Judgement {
     let words = invocation.arguments();
+    let name = invocation.name();
+    let is_elsewhere = ["systemd-nspawn", "apptainer", "singularity"].contains(&name.as_str());
     let mut mounts = Vec::new();
     let mut devices = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -41,13 +52,31 @@ pub(super) fn container(invocation: &Invocation<'_>) -> Judgement {
             Some(rest) => Some(rest.trim_start_matches('=')),
             None => None,
         });
+        let bound = value("--bind").or_else(|| match text.strip_prefix("-B") {
+            Some("") => Some(next()),
+            Some(rest) => Some(rest.trim_start_matches('=')),
+            None => None,
+        });
+        // What is bound under its own name.
+        if let Some(source) = bound.filter(|_| is_elsewhere) {
+            mounts.push(Mount {
+                source: source.split(':').next().unwrap_or(source),
+                is_read_only: source.ends_with(":ro"),
+            });
+        }
+        let root = value("--rootfs").or_else(|| value("--directory")).or_else(|| (text == "-D").then(next));
+        mounts.extend(root.filter(|_| is_elsewhere || name == "podman").map(whole));
         mounts.extend(volume.map(mounted));
         mounts.extend(value("--mount").map(described));
+        // A volume that is a folder or a disk of the machine.
+        let option = value("--opt").or_else(|| (text == "-o").then(next)).unwrap_or_default();
+        mounts.extend(option.strip_prefix("device=").map(whole));
         devices.extend(value("--device").map(|device| device.split(':').next().unwrap_or(device)));
     }
     let gives = mounts
         .iter()
         .any(|mount| !mount.is_read_only && is_of_machine(&Field::from(mount.source), invocation.scope));
+    let all_devices = words.iter().any(|word| word.marked().starts_with("--device-cgroup-rule"));
     let is_disk = |device: &&str| {
         let name = device.strip_prefix("/dev/");
         name.is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)))
@@ -57,11 +86,45 @@ pub(super) fn container(invocation: &Invocation<'_>) -> Judgement {
             || word.marked() == "--pid" && next.is_some_and(|next| next.marked() == "host")
     });
     let enters = invocation.says(&["nsenter"]);
-    let is_all = invocation.says(&["--privileged"]) && (of_host || enters);
-    if gives || is_all || devices.iter().any(is_disk) {
+    let of_host = of_host || words.iter().any(|word| word.marked().contains("/proc/1/ns/"));
+    let is_strong = words.iter().any(|word| {
+        let word = word.marked().trim_start_matches("--cap-add=").trim_start_matches("CAP_");
+        ["ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "SYS_RAWIO"].contains(&word.to_uppercase().as_str())
+    });
+    let is_all = invocation.says(&["--privileged"]) && (of_host || enters) || is_strong && of_host;
+    let of_disk =
+        mounts.iter().any(|mount| super::device::is_disk(&Field::from(mount.source), invocation.scope));
+    if gives || is_all || all_devices || of_disk || devices.iter().any(is_disk) {
         return Judgement::Refused(invocation.written());
     }
     Judgement::Clear
+}
+
+/// What is sent to the engine by its socket: a container with the machine's own folders, or all its rights.
+pub(super) fn socket(invocation: &Invocation<'_>) -> Judgement {
+    let words = invocation.arguments();
+    let speaks = words.iter().any(|word| {
+        ["docker.sock", "podman.sock", "containerd.sock"].iter().any(|name| word.marked().contains(name))
+    });
+    let asks = |word: &Field| {
+        let text = word.marked().replace(char::is_whitespace, "");
+        text.contains("\"Privileged\":true")
+            || text.contains("\"Devices\":[{")
+            || text.contains("\"PidMode\":\"host\"")
+            || text.split('"').any(|bind| {
+                let mount = mounted(bind);
+                !mount.is_read_only && is_of_machine(&Field::from(mount.source), invocation.scope)
+            })
+    };
+    if speaks && words.iter().any(asks) {
+        return Judgement::Refused(invocation.written());
+    }
+    Judgement::Clear
+}
+
+/// All of a folder.
+fn whole(source: &str) -> Mount<'_> {
+    Mount { source, is_read_only: false }
 }
 
 /// A folder of the machine in a container.
@@ -83,10 +146,13 @@ fn mounted(value: &str) -> Mount<'_> {
 /// `type=bind,src=source,dst=target,readonly`
 fn described(value: &str) -> Mount<'_> {
     let mut mount = Mount { source: "", is_read_only: false };
-    for part in value.split(',') {
+    for part in value.split(',').map(|part| part.trim_matches('"')) {
         match part.split_once('=') {
             Some(("src" | "source", source)) => mount.source = source,
-            Some(("readonly" | "ro", is)) => mount.is_read_only = is != "false",
+            Some(("volume-opt", option)) => {
+                mount.source = option.strip_prefix("device=").unwrap_or(mount.source);
+            }
+            Some(("readonly" | "ro", is)) => mount.is_read_only = !["false", "0"].contains(&is),
             None if part == "readonly" || part == "ro" => mount.is_read_only = true,
             _ => {}
         }

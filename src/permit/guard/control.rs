@@ -3,191 +3,15 @@
 //! What belongs to murmur ([`Own`]) is always refused; what is in [`TABLE`] a rule that names it
 //! can allow. HEARTBEAT.md is in neither: an agent may edit its own, whose frontmatter can only make limits stricter.
 
+mod files;
+
 use super::path;
 use super::touch::{Kind, Touch};
 use crate::permit::call::Own;
-use crate::permit::rules::real;
 use crate::permit::shell::field::matches;
 use crate::permit::shell::{Field, Scope};
-use std::path::{Path, PathBuf};
 
-/// Where links lead, as who looks at the call finds out.
-pub(super) type Links<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
-
-/// Files, and with `/**` folders with all that is in them: `~/` from home, `/` from the root, any other anywhere. `*` is
-/// any text within a name.
-pub(crate) static TABLE: &[&str] = &[
-    // Claude Code: settings, what it runs, and what it is told each time.
-    ".claude/settings*.json",
-    ".claude/hooks/**",
-    ".claude/skills/**",
-    ".claude/commands/**",
-    ".claude/agents/**",
-    ".claude/plugins/**",
-    ".mcp.json",
-    "~/.claude.json",
-    "~/.claude/*.json",
-    "~/.claude/CLAUDE.md",
-    "~/.claude/local/**",
-    "~/.config/claude/**",
-    "/etc/claude-code/**",
-    "/Library/Application Support/ClaudeCode/**",
-    // git: what it runs.
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks/**",
-    "~/.gitconfig",
-    "~/.config/git/config",
-    "~/.config/git/hooks/**",
-    "/etc/gitconfig",
-    // What shells read when they start.
-    "~/.bashrc",
-    "~/.bash_profile",
-    "~/.bash_login",
-    "~/.bash_logout",
-    "~/.bash_aliases",
-    "~/.bashrc.d/**",
-    "~/.profile",
-    "~/.zshrc",
-    "~/.zshenv",
-    "~/.zprofile",
-    "~/.zlogin",
-    "~/.zlogout",
-    "~/.kshrc",
-    "~/.mkshrc",
-    "~/.cshrc",
-    "~/.tcshrc",
-    "~/.login",
-    "~/.oh-my-zsh/custom/**",
-    "~/.config/fish/**",
-    "~/.config/nushell/**",
-    "~/.config/bash/**",
-    "~/.config/zsh/**",
-    "~/.config/environment.d/**",
-    "~/.pam_environment",
-    "/etc/profile",
-    "/etc/profile.d/**",
-    "/etc/bash.bashrc",
-    "/etc/bashrc",
-    "/etc/bash_completion.d/**",
-    "/etc/zsh/**",
-    "/etc/zshrc",
-    "/etc/zshenv",
-    "/etc/zprofile",
-    "/etc/fish/**",
-    "/etc/csh.cshrc",
-    "/etc/environment",
-    "/etc/environment.d/**",
-    "/etc/paths.d/**",
-    // What starts by itself: units, agents, sessions, jobs.
-    "~/.config/systemd/**",
-    "~/.local/share/systemd/**",
-    "/etc/systemd/**",
-    "/run/systemd/**",
-    "/lib/systemd/**",
-    "/usr/lib/systemd/**",
-    "/usr/local/lib/systemd/**",
-    "~/Library/LaunchAgents/**",
-    "/Library/LaunchAgents/**",
-    "/Library/LaunchDaemons/**",
-    "~/.config/autostart/**",
-    "/etc/xdg/autostart/**",
-    "~/.config/autostart-scripts/**",
-    "~/.config/plasma-workspace/env/**",
-    "~/.xinitrc",
-    "~/.xsession",
-    "~/.xsessionrc",
-    "~/.xprofile",
-    "~/.xserverrc",
-    "/etc/X11/Xsession.d/**",
-    "/etc/init.d/**",
-    "/etc/rc.local",
-    "/etc/rc.d/**",
-    "/etc/rc0.d/**",
-    "/etc/rc3.d/**",
-    "/etc/rc5.d/**",
-    "/etc/update-motd.d/**",
-    "/etc/crontab",
-    "/etc/anacrontab",
-    "/etc/cron.d/**",
-    "/etc/cron.hourly/**",
-    "/etc/cron.daily/**",
-    "/etc/cron.weekly/**",
-    "/etc/cron.monthly/**",
-    "/var/spool/cron/**",
-    "/var/spool/at/**",
-    "/var/spool/anacron/**",
-    "/var/at/**",
-    "/etc/udev/rules.d/**",
-    "/etc/modprobe.d/**",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d/**",
-    // Who may come in, and what ssh runs.
-    "~/.ssh/config",
-    "~/.ssh/config.d/**",
-    "~/.ssh/authorized_keys*",
-    "~/.ssh/rc",
-    "~/.ssh/environment",
-    "/etc/ssh/**",
-    "~/.rhosts",
-    "~/.shosts",
-    "~/.forward",
-    "~/.procmailrc",
-    // Programs whose settings have others run.
-    "~/.npmrc",
-    "~/.yarnrc",
-    "~/.yarnrc.yml",
-    "~/.cargo/config",
-    "~/.cargo/config.toml",
-    "~/.cargo/env",
-    "~/.config/pip/**",
-    "~/.pip/**",
-    "/etc/pip.conf",
-    "/etc/npmrc",
-    "~/.gemrc",
-    "~/.envrc",
-    ".envrc",
-    "~/.direnvrc",
-    "~/.config/direnv/**",
-    "~/.docker/config.json",
-    "~/.aws/config",
-    "~/.config/mise/**",
-    "~/.tmux.conf",
-    "~/.config/tmux/**",
-    "~/.screenrc",
-    "~/.vimrc",
-    "~/.vim/**",
-    "~/.config/nvim/**",
-    "~/.emacs",
-    "~/.emacs.d/**",
-    "~/.gdbinit",
-    "~/.lldbinit",
-    "~/.pythonrc",
-    "~/.inputrc",
-    "~/.gnupg/gpg-agent.conf",
-    "~/.Rprofile",
-    "~/.gradle/init.gradle",
-    "~/.gradle/init.d/**",
-    "~/.m2/settings.xml",
-    "~/.local/share/applications/**",
-    // Names before those of the system's programs.
-    "~/.local/bin/claude",
-    "~/.local/bin/murmur*",
-    "~/.local/bin/sh",
-    "~/.local/bin/bash",
-    "~/.local/bin/git",
-    "~/.local/bin/node",
-    "~/bin/claude",
-    "~/bin/murmur*",
-    "~/bin/sh",
-    "~/bin/bash",
-    "~/bin/git",
-    "~/bin/node",
-    "~/.cargo/bin/claude",
-    "~/.cargo/bin/murmur*",
-    "/usr/local/bin/claude",
-    "/usr/local/bin/murmur*",
-];
+pub(crate) use files::TABLE;
 
 /// Names of which a rule that has only them has named nothing.
 const COMMON: [&str; 8] = [".config", ".local", "etc", "share", "bin", "lib", "usr", "local"];
@@ -202,13 +26,8 @@ pub(super) enum Found {
 }
 
 /// What would change of it where `touched` is, murmur's own first.
-pub(super) fn changed(
-    touched: &[Touch],
-    scope: &Scope,
-    own: &Own,
-    links: Option<Links<'_>>,
-) -> Option<Found> {
-    let forms = |touch: &Touch| forms(&touch.path, scope, links);
+pub(super) fn changed(touched: &[Touch], scope: &Scope, own: &Own) -> Option<Found> {
+    let forms = |touch: &Touch| forms(&touch.path, scope);
     let is_own = |touch: &&Touch| forms(touch).iter().any(|names| is_own(names, touch.kind, own, scope));
     if let Some(touch) = touched.iter().find(is_own) {
         return Some(Found::Own(touch.path.to_string()));
@@ -217,6 +36,11 @@ pub(super) fn changed(
         let entry = forms(touch).iter().find_map(|names| entry(names, touch.kind, scope))?;
         Some(Found::Control(touch.path.to_string(), entry))
     })
+}
+
+/// Whether `path` leads to what is murmur's own, or into it.
+pub(super) fn is_murmurs(path: &Field, scope: &Scope, own: &Own) -> bool {
+    forms(path, scope).iter().any(|names| is_own(names, Kind::Write, own, scope))
 }
 
 /// Whether `pattern`, of a rule that allows, names what `entry` of [`TABLE`] is about: not `/**`, but `~/.bashrc`.
@@ -230,21 +54,11 @@ pub(crate) fn is_named(entry: &str, pattern: &str) -> bool {
 }
 
 /// The names on the way to the file, in every form.
-fn forms(path: &Field, scope: &Scope, links: Option<Links<'_>>) -> Vec<Vec<String>> {
+fn forms(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
     if path.marked().is_empty() {
         return Vec::new();
     }
-    let mut all = Vec::new();
-    for form in [path::written(path, scope), path::resolve(path, scope)].into_iter().flatten() {
-        if let Some(links) = links
-            && path.literal().is_some()
-            && let Some(real) = real(&Path::new("/").join(form.join("/")), links)
-        {
-            all.push(names(&real.to_string_lossy()));
-        }
-        all.push(form);
-    }
-    all
+    [path::written(path, scope), path::resolve(path, scope)].concat()
 }
 
 fn names(path: &str) -> Vec<String> {

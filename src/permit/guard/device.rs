@@ -10,6 +10,9 @@ const HARMLESS: [&str; 21] = [
     "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "stdin", "stdout", "stderr",
     "log", "fuse", "pts", "fd", "shm", "tcp", "udp", "mqueue", "snd", "dri",
 ];
+/// Devices without their folder that are a disk or memory, up to what comes after the name.
+pub(super) const DISKS: [&str; 11] =
+    ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mapper", "dm-", "mem", "kmem"];
 /// What stops or suspends the system when something is written to it.
 const POWER: [&str; 6] = [
     "proc/sysrq-trigger",
@@ -24,12 +27,36 @@ const SYSTEM: [&str; 6] = ["boot", "bin", "sbin", "usr/sbin", "lib64", "System"]
 
 /// Whether the path leads to a device that has data: anything in /dev that is not known to have none.
 pub(super) fn is_device(path: &Field, scope: &Scope) -> bool {
-    path::written(path, scope).iter().any(|names| match names.as_slice() {
+    path::written(path, scope).iter().any(|names| has_data(names))
+}
+
+/// The same of what is removed where the path is: not what a link leads to.
+pub(super) fn is_device_itself(path: &Field, scope: &Scope) -> bool {
+    path::resolve(path, scope).iter().any(|names| has_data(names))
+}
+
+fn has_data(names: &[String]) -> bool {
+    match names {
         [dev, name, ..] if dev == "dev" => {
             !HARMLESS.contains(&name.as_str()) && !name.starts_with("tty") && !name.starts_with("cu.")
         }
         _ => false,
+    }
+}
+
+/// Whether the path leads to a disk, or to memory.
+pub(super) fn is_disk(path: &Field, scope: &Scope) -> bool {
+    path::written(path, scope).iter().any(|names| match names.as_slice() {
+        [dev, name, ..] => {
+            dev == "dev" && DISKS.iter().any(|disk| name.trim_start_matches('r').starts_with(disk))
+        }
+        _ => false,
     })
+}
+
+/// Whether the path leads to a file that decides who may do what.
+pub(super) fn is_critical(path: &Field, scope: &Scope) -> bool {
+    path::written(path, scope).iter().any(|names| CRITICAL.iter().any(|file| is_at(names, file)))
 }
 
 fn written(path: &Field) -> String {

@@ -114,8 +114,13 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
     };
     // A data set has a slash in its name, as a file has.
     let is_image = invocation.name() != "zfs" && is_on_image(invocation, true);
-    let is_on_mine = invocation.name() == "btrfs" && !invocation.says(&["device"]);
-    refused_if(invocation.says(words) && !is_on_mine && !is_image, invocation)
+    let is_btrfs = invocation.name() == "btrfs";
+    let adds = is_btrfs && invocation.says(&["device", "replace"]) && invocation.says(&["add", "start"]);
+    let is_on_mine = is_btrfs && !invocation.says(&["device"]);
+    // A script of diskpart's, which cannot be read.
+    let is_script = invocation.name() == "diskpart" && invocation.says(&["/s", "/S"]);
+    let destroys = invocation.says(words) && !is_on_mine && !is_image;
+    refused_if(destroys || is_script || adds && !is_image, invocation)
 }
 
 /// Options of programs that erase a disk in itself: `hdparm --security-erase`

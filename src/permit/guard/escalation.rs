@@ -100,6 +100,11 @@ pub(super) fn group(invocation: &Invocation<'_>) -> Judgement {
     refused_if(asks || takes_root, invocation)
 }
 
+/// `passwd -d root`, `chpasswd`: who may come in, and with what.
+pub(super) fn account(invocation: &Invocation<'_>) -> Judgement {
+    refused_if(!invocation.says(&["-S", "--status", "--help", "-h"]), invocation)
+}
+
 /// `lxc config device add c d disk source=/ path=/h`
 pub(super) fn disk(invocation: &Invocation<'_>) -> Judgement {
     let gives = invocation.arguments().iter().any(|word| {

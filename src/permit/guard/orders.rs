@@ -1,6 +1,7 @@
 //! Programs that command murmur, its processes, or what runs without it: `murmur stop`, `kill $PPID`, `claude -p`,
 //! `crontab x`.
 
+use super::ending;
 use super::invocation::Invocation;
 use crate::permit::call::Own;
 use crate::permit::shell::Field;
@@ -18,8 +19,21 @@ pub(super) enum Order {
 pub(super) fn given(invocation: &Invocation<'_>, own: &Own) -> Option<Order> {
     match invocation.name().as_str() {
         "murmur" | "mm" | "murmur-host" => (!is_harmless(invocation, own)).then_some(Order::Murmur),
-        "kill" | "pkill" | "killall" | "skill" | "tgkill" => kills(invocation, own).then_some(Order::Murmur),
-        "systemctl" | "launchctl" | "service" | "rc-service" => unit(invocation),
+        "systemctl" | "launchctl" | "service" | "rc-service" | "pm2" | "supervisorctl" | "sv" | "s6-svc"
+        | "initctl" | "dinitctl" | "brew" | "busctl" | "dbus-send" | "gdbus" => unit(invocation),
+        "systemd-run" => {
+            let options = ["--on-calendar", "--on-boot", "--on-startup", "--timer-property"];
+            let is_timed = |word: &Field| options.iter().any(|option| word.marked().starts_with(option));
+            invocation.arguments().iter().any(is_timed).then_some(Order::Later("systemd-run"))
+        }
+        "rc-update" => invocation.says(&["add"]).then_some(Order::Later("rc-update")),
+        "update-rc.d" => invocation.says(&["enable", "defaults"]).then_some(Order::Later("update-rc.d")),
+        "chkconfig" => invocation.says(&["on", "--add"]).then_some(Order::Later("chkconfig")),
+        "chsh" => (!invocation.says(&["-l", "--list-shells"])).then_some(Order::Later("chsh")),
+        "fcrontab" => (!lists(invocation, &["-l"])).then_some(Order::Later("crontab")),
+        "pip" | "pip3" => (invocation.says(&["config"]) && invocation.says(&["set", "edit"]))
+            .then_some(Order::Later("pip config")),
+        "aws" => sets(invocation).then_some(Order::Later("aws configure")),
         "claude" => (!only_shows(invocation)).then_some(Order::Later("claude")),
         "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "bun" | "npm" => {
             let runs =
@@ -27,14 +41,35 @@ pub(super) fn given(invocation: &Invocation<'_>, own: &Own) -> Option<Order> {
             let is_claude =
                 invocation.arguments().iter().any(|word| word.marked().contains("@anthropic-ai/claude-code"));
             let is_global = invocation.has('g', "global");
+            let ends = invocation.arguments().first().is_some_and(|word| word.marked().starts_with("fkill"))
+                && invocation.says(&["murmur", "claude"]);
+            if ends {
+                return Some(Order::Murmur);
+            }
+            if sets(invocation) {
+                return Some(Order::Later("npm config"));
+            }
             ((runs || is_global) && is_claude).then_some(Order::Later("claude"))
         }
         "crontab" => (!lists(invocation, &["-l"])).then_some(Order::Later("crontab")),
         "at" | "batch" => (!lists(invocation, &["-l", "-c", "-d", "-r", "-V"])).then_some(Order::Later("at")),
         "direnv" => invocation.says(&["allow", "permit", "grant"]).then_some(Order::Later("direnv")),
-        "git" => configures(invocation).then_some(Order::Later("git config")),
-        _ => None,
+        "git" => (configures(invocation) || has_template(invocation)).then_some(Order::Later("git config")),
+        "node" | "deno" | "nix" if starts_agent(invocation) => Some(Order::Later("claude")),
+        _ => ending::ends(invocation, own).then_some(Order::Murmur),
     }
+}
+
+/// `node …/claude-code/cli.js -p x`, `deno run npm:@anthropic-ai/claude-code`
+fn starts_agent(invocation: &Invocation<'_>) -> bool {
+    let is_claude = |word: &&Field| {
+        let text = word.marked();
+        text.ends_with("@anthropic-ai/claude-code/cli.js")
+            || text.starts_with("npm:@anthropic-ai/claude-code")
+            || text.ends_with("#claude-code")
+    };
+    let mut operands = invocation.operands("rC", &["require", "import"]).into_iter();
+    operands.by_ref().take(2).any(|word| is_claude(&word)) && !invocation.says(&["--version", "--help"])
 }
 
 fn lists(invocation: &Invocation<'_>, options: &[&str]) -> bool {
@@ -108,34 +143,74 @@ fn spawns_plainly(invocation: &Invocation<'_>) -> bool {
     true
 }
 
-/// `kill $PPID`, `pkill murmur`: an agent's own process, murmur's, or a host's.
-fn kills(invocation: &Invocation<'_>, own: &Own) -> bool {
-    let asks = invocation.says(&["-0", "-l", "-L"]);
-    let is_watched = |word: &Field| {
-        let text = word.to_string();
-        let plain = text.trim_start_matches(['-', '+']);
-        let is_process = plain.parse().is_ok_and(|pid: u32| own.processes.contains(&pid));
-        let is_named = ["murmur", "claude", "PPID"].iter().any(|name| text.contains(name));
-        is_process || is_named
-    };
-    !asks && invocation.arguments().iter().any(is_watched)
-}
-
 /// `systemctl --user stop murmur`, `systemctl --user enable x`, `launchctl load x`
 fn unit(invocation: &Invocation<'_>) -> Option<Order> {
-    const SHOWS: [&str; 9] =
-        ["status", "show", "cat", "is-active", "is-enabled", "is-failed", "list", "print", "list-units"];
-    let is_murmur = invocation.arguments().iter().any(|word| word.marked().contains("murmur"));
-    if is_murmur && !invocation.says(&SHOWS) {
+    const SHOWS: [&str; 14] = [
+        "status",
+        "show",
+        "cat",
+        "is-active",
+        "is-enabled",
+        "is-failed",
+        "list",
+        "print",
+        "list-units",
+        "info",
+        "logs",
+        "log",
+        "introspect",
+        "describe",
+    ];
+    // The user's own session has murmur in it.
+    let is_murmurs = |word: &Field| {
+        let text = word.to_string();
+        let start = text.split(['*', '?', '[']).next().unwrap_or_default();
+        let is_pattern = start.len() < text.len() && "murmur.service".starts_with(start);
+        text.contains("murmur") || is_pattern && text.contains('*') || text.starts_with("user@")
+    };
+    if invocation.arguments().iter().any(is_murmurs) && !invocation.says(&SHOWS) {
         return Some(Order::Murmur);
     }
     let adds: &[&str] = match invocation.name().as_str() {
-        "systemctl" => &["link", "edit", "set-property", "set-environment", "import-environment"],
+        "systemctl" => &[
+            "link",
+            "edit",
+            "set-property",
+            "set-environment",
+            "import-environment",
+            "enable",
+            "reenable",
+            "preset",
+            "add-wants",
+            "add-requires",
+        ],
         "launchctl" => &["load", "bootstrap", "submit", "enable", "setenv", "config"],
         _ => &[],
     };
-    let enables = invocation.says(&["--user"]) && invocation.says(&["enable", "reenable", "preset"]);
-    (invocation.says(adds) || enables).then_some(Order::Later("systemctl"))
+    invocation.says(adds).then_some(Order::Later("systemctl"))
+}
+
+/// Settings by which tools run programs of their own: `npm config set script-shell x`.
+fn sets(invocation: &Invocation<'_>) -> bool {
+    const KEYS: [&str; 8] = [
+        "script-shell",
+        "shell",
+        "init-module",
+        "node-options",
+        "onload-script",
+        "scriptShell",
+        "credential_process",
+        "git",
+    ];
+    let is_key = |word: &&Field| KEYS.contains(&word.marked().split('=').next().unwrap_or_default());
+    invocation.says(&["set"]) && invocation.arguments().iter().take(4).any(|word| is_key(&word))
+}
+
+/// A folder from which git takes hooks for a new repository.
+fn has_template(invocation: &Invocation<'_>) -> bool {
+    let named =
+        invocation.value("", "template").into_iter().chain(invocation.scope.given("GIT_TEMPLATE_DIR"));
+    invocation.says(&["init", "clone"]) && named.into_iter().any(|folder| !folder.marked().is_empty())
 }
 
 /// What `claude` may be asked without starting an agent.

@@ -148,11 +148,46 @@ pub(super) fn is_ordinary(path: &Field, scope: &Scope) -> bool {
 }
 
 fn lead(path: &Field, scope: &Scope, last: usize) -> Vec<Vec<String>> {
-    let lead = |folder: &Field| {
+    let mut all = Vec::with_capacity(scope.folders().len());
+    for folder in scope.folders() {
         let names = from(path.marked(), folder.marked());
-        if scope.has_links() { through_links(names, scope, last) } else { names }
-    };
-    scope.folders().iter().map(lead).collect()
+        let names = if scope.has_links() { through_links(names, scope, last) } else { names };
+        if scope.sees_disk() {
+            all.extend(through_disk(&names, scope, last));
+            // A link is followed before `..` leads out of where it leads to.
+            if path.marked().contains("..") {
+                let whole = joined(path.marked(), folder.marked());
+                all.extend(through_disk(&whole, scope, last));
+            }
+        }
+        all.push(names);
+    }
+    all
+}
+
+/// Where the names lead through links that are on the disk, up to the last one, or with it; what comes after a name that
+/// is not known is as it is. None where there are no links.
+fn through_disk<T: AsRef<str>>(names: &[T], scope: &Scope, last: usize) -> Option<Vec<String>> {
+    let known = names.iter().take_while(|name| !has_marks(name.as_ref())).count();
+    let count = known.min((names.len() + last).saturating_sub(1));
+    let mut path = String::new();
+    for name in &names[..count] {
+        path.push('/');
+        path.push_str(name.as_ref());
+    }
+    let real = scope.real(&path)?;
+    let rest = names[count..].iter().map(AsRef::as_ref);
+    Some(real.split('/').filter(|name| !name.is_empty()).chain(rest).map(str::to_owned).collect())
+}
+
+/// All names of a path that counts from `folder`, with `..`.
+fn joined<'a>(path: &'a str, folder: &'a str) -> Vec<&'a str> {
+    let folder = if is_absolute(path) { "" } else { folder };
+    split(folder).into_iter().chain(split(path)).filter(|name| !["", "."].contains(name)).collect()
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with(OPEN)
 }
 
 /// Where the names lead through links that the line has made, up to the last one, or with it.
@@ -174,7 +209,7 @@ fn from(path: &str, folder: &str) -> Vec<String> {
         return vec![path.chars().take(64).collect()];
     }
     let mut names: Vec<String> = Vec::new();
-    let is_absolute = path.starts_with('/') || path.starts_with(OPEN);
+    let is_absolute = is_absolute(path);
     for name in split(folder).into_iter().filter(|_| !is_absolute).chain(split(path)) {
         match name {
             "" | "." => {}
@@ -184,10 +219,20 @@ fn from(path: &str, folder: &str) -> Vec<String> {
             // A file that is called `*` is hardly what is meant.
             name => names.push(name.replace('*', &STAR.to_string())),
         }
-    }
-    // `/proc/1/root` is the root.
-    if names.len() > 2 && names[0] == "proc" && names[2] == "root" {
-        names.drain(..3);
+        // `/proc/1/root` is the root, `/proc/self/cwd` the folder.
+        if names.len() > 2 && names[0] == "proc" {
+            match names[names.len() - 1].as_str() {
+                "root" => names.clear(),
+                "cwd" => {
+                    names = if path.len() < LONGEST && folder.starts_with('/') {
+                        from(folder, "/")
+                    } else {
+                        Vec::new()
+                    }
+                }
+                _ => {}
+            }
+        }
     }
     names
 }

@@ -79,7 +79,7 @@ pub(super) fn systemd(invocation: &Invocation<'_>) -> Judgement {
 /// `init 0`, `telinit 6`
 pub(super) fn level(invocation: &Invocation<'_>) -> Judgement {
     let is_known = invocation.arguments().iter().all(|word| word.is_known());
-    refused_if(invocation.says(&["0", "6", "1", "s", "S", "u", "U"]) || !is_known, invocation)
+    refused_if(invocation.says(&["0", "2", "6", "1", "s", "S", "u", "U"]) || !is_known, invocation)
 }
 
 /// Messages to what stops the system: `dbus-send … org.freedesktop.login1.Manager.Reboot`
@@ -125,6 +125,16 @@ pub(super) fn by_word(invocation: &Invocation<'_>) -> Judgement {
         }
         "xe" => &["host-reboot", "host-shutdown"],
         "pmset" => &["sleepnow"],
+        "xfce4-session-logout" | "mate-session-save" | "lxsession-logout" => &[
+            "--halt",
+            "--reboot",
+            "--suspend",
+            "--hibernate",
+            "--hybrid-sleep",
+            "--shutdown-dialog",
+            "-h",
+            "-r",
+        ],
         "gnome-session-quit" => &["--power-off", "--reboot"],
         "shutdown.exe" => &["/s", "/r", "/p", "/h", "-s", "-r", "/sg", "/g"],
         "wmic" => &["reboot", "shutdown"],

@@ -1,7 +1,7 @@
 //! Destruction of trees: by removing them, moving them away, taking their rights, emptying or overwriting them.
 
 use super::Judgement;
-use super::device::is_device;
+use super::device::is_device_itself;
 use super::invocation::Invocation;
 use super::path::{Target, target};
 use super::table::OVER;
@@ -31,7 +31,7 @@ fn destroys<'a>(invocation: &Invocation<'_>, paths: impl IntoIterator<Item = &'a
 /// `rm` and what removes in its way.
 pub(super) fn remove(invocation: &Invocation<'_>) -> Judgement {
     let operands = invocation.operands("", &[]);
-    if let Some(device) = operands.iter().find(|path| is_device(path, invocation.scope)) {
+    if let Some(device) = operands.iter().find(|path| is_device_itself(path, invocation.scope)) {
         return Judgement::Refused(format!("removing {device}"));
     }
     destroys(invocation, operands)
@@ -53,7 +53,11 @@ pub(super) fn rights(invocation: &Invocation<'_>) -> Judgement {
     let has_mode = ["chmod", "chown", "chgrp", "gchmod", "gchown"].contains(&invocation.name().as_str());
     let refers = invocation.value("", "reference").is_some() || !has_mode;
     let operands = invocation.operands("", &["reference", "from"]);
-    destroys(invocation, operands.into_iter().skip(usize::from(!refers)))
+    // A link that is named is followed.
+    let operands = operands.into_iter().skip(usize::from(!refers)).filter(|path| !path.marked().is_empty());
+    let operands: Vec<Field> =
+        operands.map(|path| Field::from(format!("{}/", path.marked()).as_str())).collect();
+    destroys(invocation, &operands)
 }
 
 /// `chmod 000 /`: the rights of the root, or of a tree of the system, alone.
@@ -131,7 +135,7 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
     let home = invocation.scope.home().map(|home| home.marked().to_owned()).unwrap_or_default();
     let of_system = starts.into_iter().filter(|start| {
         let names = super::path::resolve(start, invocation.scope);
-        !names.iter().any(|names| format!("/{}", names.join("/")).starts_with(&home))
+        !names.iter().all(|names| format!("/{}", names.join("/")).starts_with(&home))
     });
     destroys(invocation, of_system)
 }
@@ -157,7 +161,8 @@ pub(super) fn clean(invocation: &Invocation<'_>) -> Judgement {
     if invocation.has('n', "dry-run") {
         return Judgement::Clear;
     }
-    let folder = invocation.value("-C", "work-tree").unwrap_or_else(|| ".".into());
+    let trees = invocation.scope.given("GIT_WORK_TREE").into_iter().next();
+    let folder = invocation.value("-C", "work-tree").or(trees).unwrap_or_else(|| ".".into());
     destroys(invocation, [&folder])
 }
 
@@ -175,7 +180,7 @@ pub(super) fn into(invocation: &Invocation<'_>) -> Judgement {
 
 /// `tar --remove-files`
 pub(super) fn pack(invocation: &Invocation<'_>) -> Judgement {
-    if !invocation.says(&["--remove-files"]) {
+    if !invocation.says(&["--remove-files", "--remove"]) {
         return Judgement::Clear;
     }
     let folder = invocation.value("-C", "directory");
@@ -189,7 +194,7 @@ pub(super) fn emptied(invocation: &Invocation<'_>) -> Judgement {
         invocation.name() == OVER
             && super::path::resolve(path, invocation.scope)
                 .iter()
-                .any(|names| names.len() != 2 || names[0] != "etc")
+                .all(|names| names.len() != 2 || names[0] != "etc")
     };
     let all = invocation.arguments().iter().filter(|path| is_found(path) || is_all_within(path));
     destroys(invocation, all)
@@ -228,6 +233,38 @@ pub(super) fn remote(invocation: &Invocation<'_>) -> Judgement {
         Some("sync" | "bisync") => destroys(invocation, operands.into_iter().skip(2)),
         _ => Judgement::Clear,
     }
+}
+
+/// Programs that remove by a word of theirs: `cmake -E rm`, `aws s3 sync --delete`, `btrfs subvolume delete`
+pub(super) fn by_tool(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("", &[]);
+    let says = |words: &[&str]| invocation.says(words);
+    let (sources, targets) = match invocation.name().as_str() {
+        "cmake" => (says(&["-E"]) && says(&["rm", "remove", "remove_directory"]), false),
+        "btrfs" => (says(&["subvolume", "sub"]) && says(&["delete", "del"]), false),
+        "lftp" => {
+            // `mirror -R --delete from to`
+            let texts = invocation.arguments().iter().map(Field::marked);
+            let mirrors = texts.filter(|text| text.contains("mirror") && text.contains("--delete"));
+            let home = invocation.scope.home().map(Field::marked).unwrap_or("~");
+            let paths = mirrors
+                .flat_map(str::split_whitespace)
+                .map(|word| Field::from(word.replace('~', home).as_str()));
+            return destroys(
+                invocation,
+                &paths.filter(|path| path.marked().starts_with('/')).collect::<Vec<_>>(),
+            );
+        }
+        _ => (
+            says(&["mv"]),
+            says(&["sync", "rsync"]) && says(&["--delete", "--delete-removed", "-d"])
+                || says(&["rsync"]) && says(&["-rd", "-dr"]),
+        ),
+    };
+    let is_here = |path: &&&Field| !path.marked().contains("://");
+    let last = operands.last().filter(|_| targets).filter(is_here);
+    let taken = operands.iter().filter(|_| sources).filter(is_here);
+    destroys(invocation, taken.chain(last).copied())
 }
 
 /// Programs that remove what they find: doubles, what is old, what is not elsewhere.

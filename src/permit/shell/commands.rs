@@ -1,7 +1,7 @@
 //! The commands of a line, for rules.
 
 use super::walk::{Run, Visitor};
-use super::{Field, walk};
+use super::{Field, Scope, walk};
 use crate::permit::line::{Command, Doubt};
 
 /// The commands that `line` would run, in order, those that another would run in its turn within it.
@@ -10,7 +10,7 @@ use crate::permit::line::{Command, Doubt};
 /// When it cannot be read, or what it runs is only known when it does.
 pub fn commands(line: &str) -> Result<Vec<Command>, Doubt> {
     let mut gathered = Gathered { open: vec![Vec::new()], started: Vec::new(), doubt: None };
-    walk(line, None, &mut gathered);
+    walk(line, Scope::new(None), &mut gathered);
     match gathered.doubt {
         Some(doubt) => Err(doubt),
         None => Ok(gathered.open.pop().unwrap_or_default()),

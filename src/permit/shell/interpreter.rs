@@ -278,12 +278,19 @@ fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Strea
     }
 }
 
+/// A path that begins with a variable that is known.
+fn in_variable(walk: &Walk<'_>, path: &Field) -> Option<Field> {
+    let (variable, rest) = path.marked().strip_prefix(OPEN)?.strip_prefix('$')?.split_once(CLOSE)?;
+    let value = walk.scope.values(variable).first()?.first()?.marked().to_owned();
+    Some(Field(format!("{value}{rest}")))
+}
+
 /// A path in which a first `~` is the home folder.
 fn at_home(walk: &Walk<'_>, path: Field) -> Field {
     match (path.marked().strip_prefix('~'), walk.scope.home()) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
             Field(format!("{}{rest}", home.marked()))
         }
-        _ => path,
+        _ => in_variable(walk, &path).unwrap_or(path),
     }
 }

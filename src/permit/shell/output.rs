@@ -1,7 +1,7 @@
 //! What a program would write, where that can be known: `echo`, `printf`, `cat`, and what only changes its input.
 
 use super::escape;
-use super::field::Field;
+use super::field::{CLOSE, Field, OPEN};
 use super::scope::{Scope, Written};
 use super::walk::{Stream, plain};
 use base64::Engine as _;
@@ -63,11 +63,32 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             Stream::Known(all)
         }
         "seq" | "date" | "whoami" | "hostname" => Stream::Unknown,
+        // What processes they find is not known, but how they are found.
+        "pgrep" | "pidof" | "ps" | "lsof" => Stream::text(searched(name, words)),
+        _ if is_search(input) && !has("-v") => {
+            let before =
+                input.known().unwrap_or_default().trim_end().trim_end_matches(CLOSE).trim_end_matches(')');
+            let before = before.trim_start_matches(OPEN).trim_start_matches("$(");
+            Stream::text(searched(&format!("{before} | {name}"), words))
+        }
         _ => match filtered(name, words, &operands, input, scope) {
             Some((text, is_decoded)) => Stream::Known(Written { text, is_decoded }),
             None => Stream::Unknown,
         },
     }
+}
+
+/// The numbers of processes, as what finds them.
+fn searched(name: &str, words: &[Field]) -> String {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    Field::unknown(&format!("$({name} {})", words.join(" "))).0 + "\n"
+}
+
+/// Whether the input is what such a search has found.
+fn is_search(input: &Stream) -> bool {
+    let text =
+        input.known().and_then(|text| text.strip_prefix(OPEN)).and_then(|text| text.strip_prefix("$("));
+    text.is_some_and(|text| ["pgrep ", "pidof ", "ps ", "lsof "].iter().any(|name| text.starts_with(name)))
 }
 
 /// What `which` and `command -v` write: where the program is, of which the folder is a guess.

@@ -3,6 +3,7 @@
 use super::field::Field;
 use super::tree::Node;
 use crate::permit::call::Place;
+use crate::permit::links::{Links, ReadLink};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -66,6 +67,10 @@ pub struct Scope {
     pub(super) files: HashMap<String, Written>,
     /// Where links lead that the line has made, by their names.
     links: HashMap<String, String>,
+    /// What variables are where the line begins, which murmur sets for its agents.
+    given: Rc<[(&'static str, Field)]>,
+    /// Where links lead that are on the disk.
+    disk: Option<Rc<Links>>,
 }
 
 impl Scope {
@@ -90,7 +95,38 @@ impl Scope {
             aliases: HashMap::new(),
             files: HashMap::new(),
             links: HashMap::new(),
+            given: place
+                .into_iter()
+                .flat_map(|place| &place.own.variables)
+                .map(|(name, value)| (*name, path(value)))
+                .collect(),
+            disk: None,
         }
+    }
+
+    /// The same, where links on the disk are followed as `read` finds them.
+    #[must_use]
+    pub fn following(self, read: Option<ReadLink>) -> Self {
+        Self { disk: read.map(|read| Rc::new(Links::new(read))), ..self }
+    }
+
+    /// Where the absolute `path` leads through links that are on the disk; none where it has none.
+    #[must_use]
+    pub fn real(&self, path: &str) -> Option<String> {
+        self.disk.as_ref()?.real(path)
+    }
+
+    /// Whether links on the disk can be followed.
+    #[must_use]
+    pub fn sees_disk(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    /// What a variable may be where the line has set it, as a single word each.
+    #[must_use]
+    pub fn given(&self, name: &str) -> Vec<Field> {
+        let values = self.variables.get(name).into_iter().flatten();
+        values.filter_map(|value| value.first().cloned()).collect()
     }
 
     /// The folders that a relative path may count from.
@@ -276,6 +312,11 @@ impl Scope {
             "PWD" if self.home.is_some() => self.folders.iter().map(|folder| vec![folder.clone()]).collect(),
             "OLDPWD" => one(self.before.clone()),
             "TMPDIR" => one(Some("/tmp".into())),
+            "XDG_RUNTIME_DIR" => one(Some("/run/user/1000".into())),
+            _ if name.starts_with("MURMUR_") => {
+                let value = self.given.iter().find(|(given, _)| *given == name);
+                one(value.map(|(_, value)| value.clone()))
+            }
             "IFS" => one(Some(" \t\n".into())),
             "SHELL" | "BASH" => one(Some("/bin/bash".into())),
             "USER" | "LOGNAME" => one(self.home.as_ref().map(Field::base)),

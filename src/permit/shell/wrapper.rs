@@ -32,7 +32,7 @@ pub(super) enum Runs {
 type Custom = fn(&mut Walk<'_>, &[Field], &Stream) -> Stream;
 
 /// The names of all of them.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(in crate::permit) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().flat_map(|wrapper| wrapper.names.iter().copied())
 }
 

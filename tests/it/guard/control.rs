@@ -14,10 +14,15 @@ fn own() -> Own {
         "/opt/murmur/murmur-hook",
         "/opt/claude",
     ];
-    Own { paths: paths.map(Into::into).to_vec(), processes: vec![4711], is_manager: false }
+    Own {
+        paths: paths.map(Into::into).to_vec(),
+        processes: vec![4711],
+        is_manager: false,
+        variables: vec![("MURMUR_DIR", "/home/user/.murmur".into()), ("MURMUR_HOME", "/home/user".into())],
+    }
 }
 
-fn place() -> Place {
+pub(super) fn place() -> Place {
     Place {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),

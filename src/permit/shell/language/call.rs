@@ -130,15 +130,22 @@ pub(super) fn removes(name: &str) -> bool {
 /// What a name stands for that has a value of its own.
 pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
     let home = || Some(Value::Text("~".to_owned()));
+    let known = |variable: &str| match variable {
+        "HOME" => home(),
+        _ if variable.starts_with("MURMUR_") => Some(Value::Text(Field::unknown(&format!("${variable}")).0)),
+        _ => None,
+    };
     match name {
         "sys.executable" => Some(Value::Text("python3".to_owned())),
         "process.execPath" => Some(Value::Text("node".to_owned())),
         "process.env.HOME" | "os.homedir" | "homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => {
             home()
         }
+        _ if name.starts_with("process.env.") => known(name.trim_start_matches("process.env.")),
         _ if name.ends_with("environ") || name.ends_with("getenv") || name == "ENV" => match next {
-            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] if variable == "HOME" => {
-                home()
+            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] => known(variable),
+            [Token::Mark(_), Token::Mark('{' | '('), Token::Text(variable) | Token::Word(variable), ..] => {
+                known(variable)
             }
             _ => None,
         },
