@@ -78,8 +78,7 @@ pub(super) fn found_program(program: &Field) -> Stream {
 
 /// Whether it writes settings for the shell that runs it, as `eval "$(ssh-agent -s)"` asks for.
 pub(super) fn prints_settings(name: &str, words: &[Field]) -> bool {
-    const TOOLS: [(&str, &[&str]); 26] = [
-        ("ssh-agent", &[]),
+    const TOOLS: [(&str, &[&str]); 25] = [
         ("dircolors", &[]),
         ("lesspipe", &[]),
         ("resize", &[]),

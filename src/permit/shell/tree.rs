@@ -103,8 +103,8 @@ pub struct Assignment {
 /// Where a command reads from or writes to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Redirection {
-    /// `< file`
-    Read(Word),
+    /// `< file`, `<& descriptor`, for which descriptor.
+    Read(u32, Word),
     /// `> file`, `>> file`, `>| file`, `<> file`, `&> file`, `>& file`, of which descriptor.
     Write(u32, Word),
     /// `<< word`, `<<< word`: the text itself.
