@@ -117,7 +117,7 @@ fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
         }
         C::Coprocess(command) => {
             let step = Step { pipeline: vec![node(*command.body)?], joint: Joint::Then };
-            Kind::Subshell(List(vec![step]))
+            Kind::Coprocess(List(vec![step]))
         }
     })
 }

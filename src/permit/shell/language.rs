@@ -213,6 +213,11 @@ impl<'a> Reader<'a> {
                 self.end();
             }
             "terminate" => self.end(),
+            // `.then(eval)`
+            "eval" if self.tokens.get(at + 1) == Some(&Token::Mark(')')) && self.says(0, at, "http") => {
+                let why = "eval runs what is only known when it runs: write the command itself";
+                self.found.push(Embedded::Unknown(why.to_owned()));
+            }
             "unlink" | "rmdir" if self.kind == Kind::Perl => {
                 self.removes |= matches!(self.tokens.get(at + 1), Some(Token::Mark(';' | '}' | ',')));
             }

@@ -40,6 +40,8 @@ pub enum Kind {
     Simple(Simple),
     /// `( … )`: what it sets is gone afterwards.
     Subshell(List),
+    /// `coproc …`: what it reads is what the rest of the line writes.
+    Coprocess(List),
     /// `{ …; }`
     Group(List),
     /// `if`, `while`, `until`, `for ((`: parts of which each may happen, or not.

@@ -128,8 +128,11 @@ fn given<'a>(language: &Language, words: &'a [Field]) -> Given<'a> {
         {
             // `deno run script`
         } else {
-            given.operand = Some((word, words.get(at..).unwrap_or_default()));
-            break;
+            given.operand.get_or_insert((word, words.get(at..).unwrap_or_default()));
+            // Editors take options after files, too.
+            if language.kind != Kind::Editor && !language.names.contains(&"emacs") {
+                break;
+            }
         }
     }
     given

@@ -11,6 +11,7 @@ impl Reader<'_> {
         if last == "exec" && self.kind == Kind::Script && !self.is_of_process(name, at) {
             return;
         }
+        let is_method = at.checked_sub(3).and_then(|at| self.tokens.get(at)) == Some(&Token::Mark('.'));
         let may_be_subprocess = name.starts_with("subprocess.") || name.starts_with("child_process.");
         if names::removes(name, last) {
             let paths = texts(arguments);
@@ -21,7 +22,7 @@ impl Reader<'_> {
                 let count = if self.kind == Kind::Perl { paths.len() } else { 1 };
                 self.remove(paths.into_iter().take(count));
             }
-        } else if last == "rm" || name == "delete" {
+        } else if last == "rm" || name == "delete" && !is_method {
             // `fs.promises.rm(path)`, and `rm('-rf', path)` of a shell's functions.
             self.remove(texts(arguments).into_iter());
         } else if let Some(program) = names::moves(name, last) {
@@ -46,7 +47,7 @@ impl Reader<'_> {
             if let Some(Token::Word(name) | Token::Text(name)) = self.tokens.get(at) {
                 self.call(name, &arguments[1..], at + 1);
             }
-        } else if names::writes(name, last) || name == "write" && self.kind == Kind::Script {
+        } else if names::writes(name, last) || name == "write" && !is_method && self.kind == Kind::Script {
             if let Some(Value::Text(path)) = arguments.first() {
                 self.found.push(Embedded::Write(Field::from(path.as_str())));
             }

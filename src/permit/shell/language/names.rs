@@ -48,8 +48,20 @@ const RUN: [&str; 40] = [
     "posix_spawn",
 ];
 /// Calls that may run a command, and may be something else: what they are given counts where it is written out.
-const MAY_RUN: [&str; 11] =
-    ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
+const MAY_RUN: [&str; 12] = [
+    "run",
+    "call",
+    "exec",
+    "spawn",
+    "eval",
+    "breakpoint",
+    "command",
+    "shell",
+    "sh",
+    "Command",
+    "cmd",
+    "process",
+];
 /// Calls that run code of the same language.
 const EVAL: [&str; 8] = [
     "eval",

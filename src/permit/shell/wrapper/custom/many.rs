@@ -31,6 +31,7 @@ pub(in super::super) fn xargs(walk: &mut Walk<'_>, words: &[Field], input: &Stre
         }
     });
     let file = values(options, &["-a", "--arg-file"]).pop();
+    let file = file.filter(|file| !["-", "/dev/stdin"].contains(&file.as_str()));
     let text = match &file {
         Some(file) => walk.scope.files.get(&plain(file)).map(|written| written.text.clone()),
         None => input.known().map(str::to_owned),
