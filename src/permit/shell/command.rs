@@ -43,8 +43,8 @@ impl Walk<'_> {
             let words = this.fields(&simple.words)?;
             let before = (!words.is_empty() && !simple.assignments.is_empty()).then(|| this.scope.clone());
             this.assign(&simple.assignments)?;
-            let input = this.taken.as_ref().filter(|_| input == &Stream::Elsewhere).unwrap_or(input).clone();
-            let (input, writes) = this.redirections(redirections, &input)?;
+            let taken = this.taken.clone().filter(|_| input == &Stream::Elsewhere);
+            let (input, writes) = this.redirections(redirections, taken.as_ref().unwrap_or(input))?;
             if words.len() == 1 && words[0].marked() == "exec" && input != Stream::Elsewhere {
                 this.taken = Some(input.clone());
             }

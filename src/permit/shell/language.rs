@@ -61,6 +61,9 @@ enum Value {
     Unknown,
 }
 
+/// The longest text that is put together.
+const MOST: usize = 1 << 16;
+
 /// How deep code may run code that stands in it.
 const DEPTH: u32 = 4;
 
@@ -213,6 +216,16 @@ impl<'a> Reader<'a> {
                 self.end();
             }
             "terminate" => self.end(),
+            // `from os import remove`
+            "remove" | "replace" if self.is_imported(at) => {
+                let full = if name == "remove" { "os.remove" } else { "os.replace" };
+                self.names.insert(if name == "remove" { "remove" } else { "replace" }, full);
+            }
+            // `Kernel.send :system, "text"`
+            "send" | "public_send" if self.tokens.get(at + 1) == Some(&Token::Mark(':')) => {
+                let arguments = self.arguments(at + 1);
+                self.call(name, &arguments, at + 1);
+            }
             // `.then(eval)`
             "eval" if self.tokens.get(at + 1) == Some(&Token::Mark(')')) && self.says(0, at, "http") => {
                 let why = "eval runs what is only known when it runs: write the command itself";
@@ -239,6 +252,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether the name at `at` is one that is taken from `os`.
+    fn is_imported(&self, at: usize) -> bool {
+        let before = &self.tokens[at.saturating_sub(12)..at];
+        before
+            .windows(2)
+            .any(|pair| *pair == [Token::Word("os".to_owned()), Token::Word("import".to_owned())])
+    }
+
     fn is_name(&self, at: usize) -> bool {
         matches!(self.tokens.get(at), Some(Token::Word(_) | Token::Text(_) | Token::Mark(')' | ']')))
     }
@@ -247,7 +268,7 @@ impl<'a> Reader<'a> {
     fn subscript(&mut self, at: usize) {
         if let (Value::Text(name), next) = self.value(at + 1, 0)
             && self.tokens.get(next..next + 2) == Some(&[Token::Mark(']'), Token::Mark('(')])
-            && (names::runs(&name) || names::touches(&name))
+            && (names::runs(&name) || names::touches(&name) || names::evaluates(&name, &name))
         {
             let arguments = self.arguments(next + 2);
             self.call(&name, &arguments, next + 2);
@@ -285,5 +306,7 @@ fn joined(values: &[Value], between: &str) -> Option<String> {
         Value::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    Some(texts.collect::<Option<Vec<_>>>()?.join(between))
+    let texts = texts.collect::<Option<Vec<_>>>()?;
+    let length: usize = texts.iter().map(|text| text.len() + between.len()).sum();
+    (length < MOST).then(|| texts.join(between))
 }

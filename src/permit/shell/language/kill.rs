@@ -7,8 +7,9 @@ use crate::permit::shell::field::Field;
 impl Reader<'_> {
     /// Notes what a call of `kill` ends, where that can be told; what comes after its name is at `at`.
     pub(super) fn kill(&mut self, name: &str, at: usize) {
-        let rest = &self.tokens[at.min(self.tokens.len())..];
-        let rest = if rest.first() == Some(&Token::Mark('(')) { &rest[1..] } else { rest };
+        let is_call = self.tokens.get(at) == Some(&Token::Mark('('));
+        let end = if is_call { self.closing(at) } else { self.tokens.len() };
+        let rest = self.tokens.get(at + usize::from(is_call)..end).unwrap_or_default();
         let ends = |token: &Token| matches!(token, Token::Line | Token::Mark(';' | '}'));
         let length = rest.iter().take(24).position(ends).unwrap_or(rest.len().min(24));
         let rest = &rest[..length];

@@ -168,6 +168,13 @@ fn quoted<'a>(text: &'a str, tokens: &mut Vec<Token>, token: fn(String) -> Token
     after
 }
 
+/// What stands for the value of a variable in a text, or for anything else.
+pub(super) fn variable(name: &str) -> String {
+    let is_variable = !name.is_empty() && name.chars().all(is_name);
+    let written = if is_variable { format!("${{{name}}}") } else { "$interpolated".to_owned() };
+    Field::unknown(&written).0
+}
+
 /// A text in which `{…}`, `${…}` and `#{…}` are unknown.
 fn interpolated(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -182,7 +189,7 @@ fn interpolated(text: &str) -> String {
             out.push('~');
         } else {
             out.push_str(before);
-            out.push_str(Field::unknown("$interpolated").marked());
+            out.push_str(&variable(inner.trim_start_matches('{')));
         }
         rest = &rest[open + close + 1..];
     }

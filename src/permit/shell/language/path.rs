@@ -2,7 +2,7 @@
 
 use super::call::texts;
 use super::lex::Token;
-use super::{Embedded, Kind, Reader, Value, names};
+use super::{Embedded, Kind, MOST, Reader, Value, names};
 use crate::permit::shell::field::Field;
 
 /// Methods that give the same path, or text, again.
@@ -50,7 +50,7 @@ fn joins(name: &str) -> bool {
 
 impl Reader<'_> {
     /// Where the bracket at `open` is closed.
-    fn closing(&self, open: usize) -> usize {
+    pub(super) fn closing(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate().skip(open).take(256) {
             match token {
@@ -86,7 +86,7 @@ impl Reader<'_> {
                 _ => push(&mut path, Field::unknown("$interpolated").marked()),
             }
         }
-        (!path.is_empty()).then(|| (path, self.closing(at + 1) + 1))
+        (!path.is_empty() && path.len() < MOST / 4).then(|| (path, self.closing(at + 1) + 1))
     }
 
     /// What comes after a method that gives the same path again, where one stands at `at`.
@@ -191,7 +191,7 @@ impl Reader<'_> {
             "Dir.glob",
         ];
         let last = names::last(name);
-        if !NAMES.contains(&last) && !(last == "find" && self.kind == Kind::Perl) {
+        if !NAMES.contains(&last) && !((last == "find" || name == "Dir") && self.kind == Kind::Perl) {
             return;
         }
         let near = self.tokens.iter().skip(at).take(48);

@@ -1,8 +1,8 @@
 //! What stands where code is given a value: texts that are written out, put together, or kept in a variable.
 
-use super::lex::Token;
-use super::{Kind, Reader, Value, joined, names};
-use crate::permit::shell::field::Field;
+use super::lex::{self, Token};
+use super::{Kind, MOST, Reader, Value, joined, names};
+use crate::permit::shell::field::{Field, has_marks};
 
 impl Reader<'_> {
     /// The arguments of a call, from the one at `at` on.
@@ -65,6 +65,21 @@ impl Reader<'_> {
         }
     }
 
+    /// A text in which variables that are known have their values.
+    fn interpolated(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        if has_marks(&text) {
+            for (name, value) in &self.variables {
+                if let Value::Text(value) = value
+                    && text.len() + value.len() < MOST / 4
+                {
+                    text = text.replace(&lex::variable(name), value);
+                }
+            }
+        }
+        text
+    }
+
     /// The value that begins at `at`, and where the next begins: at a comma or at what closes.
     pub(super) fn value(&self, mut at: usize, depth: usize) -> (Value, usize) {
         let mut value: Option<Value> = None;
@@ -113,7 +128,12 @@ impl Reader<'_> {
                     let close = |token: &Token| matches!(token, Token::Mark(']' | ')' | '}'));
                     while at < self.tokens.len() && !close(&self.tokens[at]) && list.len() < 64 {
                         let (member, next) = self.value(at, depth + 1);
-                        list.push(member);
+                        // A list in a list is as long as both, so that none grows without end.
+                        match member {
+                            Value::List(inner) => list.extend(inner),
+                            member => list.push(member),
+                        }
+                        list.truncate(64);
                         at = next;
                         if self.tokens.get(at) != Some(&Token::Mark(',')) {
                             break;
@@ -156,7 +176,7 @@ impl Reader<'_> {
                     at += 1;
                     continue;
                 }
-                Token::Text(text) => Value::Text(text.clone()),
+                Token::Text(text) => Value::Text(self.interpolated(text)),
                 Token::Word(name)
                     if name.ends_with("glob") && matches!(self.tokens.get(at + 1), Some(Token::Text(_))) =>
                 {
@@ -205,6 +225,9 @@ impl Reader<'_> {
                 (None, part) => part,
                 // `require('os').homedir()`
                 (Some(Value::Unknown), Value::Text(text)) if text == "~" => Value::Text(text),
+                (Some(Value::Text(text)), Value::Text(more)) if text.len() + more.len() > MOST => {
+                    Value::Unknown
+                }
                 (Some(Value::Text(mut text)), Value::Text(more)) => {
                     text.push_str(&more);
                     Value::Text(text)

@@ -144,6 +144,12 @@ pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream)
         };
         let place = command.iter().any(|word| word.marked().contains("{}")).then_some("{}");
         walk.run(&filled(command, place, &[found]), &[], input);
+        return Stream::Unknown;
     }
-    Stream::Unknown
+    // What it writes is all that is in the folder.
+    let operands: Vec<&str> = words.iter().map(Field::marked).filter(|word| !word.starts_with('-')).collect();
+    match operands.as_slice() {
+        ["." | "", folder] => Stream::text(format!("{folder}\n")),
+        _ => Stream::Unknown,
+    }
 }

@@ -68,7 +68,9 @@ pub(in super::super) fn nix(walk: &mut Walk<'_>, words: &[Field], _: &Stream) ->
 pub(in super::super) fn executes(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     if let Some(start) = position(words, &["exec", "x"]) {
         let rest = &words[start + 1..];
-        let skipped = rest.iter().take_while(|word| word.marked().starts_with('-')).count();
+        let is_option = |word: &&Field| word.marked().starts_with('-');
+        let end = position(rest, &["--"]).filter(|_| rest.first().as_ref().is_some_and(is_option));
+        let skipped = end.map_or_else(|| rest.iter().take_while(is_option).count(), |end| end + 1);
         command(walk, &rest[skipped..]);
     }
     configured(walk, words, input)
