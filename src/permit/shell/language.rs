@@ -15,6 +15,7 @@ mod value;
 
 use super::field::Field;
 use lex::Token;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// What the code passes on.
@@ -64,6 +65,9 @@ enum Value {
 /// The longest text that is put together.
 const MOST: usize = 1 << 16;
 
+/// How many tokens of values are read: more than plain code has, however often one is looked at.
+const FUEL: u32 = 200_000;
+
 /// How deep code may run code that stands in it.
 const DEPTH: u32 = 4;
 
@@ -96,6 +100,8 @@ fn embedded_at(code: &str, kind: Kind, depth: u32) -> Vec<Embedded> {
         found: Vec::new(),
         roots: Vec::new(),
         removes: false,
+        ends: false,
+        fuel: Cell::new(FUEL),
     };
     // What is set may stand after where it is used.
     reader.read();
@@ -103,6 +109,11 @@ fn embedded_at(code: &str, kind: Kind, depth: u32) -> Vec<Embedded> {
     reader.roots.clear();
     reader.read();
     reader.searched();
+    reader.end();
+    if reader.fuel.get() == 0 {
+        let why = "its code is too tangled to be read: save it to a file, and run that";
+        reader.found.push(Embedded::Unknown(why.to_owned()));
+    }
     reader.found
 }
 
@@ -119,6 +130,10 @@ struct Reader<'a> {
     roots: Vec<(String, Option<String>)>,
     /// Whether it removes what nobody knows.
     removes: bool,
+    /// Whether it ends processes.
+    ends: bool,
+    /// How many more tokens of values are read.
+    fuel: Cell<u32>,
 }
 
 impl<'a> Reader<'a> {
@@ -213,9 +228,9 @@ impl<'a> Reader<'a> {
         match names::last(name) {
             "kill" | "posix_kill" | "killpg" => {
                 self.kill(name, at + 1);
-                self.end();
+                self.ends = true;
             }
-            "terminate" => self.end(),
+            "terminate" => self.ends = true,
             // `from os import remove`
             "remove" | "replace" if self.is_imported(at) => {
                 let full = if name == "remove" { "os.remove" } else { "os.replace" };

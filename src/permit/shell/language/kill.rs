@@ -54,7 +54,7 @@ impl Reader<'_> {
     /// Notes what a method of a process ends that is looked for by its name: `[p.kill() for p in psutil.process_iter() …]`.
     pub(super) fn end(&mut self) {
         let is_search = |token: &Token| matches!(token, Token::Word(word) if word.ends_with("process_iter"));
-        if self.tokens.iter().any(is_search) && self.says(0, self.tokens.len(), "murmur") {
+        if self.ends && self.tokens.iter().any(is_search) && self.says(0, self.tokens.len(), "murmur") {
             self.run_words(&["pkill", "murmur"]);
         }
     }

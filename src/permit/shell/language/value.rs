@@ -86,9 +86,11 @@ impl Reader<'_> {
         let mut open = 0_usize;
         let start = at;
         while let Some(token) = self.tokens.get(at) {
-            if at - start > 256 || depth > 8 {
+            let fuel = self.fuel.get();
+            if at - start > 256 || depth > 8 || fuel == 0 {
                 return (Value::Unknown, at);
             }
+            self.fuel.set(fuel - 1);
             if self.kind == Kind::Lisp && value.is_some() {
                 break;
             }
@@ -197,12 +199,18 @@ impl Reader<'_> {
                     at = self.kept(at).unwrap_or(at);
                     continue;
                 }
-                Token::Word(_) if self.path(at, depth).is_some() => {
-                    let (path, next) = self.path(at, depth).unwrap_or_default();
-                    at = next.saturating_sub(1);
-                    Value::Text(path)
-                }
                 Token::Word(name) => {
+                    if let Some((path, next)) = self.path(at, depth) {
+                        value = Some(match value {
+                            Some(Value::Text(before)) if before.len() + path.len() < MOST => {
+                                Value::Text(before + &path)
+                            }
+                            Some(other) => other,
+                            None => Value::Text(path),
+                        });
+                        at = next.max(at + 1);
+                        continue;
+                    }
                     let next = self.tokens.get(at + 1..).unwrap_or_default();
                     match names::constant(name, next) {
                         Some(constant) => {
