@@ -211,6 +211,14 @@ impl Visitor for Guard<'_> {
         }
         let invocation = Invocation::new(run.words, run.scope);
         let name = invocation.name();
+        let is_connection =
+            |file: &Field| ["/dev/tcp/", "/dev/udp/"].iter().any(|start| file.marked().starts_with(start));
+        if name.ends_with("sh") && run.writes.iter().any(is_connection) {
+            for danger in TABLE.iter().filter(|danger| danger.names.contains(&table::REMOTE)) {
+                let what = format!("{} for another machine", invocation.written());
+                self.note(Judgement::Refused(what), danger);
+            }
+        }
         if invocation.asks_for_help() {
             return;
         }
@@ -252,7 +260,7 @@ impl Visitor for Guard<'_> {
 
     fn programs(&self, pattern: &Field) -> Vec<&'static str> {
         let names = TABLE.iter().flat_map(|danger| danger.names.iter().copied());
-        names.filter(|name| *name != table::WRITE && pattern.stands_for(name)).collect()
+        names.filter(|name| !name.starts_with('>') && pattern.stands_for(name)).collect()
     }
 }
 

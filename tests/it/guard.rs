@@ -3,6 +3,7 @@
 mod control;
 mod fuzz;
 mod places;
+mod programs;
 mod targets;
 
 use murmur::permit::call::{Call, Own, Place};
@@ -142,6 +143,14 @@ fn a_megabyte_of_anything_takes_a_bounded_number_of_steps() {
     let prose = "The quick (brown) fox's \"jumps\" over `the` $lazy dog; and then?\n";
     let document = format!("cat > fox.md <<'EOF'\n{}EOF\n", megabyte(prose));
     assert_eq!(inspect(&document, &place("/home/user/project")), Finding::Clear);
+}
+
+#[test]
+fn code_that_doubles_a_text_again_and_again_is_read_all_the_same() {
+    for doubling in ["x=x+x\n", "x=f'{x}{x}'\n", "x=[x,x]\n", "x=''.join([x,x])\n", "x=Path(x,x)\n"] {
+        let line = format!("python3 -c {}", quote(&format!("x='a'\n{}", doubling.repeat(64))));
+        assert_eq!(inspect(&line, &place("/home/user/project")), Finding::Clear);
+    }
 }
 
 /// `text` as one word of shell.

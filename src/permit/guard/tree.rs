@@ -74,8 +74,9 @@ pub(super) fn shut(invocation: &Invocation<'_>) -> Judgement {
 
 /// `find … -delete`, `find … -exec rm …`
 pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
-    const REMOVES: [&str; 13] = [
+    const REMOVES: [&str; 14] = [
         "rm",
+        "sed",
         "unlink",
         "rmdir",
         "mv",
@@ -115,6 +116,7 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Judgement {
                 .windows(2)
                 .any(|pair| pair[0].marked() == "{}" && [";", "+", "\\;"].contains(&pair[1].marked())),
             "dd" => words.iter().any(|word| word.marked() == "of={}"),
+            "sed" => is_emptying(words),
             _ => true,
         };
         REMOVES.contains(&program.marked()) && is_over || is_shell && mentions()
@@ -152,18 +154,91 @@ pub(super) fn mirror(invocation: &Invocation<'_>) -> Judgement {
     destroys(invocation, sources.chain(target))
 }
 
-/// `git clean -f` where everything is: in a home folder, in the root.
+/// `git clean -f` where everything is: in a home folder, in the root; `git reset --hard` where these are named as its work
+/// tree.
 pub(super) fn clean(invocation: &Invocation<'_>) -> Judgement {
     let operands = invocation.operands("Cc", &["git-dir", "work-tree"]);
-    if operands.first().is_none_or(|word| word.marked() != "clean") || !invocation.has('f', "force") {
-        return Judgement::Clear;
-    }
-    if invocation.has('n', "dry-run") {
-        return Judgement::Clear;
-    }
-    let trees = invocation.scope.given("GIT_WORK_TREE").into_iter().next();
-    let folder = invocation.value("-C", "work-tree").or(trees).unwrap_or_else(|| ".".into());
+    let tree = invocation.value("", "work-tree").or_else(|| invocation.scope.variable("GIT_WORK_TREE"));
+    let folder = match operands.first().map(|word| word.marked()) {
+        Some("clean") if invocation.has('f', "force") && !invocation.has('n', "dry-run") => {
+            tree.or_else(|| invocation.value("-C", "")).unwrap_or_else(|| ".".into())
+        }
+        Some("reset") if invocation.says(&["--hard"]) => match tree {
+            Some(tree) => tree,
+            None => return Judgement::Clear,
+        },
+        _ => return Judgement::Clear,
+    };
     destroys(invocation, [&folder])
+}
+
+/// Whether `sed` takes away all lines of a file in its place.
+fn is_emptying(words: &[Field]) -> bool {
+    let in_place = |word: &Field| word.marked().starts_with("-i") || word.marked().starts_with("--in-place");
+    let takes_all = |word: &Field| ["d", "1,$d", "Q", "1Q", "1d;d", "/./d", "/^/d"].contains(&word.marked());
+    words.iter().any(in_place) && words.iter().any(takes_all)
+}
+
+/// Every file of a tree emptied, as what is found there is: `cp /dev/null ~`, `sed -i d ~`, `truncate -s0 ~`
+pub(super) fn blank(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("", &[]);
+    let empties = match invocation.name().as_str() {
+        "sed" | "gsed" => is_emptying(invocation.arguments()),
+        "truncate" => {
+            return destroys(invocation, invocation.operands("sro", &["size", "reference"]));
+        }
+        _ => operands.first().is_some_and(|source| ["/dev/null", "/dev/zero"].contains(&source.marked())),
+    };
+    if !empties {
+        return Judgement::Clear;
+    }
+    destroys(invocation, operands.into_iter().skip(1))
+}
+
+/// `aws s3 sync remote folder --delete`, `aws s3 mv folder remote --recursive`, `gsutil rsync -d remote folder`
+pub(super) fn cloud(invocation: &Invocation<'_>) -> Judgement {
+    const VERBS: [&str; 6] = ["sync", "rsync", "mirror", "mv", "move", "cp"];
+    let operands = invocation.operands("", &["exclude", "include", "profile", "region", "endpoint-url"]);
+    let Some(at) = operands.iter().position(|word| VERBS.contains(&word.marked())) else {
+        return Judgement::Clear;
+    };
+    let deletes = invocation.arguments().iter().any(|word| {
+        let word = word.marked();
+        word.starts_with("--delete") || word == "-d" || word == "--remove" || word == "--rsync-delete"
+    });
+    let paths = &operands[at + 1..];
+    let is_local = |path: &&&Field| !path.marked().contains("://");
+    match operands[at].marked() {
+        "mv" | "move" => destroys(invocation, paths.first().filter(is_local).copied()),
+        "cp" => Judgement::Clear,
+        _ if deletes => destroys(invocation, paths.last().filter(is_local).copied()),
+        _ => Judgement::Clear,
+    }
+}
+
+/// `btrfs subvolume delete folder`
+pub(super) fn subvolume(invocation: &Invocation<'_>) -> Judgement {
+    let operands = invocation.operands("", &[]);
+    match operands.as_slice() {
+        [kind, verb, paths @ ..] if kind.marked().starts_with("sub") && verb.marked() == "delete" => {
+            destroys(invocation, paths.iter().copied())
+        }
+        _ => Judgement::Clear,
+    }
+}
+
+/// `ansible localhost -m file -a 'path=folder state=absent'`
+pub(super) fn absent(invocation: &Invocation<'_>) -> Judgement {
+    let text = invocation.value("-a", "args").map(|text| text.to_string()).unwrap_or_default();
+    if !text.contains("state=absent") {
+        return Judgement::Clear;
+    }
+    let paths: Vec<Field> = text
+        .split_whitespace()
+        .filter_map(|word| ["path=", "dest=", "name="].iter().find_map(|start| word.strip_prefix(start)))
+        .map(Field::from)
+        .collect();
+    destroys(invocation, &paths)
 }
 
 /// Emptying, or overwriting, what is a tree's own file; or what stands in its place.
@@ -180,7 +255,7 @@ pub(super) fn into(invocation: &Invocation<'_>) -> Judgement {
 
 /// `tar --remove-files`
 pub(super) fn pack(invocation: &Invocation<'_>) -> Judgement {
-    if !invocation.says(&["--remove-files", "--remove"]) {
+    if !invocation.arguments().iter().any(|word| word.marked().starts_with("--rem")) {
         return Judgement::Clear;
     }
     let folder = invocation.value("-C", "directory");

@@ -117,7 +117,7 @@ fn compound(command: ast::CompoundCommand) -> Result<Kind, Doubt> {
         }
         C::Coprocess(command) => {
             let step = Step { pipeline: vec![node(*command.body)?], joint: Joint::Then };
-            Kind::Subshell(List(vec![step]))
+            Kind::Coprocess(List(vec![step]))
         }
     })
 }
@@ -204,17 +204,26 @@ fn redirection(redirect: ast::IoRedirect) -> Result<Option<Redirection>, Doubt> 
                 Target::Filename(word) => read(&word)?,
                 Target::ProcessSubstitution(kind, subshell) => process(&kind, subshell)?,
                 Target::Duplicate(word)
+                    if matches!(kind, Do::DuplicateInput) && is_descriptor(&word.value) =>
+                {
+                    Word(vec![Part::Quoted(format!("/dev/fd/{}", word.value))])
+                }
+                Target::Duplicate(word)
                     if word.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') =>
                 {
                     return Ok(None);
                 }
                 Target::Duplicate(word) => read(&word)?,
+                Target::Fd(read) if matches!(kind, Do::DuplicateInput) && read > 2 => {
+                    Word(vec![Part::Quoted(format!("/dev/fd/{read}"))])
+                }
                 Target::Fd(_) => return Ok(None),
             };
+            let descriptor = descriptor.and_then(|fd| u32::try_from(fd).ok());
             match kind {
-                Do::Read | Do::DuplicateInput => Redirection::Read(word),
+                Do::Read | Do::DuplicateInput => Redirection::Read(descriptor.unwrap_or(0), word),
                 Do::Write | Do::Append | Do::ReadAndWrite | Do::Clobber | Do::DuplicateOutput => {
-                    Redirection::Write(descriptor.and_then(|fd| u32::try_from(fd).ok()).unwrap_or(1), word)
+                    Redirection::Write(descriptor.unwrap_or(1), word)
                 }
             }
         }
@@ -226,6 +235,11 @@ fn redirection(redirect: ast::IoRedirect) -> Result<Option<Redirection>, Doubt> 
         ast::IoRedirect::HereString(_, word) => Redirection::Text(read(&word)?),
         ast::IoRedirect::OutputAndError(word, _) => Redirection::Write(1, read(&word)?),
     }))
+}
+
+/// Whether it is the number of a descriptor that is none of the first three.
+fn is_descriptor(text: &str) -> bool {
+    text.parse::<u32>().is_ok_and(|descriptor| descriptor > 2)
 }
 
 /// The words of a `[[ … ]]`.

@@ -8,11 +8,12 @@ use super::walk::{Stream, Walk};
 /// One of them; without an answer, what is left to do is as for any program.
 pub(super) type Builtin = fn(&mut Walk<'_>, &[Field], &Stream) -> Option<Stream>;
 
-const BUILTINS: [(&str, Builtin); 25] = [
+const BUILTINS: [(&str, Builtin); 26] = [
     ("tee", tee),
     ("cp", copy),
     ("mv", copy),
     ("ln", link),
+    ("mkfifo", pipe),
     ("at", later),
     ("hash", hash),
     ("printf", print),
@@ -112,10 +113,8 @@ fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
                 walk.scope.references.insert(name.to_owned(), value.to_owned());
                 continue;
             }
-            for (key, value) in
-                value.trim_matches(['(', ')']).split_whitespace().filter_map(|member| member.split_once("]="))
-            {
-                walk.set(&format!("{name}{key}]"), vec![value.into()]);
+            for (key, value) in members(value) {
+                walk.set(&format!("{name}[{key}]"), vec![value.into()]);
             }
             let array = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));
             let value = match array {
@@ -126,6 +125,27 @@ fn declare(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
         }
     }
     nothing()
+}
+
+/// The members of `([key]=value [key]=value)`.
+fn members(text: &str) -> Vec<(&str, &str)> {
+    let Some(text) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) else {
+        return Vec::new();
+    };
+    let mut parts: Vec<&str> = text.split("]=").collect();
+    if parts.len() < 2 || parts.len() > 64 {
+        return Vec::new();
+    }
+    let last = parts.pop().unwrap_or_default();
+    let mut key = parts.remove(0).trim_start().trim_start_matches('[');
+    let mut members = Vec::new();
+    for part in parts {
+        let (value, next) = part.rsplit_once('[').unwrap_or((part, ""));
+        members.push((key, value.trim_end()));
+        key = next;
+    }
+    members.push((key, last));
+    members
 }
 
 fn set(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
@@ -249,6 +269,13 @@ fn link(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
             walk.scope.link(&name, target);
         }
     }
+    None
+}
+
+/// `mkfifo name`: what is read there is what the rest of the line writes.
+fn pipe(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
+    let names = words.iter().map(Field::marked).filter(|word| !word.starts_with('-'));
+    walk.scope.pipes.extend(names.map(str::to_owned));
     None
 }
 

@@ -2,38 +2,14 @@
 
 use super::field::Field;
 use super::scope::Arguments;
-use super::tree::{Assignment, Redirection, Simple};
+use super::tree::{Assignment, Part, Redirection, Simple};
 use super::walk::{Run, Stream, Walk};
-use super::{builtin, interpreter, output, wrapper};
+use super::{builtin, environment, interpreter, output, wrapper};
 use crate::permit::line::Doubt;
 use crate::sys::shell::single_quoted;
 
 /// How many programs a pattern of names may stand for.
 const PROGRAMS: usize = 24;
-
-/// Variables whose value is a command that some program runs.
-const COMMANDS: [&str; 17] = [
-    "PAGER",
-    "GIT_PAGER",
-    "MANPAGER",
-    "EDITOR",
-    "VISUAL",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "BROWSER",
-    "PROMPT_COMMAND",
-    "LESSOPEN",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "RUSTC_WRAPPER",
-    "GIT_PROXY_COMMAND",
-];
-
-/// Variables that a shell expands when it shows them.
-const PROMPTS: [&str; 5] = ["PS0", "PS1", "PS2", "PS4", "RPROMPT"];
 
 /// Builtins that take a word for the name of a variable, or for a number.
 const NAMING: [&str; 16] = [
@@ -63,11 +39,15 @@ impl Walk<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, redirections: &[Redirection], input: &Stream) -> Stream {
         let output = self.each_choice(|this| {
             this.budget.spend(1)?;
-            this.fed = input.clone();
+            this.fed = fed(simple, redirections, input);
             let words = this.fields(&simple.words)?;
             let before = (!words.is_empty() && !simple.assignments.is_empty()).then(|| this.scope.clone());
             this.assign(&simple.assignments)?;
-            let (input, writes) = this.redirections(redirections, input)?;
+            let taken = this.taken.clone().filter(|_| input == &Stream::Elsewhere);
+            let (input, writes) = this.redirections(redirections, taken.as_ref().unwrap_or(input))?;
+            if words.len() == 1 && words[0].marked() == "exec" && input != Stream::Elsewhere {
+                this.taken = Some(input.clone());
+            }
             let output = this.run(&words, &writes, &input);
             this.feed(redirections, &output);
             // What stands before a command holds for it alone.
@@ -103,6 +83,10 @@ impl Walk<'_> {
                 self.budget.read(value.iter().map(|field| field.0.len()).sum())?;
             }
             match index.as_ref().map(|index| self.text(index)).transpose()? {
+                Some(index) if name == "BASH_ALIASES" => {
+                    let text = value.first().map(ToString::to_string).unwrap_or_default();
+                    self.scope.aliases.insert(index.to_string(), text);
+                }
                 Some(index) => self.set(&format!("{name}[{index}]"), value),
                 None => self.set(name, value),
             }
@@ -121,7 +105,7 @@ impl Walk<'_> {
 
     /// Walks through the commands in a text that a shell expands before it shows or uses it. Text that can't be parsed is a
     /// doubt: it could hide a command.
-    fn expanded(&mut self, text: &str) {
+    pub(super) fn expanded(&mut self, text: &str) {
         let text = format!(": <<MURMUR_TEXT\n{text}\nMURMUR_TEXT\n");
         self.apart(|this| this.source(&text, &Stream::Elsewhere));
     }
@@ -129,9 +113,6 @@ impl Walk<'_> {
     /// Sets a variable to what is known of it.
     pub(super) fn set(&mut self, name: &str, value: Vec<Field>) {
         for text in value.iter().map(Field::marked) {
-            if PROMPTS.contains(&name) && text.contains(['$', '`']) {
-                self.expanded(text);
-            }
             self.subscripts(text);
         }
         if name.starts_with("BASH_FUNC_") {
@@ -140,20 +121,7 @@ impl Walk<'_> {
                 this.source(body.trim_start().trim_start_matches("()"), &Stream::Elsewhere);
             });
         }
-        let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER")
-            || name.starts_with("GIT_CONFIG_VALUE_");
-        if is_runner || COMMANDS.contains(&name) {
-            let text = value.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-            self.perhaps(|this| {
-                this.source(text.trim_start_matches(['|', '-', '!']), &Stream::Elsewhere);
-            });
-        }
-        if name == "BASH_ENV" || name == "ENV" {
-            // A shell reads that file before anything else.
-            for file in &value {
-                self.apart(|this| interpreter::file(this, file, &Stream::Elsewhere));
-            }
-        }
+        environment::told(self, name, &value);
         self.scope.set(name, value);
     }
 
@@ -298,6 +266,16 @@ impl Walk<'_> {
         self.scope.arguments = arguments;
         output
     }
+}
+
+/// What a process among the words of a command reads: what `tee` does, and of others nobody knows.
+fn fed(simple: &Simple, redirections: &[Redirection], input: &Stream) -> Stream {
+    let reads_process = |redirection: &Redirection| match redirection {
+        Redirection::Read(_, word) => matches!(word.0.as_slice(), [Part::Process { .. }]),
+        _ => false,
+    };
+    let is_tee = simple.words.first().is_some_and(|word| word.0 == [Part::Bare("tee".to_owned())]);
+    if is_tee && !redirections.iter().any(reads_process) { input.clone() } else { Stream::Unknown }
 }
 
 /// `text` as one word of shell.

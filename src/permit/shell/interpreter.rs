@@ -1,13 +1,19 @@
 //! Programs that run text: shells, and other languages, of which only what they pass on to the system is of interest.
 
-use super::field::{CLOSE, Field, OPEN};
-use super::language::{self, Embedded, Kind};
+mod code;
+mod module;
+mod windows;
+
+pub(super) use code::{data, is_unknown, text};
+
+use super::field::{Field, OPEN};
+use super::language::Kind;
 use super::scope::{Arguments, Written};
 use super::walk::{Stream, Walk, plain};
 use crate::permit::line::Doubt;
 
 /// The shells, whose text is read as such.
-const SHELLS: [&str; 18] = [
+const SHELLS: [&str; 22] = [
     "sh",
     "bash",
     "dash",
@@ -26,6 +32,10 @@ const SHELLS: [&str; 18] = [
     "powershell.exe",
     "pwsh.exe",
     "bash.exe",
+    "osh",
+    "oksh",
+    "loksh",
+    "posh",
 ];
 
 /// A language: its programs, the letters of the options that are followed by code, and their long names.
@@ -52,11 +62,12 @@ const fn language(
 }
 
 #[rustfmt::skip]
-const LANGUAGES: [Language; 21] = [
+const LANGUAGES: [Language; 22] = [
     language(&["python", "pypy", "ipython"], "c", &[], "WXm", false, Kind::Python),
     language(&["perl"], "eE", &[], "ImM", false, Kind::Perl),
     language(&["ruby", "jruby", "irb"], "e", &[], "ICr", false, Kind::Perl),
-    language(&["node", "nodejs", "bun", "deno", "tsx", "ts-node"], "ep", &["--eval", "--print", "eval"], "rC", false, Kind::Script),
+    language(&["node", "nodejs", "bun", "deno", "tsx", "ts-node", "qjs", "mongosh", "mongo", "jsc", "tjs"], "ep", &["--eval", "--print", "eval"], "rC", false, Kind::Script),
+    language(&["rake"], "eEp", &["--execute", "--execute-continue", "--execute-print"], "fIr", false, Kind::Perl),
     language(&["php"], "rBRE", &["--run"], "dcf", false, Kind::Perl),
     language(&["lua", "luajit"], "e", &[], "l", false, Kind::Script),
     language(&["awk", "gawk", "mawk", "nawk"], "e", &["--source"], "Fvf", true, Kind::Awk),
@@ -72,7 +83,7 @@ const LANGUAGES: [Language; 21] = [
     language(&["tclsh", "expect", "wish"], "c", &[], "", false, Kind::Tcl),
     language(&["m4"], "", &[], "DI", false, Kind::Macro),
     language(&["vim", "vi", "nvim", "ex", "view", "gvim"], "cS", &["--cmd"], "uT", false, Kind::Editor),
-    language(&["gnuplot", "octave", "matlab", "sage", "maxima"], "er", &["--eval", "-batch"], "", false, Kind::Script),
+    language(&["gnuplot", "bpftrace", "stap", "octave", "matlab", "sage", "maxima"], "er", &["--eval", "-batch"], "", false, Kind::Script),
     language(&["jq"], "", &[], "", true, Kind::Script),
 ];
 
@@ -84,22 +95,31 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Runs what the interpreter `name` is given; nothing where it is none.
 pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stream) -> Option<Stream> {
     if SHELLS.contains(&name) {
-        let takes_text =
-            name.starts_with("powershell") && !words[1..].iter().any(|word| word.marked().starts_with("-F"));
-        return Some(walk.apart(|walk| shell(walk, &words[1..], input, takes_text)));
+        let is_windows = name.starts_with("powershell") || name.starts_with("pwsh");
+        return Some(walk.apart(|walk| {
+            if is_windows {
+                windows::run(walk, &words[1..], input, name.starts_with("powershell"))
+            } else {
+                shell(walk, &words[1..], input)
+            }
+        }));
+    }
+    // `bun exec text` runs a text of the shell's.
+    if name == "bun" && words.get(1).is_some_and(|word| ["exec", "x"].contains(&word.marked())) {
+        return None;
     }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let is_about = |language: &&Language| language.names.contains(&name) || language.names.contains(&plain);
     let language = LANGUAGES.iter().find(is_about)?;
     walk.apart(|walk| {
-        code(walk, language, &words[1..], input);
+        code::run(walk, language, &words[1..], input);
         Stream::Unknown
     });
     // A filter's output may be known as that of any program.
     (!language.takes_code).then_some(Stream::Unknown)
 }
 
-fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream, takes_text: bool) -> Stream {
+fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     let (mut at, mut runs_text, mut reads) = (0, false, false);
     while let Some(word) = words.get(at).map(Field::marked) {
         let Some(letters) = word.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else {
@@ -115,7 +135,7 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream, takes_text: bool)
                 at += 1;
             }
             "o" | "O" => at += 1,
-            "-command" | "Command" => runs_text = true,
+            "-command" => runs_text = true,
             _ if letters.starts_with('-') => {}
             _ => {
                 runs_text |= letters.contains('c');
@@ -125,10 +145,6 @@ fn shell(walk: &mut Walk<'_>, words: &[Field], input: &Stream, takes_text: bool)
         }
     }
     let operands = words.get(at..).unwrap_or_default();
-    if takes_text && !runs_text && !operands.is_empty() {
-        let texts: Vec<&str> = operands.iter().map(Field::marked).collect();
-        return walk.source(&texts.join(" "), input);
-    }
     match operands.first() {
         Some(text) if runs_text => {
             walk.scope.arguments = Arguments::Known(operands.get(2..).unwrap_or_default().to_vec());
@@ -158,6 +174,7 @@ pub(super) fn file(walk: &mut Walk<'_>, file: &Field, input: &Stream) -> Stream 
     }
     match walk.scope.files.get(&plain(file.marked())).cloned() {
         Some(written) => script(walk, &written),
+        None if walk.scope.is_pipe(file.marked()) => read(walk, &Stream::Unknown),
         None => Stream::Unknown,
     }
 }
@@ -181,116 +198,8 @@ fn read(walk: &mut Walk<'_>, input: &Stream) -> Stream {
     }
 }
 
-fn unknown_text() -> Doubt {
+pub(super) fn unknown_text() -> Doubt {
     Doubt(
         "it runs text that is only known when it runs: save it to a file, read it, then run that".to_owned(),
     )
-}
-
-fn code(walk: &mut Walk<'_>, language: &Language, words: &[Field], input: &Stream) {
-    let mut texts: Vec<Field> = Vec::new();
-    let (mut operand, mut at) = (None, 0);
-    while let Some(word) = words.get(at) {
-        at += 1;
-        let text = word.marked();
-        let next = words.get(at);
-        if language.long.contains(&text) {
-            texts.extend(next.cloned());
-            at += 1;
-        } else if let Some((_, value)) = text.split_once('=').filter(|(name, _)| language.long.contains(name))
-        {
-            texts.push(value.into());
-        } else if language.kind == Kind::Editor && text.starts_with('+') {
-            texts.push(text[1..].into());
-        } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            let is_code = |letter: char| language.letters.contains(letter);
-            if language.kind == Kind::Python && letters.starts_with('m') {
-                // A module: what comes after it are its arguments.
-                return;
-            } else if letters.starts_with('-') {
-                const VALUED: [&str; 5] = ["--require", "--import", "--loader", "--conditions", "--env-file"];
-                at += usize::from(VALUED.contains(&text));
-                continue;
-            } else if letters.starts_with(|letter| language.values.contains(letter)) {
-                at += usize::from(letters.len() == 1);
-            } else if letters.ends_with(is_code) && letters.chars().all(char::is_alphanumeric) {
-                texts.extend(next.cloned());
-                at += 1;
-            } else if letters.starts_with(is_code) {
-                texts.push(letters[1..].into());
-            }
-        } else {
-            operand = Some(word);
-            break;
-        }
-    }
-    if texts.is_empty() && language.takes_code {
-        texts.extend(operand.cloned());
-    }
-    if texts.is_empty() {
-        let read = operand.is_none_or(|file| ["-", "/dev/stdin"].contains(&file.marked()));
-        let known = operand.and_then(|file| walk.scope.files.get(&plain(file.marked())).cloned());
-        match (known, input) {
-            (Some(written), _) => texts.push(Field(written.text)),
-            (None, Stream::Known(written)) if read => {
-                if written.is_decoded {
-                    walk.doubt(Doubt("it runs text that was decoded: write the code itself".to_owned()));
-                }
-                texts.push(Field(written.text.clone()));
-            }
-            (None, Stream::Unknown) if read && !matches!(language.kind, Kind::Editor | Kind::Macro) => {
-                walk.doubt(unknown_text())
-            }
-            _ => {}
-        }
-    }
-    let reads_unknown = operand.is_some_and(|file| file.marked().starts_with(&format!("{OPEN}<(")));
-    if language.kind != Kind::Script || language.names != ["jq"] {
-        let is_unknown = |text: &Field| {
-            let text = text.marked().trim();
-            text.starts_with(&format!("{OPEN}$(")) && text.find(CLOSE) == Some(text.len() - CLOSE.len_utf8())
-        };
-        if reads_unknown && texts.is_empty() || texts.iter().any(is_unknown) {
-            walk.doubt(unknown_text());
-        }
-    }
-    for text in texts {
-        if let Err(doubt) = walk.budget.read(text.marked().len() * 8) {
-            walk.doubt(doubt);
-            return;
-        }
-        for embedded in language::embedded(text.marked(), language.kind) {
-            match embedded {
-                Embedded::Shell(text) => {
-                    walk.source(&text, &Stream::Elsewhere);
-                }
-                Embedded::Words(words) => {
-                    let words: Vec<Field> = words.into_iter().map(|word| at_home(walk, word)).collect();
-                    walk.run(&words, &[], &Stream::Elsewhere);
-                }
-                Embedded::Write(file) => {
-                    let file = at_home(walk, file);
-                    walk.run(&[], &[file], &Stream::Elsewhere);
-                }
-                Embedded::Unknown(why) => walk.doubt(Doubt(why)),
-            }
-        }
-    }
-}
-
-/// A path that begins with a variable that is known.
-fn in_variable(walk: &Walk<'_>, path: &Field) -> Option<Field> {
-    let (variable, rest) = path.marked().strip_prefix(OPEN)?.strip_prefix('$')?.split_once(CLOSE)?;
-    let value = walk.scope.values(variable).first()?.first()?.marked().to_owned();
-    Some(Field(format!("{value}{rest}")))
-}
-
-/// A path in which a first `~` is the home folder.
-fn at_home(walk: &Walk<'_>, path: Field) -> Field {
-    match (path.marked().strip_prefix('~'), walk.scope.home()) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-            Field(format!("{}{rest}", home.marked()))
-        }
-        _ => in_variable(walk, &path).unwrap_or(path),
-    }
 }

@@ -5,10 +5,17 @@
 
 mod call;
 mod direct;
+mod kill;
 mod lex;
+mod lines;
+mod lisp;
+mod names;
+mod path;
+mod value;
 
 use super::field::Field;
 use lex::Token;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// What the code passes on.
@@ -55,56 +62,86 @@ enum Value {
     Unknown,
 }
 
+/// The longest text that is put together.
+const MOST: usize = 1 << 16;
+
+/// How many tokens of values are read: more than plain code has, however often one is looked at.
+const FUEL: u32 = 200_000;
+
+/// How deep code may run code that stands in it.
+const DEPTH: u32 = 4;
+
 /// What `code` passes on.
 pub(super) fn embedded(code: &str, kind: Kind) -> Vec<Embedded> {
+    embedded_at(code, kind, 0)
+}
+
+fn embedded_at(code: &str, kind: Kind, depth: u32) -> Vec<Embedded> {
     match kind {
-        Kind::Sed => return sed(code),
-        Kind::Editor => {
-            let run = |command: &'_ str| {
-                ["!", ":term ", ":terminal "]
-                    .iter()
-                    .find_map(|mark| command.split_once(mark).map(|(_, command)| command.to_owned()))
-            };
-            let commands = code.split('|').filter_map(run);
-            let mut found: Vec<_> = commands.map(Embedded::Shell).collect();
-            found.append(&mut embedded(code, Kind::Script));
-            return found;
-        }
-        Kind::Macro => {
-            let calls = code.split("syscmd(").skip(1).filter_map(|rest| rest.split(')').next());
-            return calls.map(|text| Embedded::Shell(text.trim_matches(['`', '\'']).to_owned())).collect();
-        }
-        Kind::Tcl => {
-            let lines = code.split([';', '\n', '[']).map(str::trim);
-            let runs = lines.filter_map(|line| line.strip_prefix("exec ").or(line.strip_prefix("spawn ")));
-            return runs.map(|line| Embedded::Shell(line.trim_end_matches(']').to_owned())).collect();
+        Kind::Sed => return lines::sed(code),
+        Kind::Editor => return lines::editor(code),
+        Kind::Macro => return lines::macros(code),
+        Kind::Tcl => return lines::tcl(code),
+        _ if depth > DEPTH => {
+            let why = "it runs code within code, too deep to be read: write the command itself";
+            return vec![Embedded::Unknown(why.to_owned())];
         }
         _ => {}
     }
     let indirect = if kind == Kind::Perl { direct::directly(code) } else { None };
     let code = indirect.as_deref().unwrap_or(code);
     let tokens = lex::tokens(code, kind);
-    let mut reader =
-        Reader { tokens: &tokens, kind, variables: HashMap::new(), names: HashMap::new(), found: Vec::new() };
+    let mut reader = Reader {
+        tokens: &tokens,
+        kind,
+        depth,
+        variables: HashMap::new(),
+        names: HashMap::new(),
+        found: Vec::new(),
+        roots: Vec::new(),
+        removes: false,
+        ends: false,
+        fuel: Cell::new(FUEL),
+    };
     // What is set may stand after where it is used.
     reader.read();
     reader.found.clear();
+    reader.roots.clear();
     reader.read();
+    reader.searched();
+    reader.end();
+    if reader.fuel.get() == 0 {
+        let why = "its code is too tangled to be read: save it to a file, and run that";
+        reader.found.push(Embedded::Unknown(why.to_owned()));
+    }
     reader.found
 }
 
 struct Reader<'a> {
     tokens: &'a [Token],
     kind: Kind,
+    /// How deep it stands in other code.
+    depth: u32,
     variables: HashMap<&'a str, Value>,
     /// Other names of calls that run something.
     names: HashMap<&'a str, &'a str>,
     found: Vec<Embedded>,
+    /// Folders that it goes through, and what it looks for there.
+    roots: Vec<(String, Option<String>)>,
+    /// Whether it removes what nobody knows.
+    removes: bool,
+    /// Whether it ends processes.
+    ends: bool,
+    /// How many more tokens of values are read.
+    fuel: Cell<u32>,
 }
 
 impl<'a> Reader<'a> {
     fn read(&mut self) {
         for at in 0..self.tokens.len() {
+            if let Token::Word(name) = &self.tokens[at] {
+                self.named(name, at);
+            }
             match (&self.tokens[at], self.tokens.get(at + 1)) {
                 (Token::Run(text), _) => self.found.push(Embedded::Shell(text.clone())),
                 (Token::Word(name), Some(Token::Mark('='))) => {
@@ -119,22 +156,25 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Token::Word(name), Some(Token::Mark('('))) => {
-                    self.method(name, at + 2);
                     let name = self.names.get(name.as_str()).copied().unwrap_or(name);
                     let arguments = self.arguments(at + 2);
                     self.call(name, &arguments, at + 2);
                 }
-                (Token::Word(name), Some(Token::Text(_) | Token::Word(_)))
-                    if matches!(self.kind, Kind::Perl | Kind::Lisp) =>
-                {
+                (Token::Word(name), Some(Token::Text(_) | Token::Word(_))) if self.kind == Kind::Lisp => {
+                    self.form(name, at);
+                }
+                (Token::Word(name), Some(Token::Text(_) | Token::Word(_))) if self.kind == Kind::Perl => {
                     let arguments = self.arguments(at + 1);
                     self.call(name, &arguments, at + 1);
                 }
-                (Token::Text(text), Some(Token::Mark('|'))) | (Token::Mark('|'), Some(Token::Text(text)))
+                (Token::Word(_) | Token::Text(_), Some(Token::Mark('|')))
+                | (Token::Mark('|'), Some(Token::Word(_) | Token::Text(_)))
                     if self.kind == Kind::Awk =>
                 {
-                    self.found.push(Embedded::Shell(text.clone()));
+                    self.pipe(at);
                 }
+                (Token::Mark('('), Some(_)) if !self.is_name(at.wrapping_sub(1)) => self.receiver(at),
+                (Token::Mark('['), Some(Token::Text(_))) => self.subscript(at),
                 (Token::Word(call), Some(Token::Mark(':'))) => {
                     if let Some(Token::Word(name)) = self.tokens.get(at + 2) {
                         self.rename(name, call);
@@ -156,8 +196,10 @@ impl<'a> Reader<'a> {
                         self.rename(name, call);
                     }
                 }
-                (Token::Mark('>'), Some(Token::Text(path))) if self.kind == Kind::Awk => {
-                    self.found.push(Embedded::Write(path.as_str().into()));
+                (Token::Mark('>'), Some(Token::Text(_) | Token::Word(_))) if self.kind == Kind::Awk => {
+                    if let (Value::Text(path), _) = self.value(at + 1, 0) {
+                        self.found.push(Embedded::Write(path.as_str().into()));
+                    }
                 }
                 (Token::Text(text), Some(Token::Mark('.'))) => {
                     if matches!(self.tokens.get(at + 2), Some(Token::Word(call)) if call.starts_with("execute"))
@@ -176,167 +218,100 @@ impl<'a> Reader<'a> {
 
     /// Notes that `name` is another name of `call`.
     fn rename(&mut self, name: &'a str, call: &'a str) {
-        if call::runs(call) || call::removes(call) {
+        if names::runs(call) || names::touches(call) {
             self.names.insert(name, call);
         }
     }
 
-    /// The arguments of a call, from the one at `at` on.
-    fn arguments(&self, mut at: usize) -> Vec<Value> {
-        let mut arguments = Vec::new();
-        while at < self.tokens.len() && arguments.len() < 64 {
-            if matches!(self.tokens[at], Token::Mark(')' | ']' | '}' | ';')) {
-                break;
+    /// What is told by a name alone, whatever comes after it.
+    fn named(&mut self, name: &str, at: usize) {
+        match names::last(name) {
+            "kill" | "posix_kill" | "killpg" => {
+                self.kill(name, at + 1);
+                self.ends = true;
             }
-            let (value, next) = self.value(at, 0);
-            arguments.push(value);
-            at = next;
-            if self.kind == Kind::Lisp {
-                continue;
+            "terminate" => self.ends = true,
+            // `from os import remove`
+            "remove" | "replace" if self.is_imported(at) => {
+                let full = if name == "remove" { "os.remove" } else { "os.replace" };
+                self.names.insert(if name == "remove" { "remove" } else { "replace" }, full);
             }
-            if self.tokens.get(at) != Some(&Token::Mark(',')) {
-                break;
+            // `Kernel.send :system, "text"`
+            "send" | "public_send" if self.tokens.get(at + 1) == Some(&Token::Mark(':')) => {
+                let arguments = self.arguments(at + 1);
+                self.call(name, &arguments, at + 1);
             }
-            at += 1;
+            // `.then(eval)`
+            "eval" if self.tokens.get(at + 1) == Some(&Token::Mark(')')) && self.says(0, at, "http") => {
+                let why = "eval runs what is only known when it runs: write the command itself";
+                self.found.push(Embedded::Unknown(why.to_owned()));
+            }
+            "unlink" | "rmdir" if self.kind == Kind::Perl => {
+                self.removes |= matches!(self.tokens.get(at + 1), Some(Token::Mark(';' | '}' | ',')));
+            }
+            _ => {}
         }
-        arguments
+        let is_call = matches!(self.tokens.get(at + 1), Some(Token::Mark('(')));
+        if is_call || self.kind == Kind::Perl {
+            self.search(name, at + 1 + usize::from(is_call));
+        }
+        if !is_call {
+            return;
+        }
+        self.receiver(at);
+        if let Some((owner, method)) = name.rsplit_once('.')
+            && let Some(Value::Text(path)) = self.variables.get(owner)
+        {
+            let path = path.clone();
+            self.method(method, &path, at + 1, false);
+        }
     }
 
-    /// A text with what stands at `at` in place of the first `mark`.
-    fn filled(&self, value: Value, mark: &str, at: usize) -> Value {
-        let with = match self.tokens.get(at) {
+    /// Whether the name at `at` is one that is taken from `os`.
+    fn is_imported(&self, at: usize) -> bool {
+        let before = &self.tokens[at.saturating_sub(12)..at];
+        before
+            .windows(2)
+            .any(|pair| *pair == [Token::Word("os".to_owned()), Token::Word("import".to_owned())])
+    }
+
+    fn is_name(&self, at: usize) -> bool {
+        matches!(self.tokens.get(at), Some(Token::Word(_) | Token::Text(_) | Token::Mark(')' | ']')))
+    }
+
+    /// `os.__dict__["system"]("text")`, `process["exec" + "Sync"]("text")`
+    fn subscript(&mut self, at: usize) {
+        if let (Value::Text(name), next) = self.value(at + 1, 0)
+            && self.tokens.get(next..next + 2) == Some(&[Token::Mark(']'), Token::Mark('(')])
+            && (names::runs(&name) || names::touches(&name) || names::evaluates(&name, &name))
+        {
+            let arguments = self.arguments(next + 2);
+            self.call(&name, &arguments, next + 2);
+        }
+    }
+
+    /// `"text" | getline name`, `print | name`: of `awk`, at the first of two tokens of which one is `|`.
+    fn pipe(&mut self, at: usize) {
+        let bar = at + usize::from(self.tokens.get(at) != Some(&Token::Mark('|')));
+        let is_bar = |at: usize| self.tokens.get(at) == Some(&Token::Mark('|'));
+        if is_bar(bar + 1) || bar > 0 && is_bar(bar - 1) {
+            return;
+        }
+        let text = match self.tokens.get(if bar == at { at + 1 } else { at }) {
             Some(Token::Text(text)) => text.clone(),
             Some(Token::Word(name)) => match self.variables.get(name.as_str()) {
                 Some(Value::Text(text)) => text.clone(),
-                _ => Field::unknown("$interpolated").0,
+                _ => return,
             },
-            _ => Field::unknown("$interpolated").0,
+            _ => return,
         };
-        match value {
-            Value::Text(text) => Value::Text(text.replacen(mark, &with, 1)),
-            other => other,
+        if let (Some(Token::Word(call)), Some(Token::Word(name))) =
+            (self.tokens.get(bar + 1), self.tokens.get(bar + 2))
+            && call == "getline"
+        {
+            self.variables.insert(name, Value::Text(Field::unknown(&format!("$({text})")).0));
         }
-    }
-
-    /// The value that begins at `at`, and where the next begins: at a comma or at what closes.
-    fn value(&self, mut at: usize, depth: usize) -> (Value, usize) {
-        let mut value: Option<Value> = None;
-        let mut open = 0_usize;
-        let start = at;
-        while let Some(token) = self.tokens.get(at) {
-            if at - start > 256 || depth > 8 {
-                return (Value::Unknown, at);
-            }
-            if self.kind == Kind::Lisp && value.is_some() {
-                break;
-            }
-            let part = match token {
-                Token::Mark(',' | ';') if open == 0 => break,
-                Token::Mark(')' | ']' | '}') if open == 0 => break,
-                Token::Mark(mark @ ('[' | '('))
-                    if value.is_none() && (*mark == '[' || self.kind == Kind::Perl) =>
-                {
-                    let mut list = Vec::new();
-                    at += 1;
-                    let close = |token: &Token| matches!(token, Token::Mark(']' | ')'));
-                    while at < self.tokens.len() && !close(&self.tokens[at]) && list.len() < 64 {
-                        let (member, next) = self.value(at, depth + 1);
-                        list.push(member);
-                        at = next;
-                        if self.tokens.get(at) != Some(&Token::Mark(',')) {
-                            break;
-                        }
-                        at += 1;
-                    }
-                    match list.as_slice() {
-                        // No list, but parentheses around a value.
-                        [one] if *mark == '(' => one.clone(),
-                        _ => Value::List(list),
-                    }
-                }
-                // `'rm %s' % path`, `'rm {}'.format(path)`
-                Token::Mark('%') if matches!(value, Some(Value::Text(_))) => {
-                    value = value.map(|value| self.filled(value, "%s", at + 1));
-                    at += 2;
-                    continue;
-                }
-                Token::Word(name) if name == "format" && matches!(value, Some(Value::Text(_))) => {
-                    value = value.map(|value| self.filled(value, "{}", at + 2));
-                    at += 2;
-                    continue;
-                }
-                Token::Mark('(' | '[' | '{') => {
-                    open += 1;
-                    at += 1;
-                    continue;
-                }
-                Token::Mark(')' | ']' | '}') => {
-                    open -= 1;
-                    at += 1;
-                    continue;
-                }
-                Token::Mark('+' | '.' | ',') => {
-                    at += 1;
-                    continue;
-                }
-                Token::Line if open == 0 && value.is_some() => break,
-                Token::Line => {
-                    at += 1;
-                    continue;
-                }
-                Token::Text(text) => Value::Text(text.clone()),
-                Token::Word(name)
-                    if name.ends_with("glob") && matches!(self.tokens.get(at + 1), Some(Token::Text(_))) =>
-                {
-                    at += 1;
-                    continue;
-                }
-                Token::Word(name) if name == "join" && matches!(value, Some(Value::Text(_))) => {
-                    if let (Some(Value::Text(between)), (Value::List(values), next)) =
-                        (&value, self.value(at + 2, depth + 1))
-                    {
-                        value = joined(&values, between).map(Value::Text);
-                        at = next + 1;
-                        continue;
-                    }
-                    Value::Unknown
-                }
-                Token::Word(name) => {
-                    let next = self.tokens.get(at + 1..).unwrap_or_default();
-                    match call::constant(name, next) {
-                        Some(constant) => {
-                            // What it is called with has been read.
-                            if matches!(next.first(), Some(Token::Mark('(' | '['))) {
-                                let rest = next.iter().take(32);
-                                at += 1 + rest
-                                    .take_while(|token| !matches!(token, Token::Mark(')' | ']')))
-                                    .count();
-                            }
-                            constant
-                        }
-                        None => self.variables.get(name.as_str()).cloned().unwrap_or(Value::Unknown),
-                    }
-                }
-                _ => Value::Unknown,
-            };
-            at += 1;
-            value = Some(match (value, part) {
-                (None, part) => part,
-                // `require('os').homedir()`
-                (Some(Value::Unknown), Value::Text(text)) if text == "~" => Value::Text(text),
-                (Some(Value::Text(mut text)), Value::Text(more)) => {
-                    text.push_str(&more);
-                    Value::Text(text)
-                }
-                (Some(Value::Text(text)), _) if open > 0 => Value::Text(text),
-                (Some(Value::Text(mut text)), _) => {
-                    text.push_str(&Field::unknown("$interpolated").0);
-                    Value::Text(text)
-                }
-                (Some(other), _) => other,
-            });
-        }
-        (value.unwrap_or(Value::Unknown), at)
+        self.found.push(Embedded::Shell(text));
     }
 }
 
@@ -346,34 +321,7 @@ fn joined(values: &[Value], between: &str) -> Option<String> {
         Value::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    Some(texts.collect::<Option<Vec<_>>>()?.join(between))
-}
-
-/// What the commands of `sed` run: `e command`, and the result of `s/…/…/e`.
-fn sed(code: &str) -> Vec<Embedded> {
-    let mut found = Vec::new();
-    for command in code.split(['\n', ';']) {
-        let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$~+{".contains(c));
-        let mut characters = command.chars();
-        if let Some(file) = command.strip_prefix("w ").or(command.strip_prefix("W ")) {
-            found.push(Embedded::Write(file.trim().into()));
-        }
-        match (characters.next(), characters.next()) {
-            (Some('e'), Some(' ')) => found.push(Embedded::Shell(command[2..].to_owned())),
-            (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
-                let mut parts = command[1 + mark.len_utf8()..].splitn(3, mark);
-                let (_, with, flags) = (parts.next(), parts.next(), parts.next());
-                if let (Some(with), Some(flags)) = (with, flags) {
-                    if let Some((_, file)) = flags.split_once("w ") {
-                        found.push(Embedded::Write(file.trim().into()));
-                    }
-                    if flags.contains('e') && flags.chars().all(|c| c.is_alphanumeric()) {
-                        found.push(Embedded::Shell(with.to_owned()));
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    found
+    let texts = texts.collect::<Option<Vec<_>>>()?;
+    let length: usize = texts.iter().map(|text| text.len() + between.len()).sum();
+    (length < MOST).then(|| texts.join(between))
 }

@@ -45,6 +45,14 @@ pub(super) fn of(name: &str, words: &[Field], input: &Stream, scope: &Scope) -> 
             operands.first().map_or(Stream::Unknown, |path| Stream::text(path.marked()))
         }
         "ls" => listed(words, &operands),
+        "du" => match operands.as_slice() {
+            [folder] => Stream::text(format!("4\t{}\n", folder.marked())),
+            _ => Stream::Unknown,
+        },
+        "locate" | "plocate" | "mlocate" => match operands.as_slice() {
+            [name] if ["/", "", "*"].contains(&name.marked()) => Stream::text("/\n"),
+            _ => Stream::Unknown,
+        },
         "basename" => operands.first().map_or(Stream::Unknown, |path| Stream::text(path.base().marked())),
         "cat" | "tee" if operands.is_empty() || name == "tee" => input.clone(),
         "cat" => {
@@ -99,8 +107,7 @@ pub(super) fn found_program(program: &Field) -> Stream {
 
 /// Whether it writes settings for the shell that runs it, as `eval "$(ssh-agent -s)"` asks for.
 pub(super) fn prints_settings(name: &str, words: &[Field]) -> bool {
-    const TOOLS: [(&str, &[&str]); 26] = [
-        ("ssh-agent", &[]),
+    const TOOLS: [(&str, &[&str]); 25] = [
         ("dircolors", &[]),
         ("lesspipe", &[]),
         ("resize", &[]),
@@ -168,11 +175,36 @@ fn filtered(
         "rev" => (text.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect(), true),
         "tac" => (text.lines().rev().map(|line| line.to_owned() + "\n").collect(), is_decoded),
         "tr" => (translate(text, words)?, true),
+        "cut" | "awk" | "gawk" | "mawk" => (column(text, name, words)?, is_decoded),
         "head" | "tail" | "sort" | "uniq" if text.trim_end().lines().count() == 1 && !has(&["-c"]) => {
             (text.to_owned(), is_decoded)
         }
         _ => return None,
     })
+}
+
+/// One field of each line: `cut -f 2`, `awk '{print $2}'`
+fn column(text: &str, name: &str, words: &[Field]) -> Option<String> {
+    let words: Vec<&str> = words.iter().map(Field::marked).collect();
+    let (number, mark) = match (name, words.as_slice()) {
+        ("cut", ["-f", number]) => (*number, '\t'),
+        ("cut", [number]) => (number.strip_prefix("-f")?, '\t'),
+        ("cut", ["-d", mark, number] | ["-d", mark, "-f", number]) => {
+            (number.strip_prefix("-f").unwrap_or(number), mark.chars().next()?)
+        }
+        ("cut", [mark, number]) => (number.strip_prefix("-f")?, mark.strip_prefix("-d")?.chars().next()?),
+        (_, [code]) => {
+            let inner = code.trim().strip_prefix('{')?.strip_suffix('}')?.trim().trim_end_matches(';');
+            (inner.strip_prefix("print $")?.trim(), ' ')
+        }
+        _ => return None,
+    };
+    let at = number.parse::<usize>().ok()?.checked_sub(1)?;
+    let field = |line: &str| match mark {
+        ' ' => line.split_whitespace().nth(at).map(str::to_owned),
+        mark => line.split(mark).nth(at).map(str::to_owned),
+    };
+    Some(text.lines().filter_map(field).map(|field| field + "\n").collect())
 }
 
 fn hexadecimal(text: &str) -> Option<String> {

@@ -65,6 +65,8 @@ pub struct Scope {
     pub(super) functions: HashMap<String, Rc<Node>>,
     pub(super) aliases: HashMap<String, String>,
     pub(super) files: HashMap<String, Written>,
+    /// Files and descriptors from which comes what is only known when it runs.
+    pub(super) pipes: Vec<String>,
     /// Where links lead that the line has made, by their names.
     links: HashMap<String, String>,
     /// What variables are where the line begins, which murmur sets for its agents.
@@ -94,6 +96,7 @@ impl Scope {
             functions: HashMap::new(),
             aliases: HashMap::new(),
             files: HashMap::new(),
+            pipes: Vec::new(),
             links: HashMap::new(),
             given: place
                 .into_iter()
@@ -180,6 +183,19 @@ impl Scope {
     #[must_use]
     pub fn has_links(&self) -> bool {
         !self.links.is_empty()
+    }
+
+    /// Whether what is read there is only known when it runs: a pipe with a name, a connection.
+    pub(super) fn is_pipe(&self, path: &str) -> bool {
+        path.starts_with("/dev/tcp/")
+            || path.starts_with("/dev/udp/")
+            || self.pipes.iter().any(|name| name == path)
+    }
+
+    /// The value of a variable, where it has one.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<Field> {
+        self.values(name).into_iter().flatten().next()
     }
 
     /// How much there is to copy.

@@ -40,6 +40,8 @@ pub enum Kind {
     Simple(Simple),
     /// `( … )`: what it sets is gone afterwards.
     Subshell(List),
+    /// `coproc …`: what it reads is what the rest of the line writes.
+    Coprocess(List),
     /// `{ …; }`
     Group(List),
     /// `if`, `while`, `until`, `for ((`: parts of which each may happen, or not.
@@ -103,8 +105,8 @@ pub struct Assignment {
 /// Where a command reads from or writes to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Redirection {
-    /// `< file`
-    Read(Word),
+    /// `< file`, `<& descriptor`, for which descriptor.
+    Read(u32, Word),
     /// `> file`, `>> file`, `>| file`, `<> file`, `&> file`, `>& file`, of which descriptor.
     Write(u32, Word),
     /// `<< word`, `<<< word`: the text itself.

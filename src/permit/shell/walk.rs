@@ -89,6 +89,8 @@ pub(super) struct Walk<'a> {
     pub(super) choices: Vec<(String, usize, usize)>,
     /// Where a command was taken to begin, in what may run one from any of its words on.
     begun: Option<HashSet<Vec<Field>>>,
+    /// What the rest of the line reads, where it has changed that: `exec < file`.
+    pub(super) taken: Option<Stream>,
     /// What a process among the words of a command reads: about what the command does.
     pub(super) fed: Stream,
 }
@@ -105,6 +107,7 @@ impl<'a> Walk<'a> {
             quiet: 0,
             choices: Vec::new(),
             begun: None,
+            taken: None,
             fed: Stream::Elsewhere,
         }
     }
@@ -225,22 +228,43 @@ impl<'a> Walk<'a> {
                 Redirection::Text(word) => {
                     input = Stream::text(self.text(word)?.marked());
                 }
-                Redirection::Read(word) => {
+                Redirection::Read(descriptor, word) => {
                     let (source, stream) = self.read_from(word)?;
-                    input = stream.unwrap_or_else(|| match self.scope.files.get(source.marked()) {
+                    let stream = stream.unwrap_or_else(|| match self.scope.files.get(source.marked()) {
                         Some(written) => Stream::Known(written.clone()),
+                        None if self.scope.is_pipe(source.marked()) => Stream::Unknown,
                         None => Stream::Elsewhere,
                     });
+                    if *descriptor == 0 {
+                        input = stream;
+                    } else {
+                        self.open(*descriptor, stream);
+                    }
                 }
                 // What reads it is walked through when it is known.
                 Redirection::Write(_, word) if matches!(word.0.as_slice(), [Part::Process { .. }]) => {}
-                Redirection::Write(_, word) => {
+                Redirection::Write(descriptor, word) => {
                     let mut targets = self.fields(std::slice::from_ref(word))?;
+                    if targets.iter().any(|target| self.scope.is_pipe(target.marked())) {
+                        self.open(*descriptor, Stream::Unknown);
+                    }
                     writes.append(&mut targets);
                 }
             }
         }
         Ok((input, writes))
+    }
+
+    /// What is read from that descriptor from here on.
+    fn open(&mut self, descriptor: u32, stream: Stream) {
+        let name = format!("/dev/fd/{descriptor}");
+        match stream {
+            Stream::Known(written) => {
+                self.scope.files.insert(name, written);
+            }
+            Stream::Unknown => self.scope.pipes.push(name),
+            Stream::Elsewhere => {}
+        }
     }
 
     /// Walks through the processes that read what a command writes: `> >(…)`.

@@ -5,6 +5,7 @@ mod table;
 
 use super::field::Field;
 use super::walk::{Stream, Walk};
+pub(super) use custom::{flags, make_text, parameters as git_parameters};
 pub use table::{TABLE, Wrapper};
 
 /// Where the command stands among a wrapper's arguments.
@@ -20,6 +21,10 @@ pub(super) enum Runs {
     Texts,
     /// The value of each of these options is a text that a shell reads; what is left after so many operands are words.
     Option(&'static [&'static str], usize),
+    /// The value of each of these options may be a text that a shell reads.
+    Told(&'static [&'static str]),
+    /// After one of these words, options and so many operands, word by word; one word alone is a text that a shell reads.
+    After(&'static [&'static str], usize),
     /// What it reads is a text that a shell reads.
     Input,
     /// Somewhere: after `--`, or from any operand on.
@@ -63,7 +68,28 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
             for text in values(arguments, options) {
                 walk.source(&text, input);
             }
+            if count > arguments.len() {
+                return None;
+            }
             walk.run(after(count), &[], input)
+        }
+        Runs::Told(options) => {
+            for text in values(arguments, options) {
+                walk.perhaps(|walk| {
+                    walk.source(&text, &Stream::Elsewhere);
+                });
+            }
+            return None;
+        }
+        Runs::After(marks, count) => {
+            let mark = arguments.iter().position(|word| marks.contains(&word.marked()))?;
+            let rest = &arguments[mark + 1..];
+            let mut start = wrapper.first_operand(rest) + count;
+            if count > 0 && rest.get(start).is_some_and(|word| word.marked() == "--") {
+                start += 1;
+            }
+            command(walk, rest.get(start..).unwrap_or_default());
+            Stream::Unknown
         }
         Runs::Input => {
             match input {
@@ -80,6 +106,16 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
         }
         Runs::Custom(custom) => custom(walk, arguments, input),
     })
+}
+
+/// Runs a command that is given as words, or as one text.
+fn command(walk: &mut Walk<'_>, words: &[Field]) {
+    walk.perhaps(|walk| {
+        match words {
+            [text] if text.marked().contains(' ') => walk.source(text.marked(), &Stream::Elsewhere),
+            words => walk.run(words, &[], &Stream::Elsewhere),
+        };
+    });
 }
 
 fn is_assignment(word: &Field) -> bool {

@@ -1,227 +1,76 @@
 //! The calls that pass something on, by their names.
 
 use super::lex::Token;
-use super::{Embedded, Kind, Reader, Value};
+use super::{Embedded, Kind, Reader, Value, names};
 use crate::permit::shell::field::Field;
 
-/// Calls that run a command, whatever they belong to.
-const RUN: [&str; 40] = [
-    "posix_spawnp",
-    "pcntl_exec",
-    "spawnlpe",
-    "launchedProcess",
-    "system2",
-    "callCommand",
-    "Sys.command",
-    "system",
-    "popen",
-    "popen2",
-    "popen3",
-    "popen4",
-    "Popen",
-    "check_output",
-    "check_call",
-    "getoutput",
-    "execSync",
-    "getstatusoutput",
-    "shell_exec",
-    "passthru",
-    "proc_open",
-    "execute",
-    "execFile",
-    "execFileSync",
-    "spawnSync",
-    "create_subprocess_shell",
-    "create_subprocess_exec",
-    "capture2",
-    "capture2e",
-    "capture3",
-    "execvp",
-    "execv",
-    "execve",
-    "execl",
-    "execlp",
-    "execle",
-    "execvpe",
-    "spawnvp",
-    "spawnlp",
-    "posix_spawn",
-];
-/// Calls that may run a command, and may be something else: what they are given counts where it is written out.
-const MAY_RUN: [&str; 11] =
-    ["run", "call", "exec", "spawn", "eval", "command", "shell", "sh", "Command", "cmd", "process"];
-/// Calls that remove files.
-const REMOVE: [&str; 28] = [
-    "remove_dir",
-    "remove_entry",
-    "remove_entry_secure",
-    "emptyDir",
-    "emptyDirSync",
-    "RemoveAll",
-    "rm_f",
-    "File.delete",
-    "FileUtils.rm",
-    "Deno.remove",
-    "Deno.removeSync",
-    "fse.remove",
-    "rmdir",
-    "rmtree",
-    "rm_rf",
-    "rm_r",
-    "remove_tree",
-    "rmSync",
-    "rmdirSync",
-    "rimraf",
-    "removedirs",
-    "unlinkSync",
-    "removeSync",
-    "os.remove",
-    "unlink",
-    "os.unlink",
-    "fs.rm",
-    "remove_dir_all",
-];
-/// Calls that write to a file.
-const WRITE: [&str; 14] = [
-    "os.truncate",
-    "truncateSync",
-    "binwrite",
-    "Deno.writeFile",
-    "Bun.write",
-    "writeFileSync",
-    "writeFile",
-    "appendFileSync",
-    "createWriteStream",
-    "file_put_contents",
-    "File.write",
-    "IO.write",
-    "write_text",
-    "copyfile",
-];
-/// What makes text of other text.
-const DECODE: [&str; 13] = [
-    "pack",
-    "unpack",
-    "unpack1",
-    "Buffer.from",
-    "fromCharCode",
-    "b64decode",
-    "fromhex",
-    "unhexlify",
-    "decompress",
-    "decode64",
-    "atob",
-    "base64_decode",
-    "urlopen",
-];
-
-/// Whether a call of that name runs something.
-pub(super) fn runs(name: &str) -> bool {
-    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
-    RUN.contains(&last)
-}
-
-/// Whether a call of that name removes something.
-pub(super) fn removes(name: &str) -> bool {
-    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
-    REMOVE.contains(&last)
-}
-
-/// What a name stands for that has a value of its own.
-pub(super) fn constant(name: &str, next: &[Token]) -> Option<Value> {
-    let home = || Some(Value::Text("~".to_owned()));
-    let known = |variable: &str| match variable {
-        "HOME" => home(),
-        _ if variable.starts_with("MURMUR_") => Some(Value::Text(Field::unknown(&format!("${variable}")).0)),
-        _ => None,
-    };
-    match name {
-        "sys.executable" => Some(Value::Text("python3".to_owned())),
-        "process.execPath" => Some(Value::Text("node".to_owned())),
-        "process.env.HOME" | "os.homedir" | "homedir" | "Path.home" | "pathlib.Path.home" | "Dir.home" => {
-            home()
-        }
-        _ if name.starts_with("process.env.") => known(name.trim_start_matches("process.env.")),
-        _ if name.ends_with("environ") || name.ends_with("getenv") || name == "ENV" => match next {
-            [Token::Mark(_), Token::Text(variable) | Token::Word(variable), ..] => known(variable),
-            [Token::Mark(_), Token::Mark('{' | '('), Token::Text(variable) | Token::Word(variable), ..] => {
-                known(variable)
-            }
-            _ => None,
-        },
-        _ if name.ends_with("glob")
-            || name.ends_with("expanduser")
-            || name.ends_with("Path")
-            || name.ends_with("path.join") =>
-        {
-            match next {
-                [Token::Mark('('), Token::Text(path), ..] => Some(Value::Text(path.clone())),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// The program that does what a call of that name does with two paths.
-fn moves(name: &str) -> Option<&'static str> {
-    match name {
-        "copyfile" | "copyFile" | "copyFileSync" | "copy2" | "copytree" | "cpSync" => Some("cp"),
-        "move" | "rename" | "renameSync" | "moveSync" => Some("mv"),
-        _ => None,
-    }
-}
-
 impl Reader<'_> {
-    /// Notes what is done with a path that stands in `Path(…)`, by the method that follows; the path is at `at`.
-    pub(super) fn method(&mut self, name: &str, at: usize) {
-        if name != "Path" && !name.ends_with(".Path") && name != "Pathname.new" {
-            return;
-        }
-        let [Token::Text(path), Token::Mark(')'), Token::Mark('.'), Token::Word(method), ..] =
-            &self.tokens[at.min(self.tokens.len())..]
-        else {
-            return;
-        };
-        let path = Field::from(path.as_str());
-        match method.as_str() {
-            _ if method.starts_with("write_") => self.found.push(Embedded::Write(path)),
-            "unlink" | "rmdir" | "rmtree" | "delete" => {
-                self.found.push(Embedded::Words(vec!["rm".into(), "-rf".into(), path]));
-            }
-            _ => {}
-        }
-    }
-
     /// Notes what a call passes on; its arguments begin at `at`.
     pub(super) fn call(&mut self, name: &str, arguments: &[Value], at: usize) {
-        let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        let last = names::last(name);
         if last == "exec" && self.kind == Kind::Script && !self.is_of_process(name, at) {
             return;
         }
-        let is_one_of = |names: &[&str]| names.iter().any(|known| *known == last || *known == name);
+        let is_method = at.checked_sub(3).and_then(|at| self.tokens.get(at)) == Some(&Token::Mark('.'));
         let may_be_subprocess = name.starts_with("subprocess.") || name.starts_with("child_process.");
-        if is_one_of(&REMOVE) {
-            if let Some(Value::Text(path)) = arguments.first() {
-                self.found.push(Embedded::Words(vec!["rm".into(), "-rf".into(), Field::from(path.as_str())]));
+        if names::removes(name, last) {
+            let paths = texts(arguments);
+            if paths.is_empty() && !matches!(arguments.first(), Some(Value::List(_))) {
+                self.removes = true;
+            } else {
+                // Other languages have options there.
+                let count = if self.kind == Kind::Perl { paths.len() } else { 1 };
+                self.remove(paths.into_iter().take(count));
             }
-        } else if last == "rm" {
+        } else if last == "rm" || name == "delete" && !is_method {
             // `fs.promises.rm(path)`, and `rm('-rf', path)` of a shell's functions.
-            let paths = arguments.iter().filter_map(|value| match value {
-                Value::Text(path) => Some(Field::from(path.as_str())),
-                _ => None,
-            });
-            self.found.push(Embedded::Words(["rm".into(), "-rf".into()].into_iter().chain(paths).collect()));
-        } else if let Some(program) = moves(last) {
-            if let [Value::Text(from), Value::Text(to), ..] = arguments {
-                let words = [program, from.as_str(), to.as_str()];
-                self.found.push(Embedded::Words(words.into_iter().map(Field::from).collect()));
+            self.remove(texts(arguments).into_iter());
+        } else if let Some(program) = names::moves(name, last) {
+            let target = arguments.get(1);
+            if let (Some(Value::Text(from)), Some(Value::Text(to))) = (arguments.first(), target) {
+                let paths = [from.as_str(), to.as_str()];
+                let words = if program[0] == "unzip" {
+                    vec![program[0], from, program[1], to]
+                } else {
+                    [program, &paths].concat()
+                };
+                self.run_words(&words);
+            } else if let (Some(Value::Unknown), Some(Value::Text(to))) = (arguments.first(), target) {
+                self.found.push(Embedded::Write(to.as_str().into()));
             }
         } else if last.starts_with("array_map") || last.starts_with("call_user_func") {
             if let [Value::Text(name), rest @ ..] = arguments {
                 self.call(name, rest, at);
             }
-        } else if is_one_of(&WRITE) {
+        } else if ["send", "public_send", "__send__"].contains(&last) && arguments.len() > 1 {
+            let at = at + usize::from(self.tokens.get(at) == Some(&Token::Mark(':')));
+            if let Some(Token::Word(name) | Token::Text(name)) = self.tokens.get(at) {
+                self.call(name, &arguments[1..], at + 1);
+            }
+        } else if names::writes(name, last) || name == "write" && !is_method && self.kind == Kind::Script {
+            if let Some(Value::Text(path)) = arguments.first() {
+                self.found.push(Embedded::Write(Field::from(path.as_str())));
+            }
+        } else if names::writes_last(name, last) {
+            if let Some(path) = texts(arguments).last() {
+                self.found.push(Embedded::Write(Field::from(*path)));
+            }
+        } else if [
+            "chdir",
+            "chmod",
+            "chmodSync",
+            "chown",
+            "chownSync",
+            "lchown",
+            "truncate",
+            "extractall",
+            "mknod",
+            "syscall",
+        ]
+        .contains(&last)
+        {
+            self.change(last, arguments, at);
+        } else if last == "input" && self.says(at, 24, "inplace") {
             if let Some(Value::Text(path)) = arguments.first() {
                 self.found.push(Embedded::Write(Field::from(path.as_str())));
             }
@@ -243,10 +92,73 @@ impl Reader<'_> {
             if self.tokens.get(at) == Some(&Token::Word("0".to_owned())) {
                 self.found.push(Embedded::Words(vec!["su".into()]));
             }
-        } else if is_one_of(&RUN) || is_one_of(&MAY_RUN) {
-            let is_sure = is_one_of(&RUN) || may_be_subprocess;
+        } else if names::evaluates(name, last) || name == "exec" && self.kind == Kind::Python {
+            self.evaluate(name, arguments, at);
+        } else if names::surely_runs(name, last) || names::may_run(name, last) {
+            let is_sure = names::surely_runs(name, last) || may_be_subprocess;
             self.run(name, arguments, at, is_sure);
         }
+    }
+
+    /// Code that runs code: what is written out is read in its turn, what comes from elsewhere is not known.
+    fn evaluate(&mut self, name: &str, arguments: &[Value], at: usize) {
+        let near = self.tokens[at.min(self.tokens.len())..].iter().take(24);
+        let is_address = |token: &Token| match token {
+            Token::Text(text) => text.starts_with("http://") || text.starts_with("https://"),
+            _ => false,
+        };
+        if near.clone().any(names::decodes) || near.clone().any(is_address) {
+            let why = format!("{name} runs what is only known when it runs: write the command itself");
+            self.found.push(Embedded::Unknown(why));
+        } else if let Some(Value::Text(code)) = arguments.first() {
+            self.found.append(&mut super::embedded_at(code, self.kind, self.depth + 1));
+        }
+    }
+
+    /// What is done to a path besides writing it.
+    fn change(&mut self, last: &str, arguments: &[Value], at: usize) {
+        let paths = texts(arguments);
+        let path = paths.first().copied();
+        match (last, path) {
+            ("chdir", Some(path)) => self.run_words(&["cd", path]),
+            ("truncate", Some(path)) => self.found.push(Embedded::Write(path.into())),
+            ("extractall", Some(path)) => self.run_words(&["unzip", "x.zip", "-d", path]),
+            ("mknod", Some(path)) if self.says(at, 16, "S_IFBLK") => {
+                self.run_words(&["mknod", path, "b", "8", "0"])
+            }
+            ("syscall", _) if self.says(at, 16, "fee1dead") => self.run_words(&["reboot"]),
+            ("chmod" | "chmodSync" | "chown" | "chownSync" | "lchown", Some(_)) => {
+                let numbers = self.tokens[at.min(self.tokens.len())..].iter().take(16);
+                let mode = numbers.filter_map(|token| match token {
+                    Token::Word(word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                        Some(word.trim_start_matches("0o").to_owned())
+                    }
+                    _ => None,
+                });
+                let mode = mode.take(1).next().unwrap_or_else(|| "u=rw".to_owned());
+                let program = if last.contains("mod") { "chmod" } else { "chown" };
+                let words = [program, &mode].into_iter().chain(paths).collect::<Vec<_>>();
+                self.run_words(&words);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether `text` stands in one of the next tokens from `at` on.
+    pub(super) fn says(&self, at: usize, count: usize, text: &str) -> bool {
+        self.tokens[at.min(self.tokens.len())..].iter().take(count).any(|token| match token {
+            Token::Word(word) | Token::Text(word) | Token::Run(word) => word.contains(text),
+            _ => false,
+        })
+    }
+
+    pub(super) fn run_words(&mut self, words: &[&str]) {
+        self.found.push(Embedded::Words(words.iter().map(|word| Field::from(*word)).collect()));
+    }
+
+    pub(super) fn remove<'p>(&mut self, paths: impl Iterator<Item = &'p str>) {
+        let words: Vec<&str> = ["rm", "-rf"].into_iter().chain(paths).collect();
+        self.run_words(&words);
     }
 
     /// Whether `exec` is not that of a regular expression.
@@ -272,7 +184,7 @@ impl Reader<'_> {
             [Token::Mark(')'), Token::Mark('('), Token::Text(text)] => Some(text.clone()),
             _ => None,
         });
-        if runs(name)
+        if names::runs(name)
             && let Some(text) = called
         {
             self.found.push(Embedded::Shell(text));
@@ -280,16 +192,16 @@ impl Reader<'_> {
     }
 
     fn run(&mut self, name: &str, arguments: &[Value], at: usize, is_sure: bool) {
-        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(
-            |token| matches!(token, Token::Word(word) if DECODE.iter().any(|name| word.ends_with(name))),
-        );
+        let decodes = self.tokens[at.min(self.tokens.len())..].iter().take(24).any(names::decodes);
         if decodes {
             let why = format!("{name} runs what is decoded when it runs: write the command itself");
             self.found.push(Embedded::Unknown(why));
             return;
         }
         let known = arguments.iter().skip_while(|value| **value == Value::Unknown && arguments.len() > 1);
-        let known: Vec<&Value> = known.collect();
+        // `nil` stands between the words of Lisp.
+        let is_word = |value: &&Value| self.kind != Kind::Lisp || **value != Value::Unknown;
+        let known: Vec<&Value> = known.filter(is_word).collect();
         match known.as_slice() {
             [Value::List(list), ..] => self.words(list.iter()),
             [Value::Text(program), Value::List(list), ..] => {
@@ -299,14 +211,7 @@ impl Reader<'_> {
             [Value::Text(_), Value::Text(_), ..] if !matches!(self.kind, Kind::Awk) => {
                 self.words(known.iter().copied().filter(|value| matches!(value, Value::Text(_))));
             }
-            [Value::Text(text), ..] if is_sure || name != "eval" || self.kind == Kind::Python => {
-                // Python's own `exec` runs code.
-                if self.kind == Kind::Python && !is_sure && (name == "exec" || name == "eval") {
-                    self.found.append(&mut super::embedded(text, self.kind));
-                } else {
-                    self.found.push(Embedded::Shell(text.clone()));
-                }
-            }
+            [Value::Text(text), ..] => self.found.push(Embedded::Shell(text.clone())),
             [] | [Value::Unknown, ..] if is_sure => {
                 let why = format!("which command {name} runs can only be known when it runs: write it out");
                 self.found.push(Embedded::Unknown(why));
@@ -340,7 +245,15 @@ impl Reader<'_> {
         });
         match texts.as_slice() {
             [pipe] if pipe.trim_end().ends_with('|') || pipe.trim_start().starts_with('|') => {
-                self.found.push(Embedded::Shell(pipe.trim().trim_matches('|').to_owned()));
+                let command = pipe.trim().trim_matches('|').trim();
+                self.found.push(Embedded::Shell(command.to_owned()));
+                if ["sh", "bash", "zsh", "dash", "ksh"].contains(&command)
+                    && pipe.trim_start().starts_with('|')
+                {
+                    let why =
+                        "it writes to a shell what is only known when it runs: write the command itself";
+                    self.found.push(Embedded::Unknown(why.to_owned()));
+                }
             }
             [mode, rest @ ..] if *mode == "-|" || *mode == "|-" => match rest {
                 [text] => self.found.push(Embedded::Shell((*text).clone())),
@@ -361,4 +274,13 @@ impl Reader<'_> {
             _ => {}
         }
     }
+}
+
+/// The arguments that are known.
+pub(super) fn texts(arguments: &[Value]) -> Vec<&str> {
+    let known = arguments.iter().filter_map(|value| match value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    known.collect()
 }

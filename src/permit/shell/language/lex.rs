@@ -57,6 +57,18 @@ pub(super) fn tokens(code: &str, kind: Kind) -> Vec<Token> {
                 after
             }
             '$' | '@' if kind == Kind::Perl && tail.starts_with(is_name) => tail,
+            // `?w`, one character of Ruby's; `~c"text"` of Elixir's.
+            '?' if kind == Kind::Perl && is_character(tail) => {
+                tokens.push(Token::Text(tail[..1].to_owned()));
+                &tail[1..]
+            }
+            '~' if kind == Kind::Script && (tail.starts_with("c\"") || tail.starts_with("s\"")) => &tail[1..],
+            // `<folder/*>`, which Perl takes for the files.
+            '<' if kind == Kind::Perl && globbed(tail).is_some() => {
+                let path = globbed(tail).unwrap_or_default();
+                tokens.push(Token::Text(path.to_owned()));
+                &tail[path.len() + 1..]
+            }
             '%' if kind == Kind::Perl && tail.starts_with("x") && tail[1..].starts_with(is_open) => {
                 quoted(&tail[1..], &mut tokens, Token::Run)
             }
@@ -72,7 +84,8 @@ pub(super) fn tokens(code: &str, kind: Kind) -> Vec<Token> {
                     }
                     _ => {
                         tokens.push(Token::Word(name.to_owned()));
-                        tail
+                        // `File.write!(…)`
+                        if tail.starts_with("!(") { &tail[1..] } else { tail }
                     }
                 }
             }
@@ -87,6 +100,18 @@ pub(super) fn tokens(code: &str, kind: Kind) -> Vec<Token> {
 
 fn is_name(character: char) -> bool {
     character == '_' || character.is_alphanumeric()
+}
+
+fn is_character(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && !characters.next().is_some_and(is_name)
+}
+
+/// The path in `<path>`.
+fn globbed(text: &str) -> Option<&str> {
+    let path = &text[..text.find('>')?];
+    let is_path = path.starts_with(['/', '~', '.', '*']) && path.contains(['/', '*']);
+    (is_path && !path.contains(char::is_whitespace)).then_some(path)
 }
 
 fn is_open(character: char) -> bool {
@@ -143,14 +168,29 @@ fn quoted<'a>(text: &'a str, tokens: &mut Vec<Token>, token: fn(String) -> Token
     after
 }
 
+/// What stands for the value of a variable in a text, or for anything else.
+pub(super) fn variable(name: &str) -> String {
+    let is_variable = !name.is_empty() && name.chars().all(is_name);
+    let written = if is_variable { format!("${{{name}}}") } else { "$interpolated".to_owned() };
+    Field::unknown(&written).0
+}
+
 /// A text in which `{…}`, `${…}` and `#{…}` are unknown.
 fn interpolated(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
         let Some(close) = rest[open..].find('}') else { break };
-        out.push_str(rest[..open].trim_end_matches(['$', '#']));
-        out.push_str(Field::unknown("$interpolated").marked());
+        let before = rest[..open].trim_end_matches(['$', '#']);
+        // `$ENV{HOME}`, `#{Dir.home}`, `{Path.home()}`
+        let inner = &rest[open..open + close];
+        if ["HOME", ".home", "homedir"].iter().any(|name| inner.contains(name)) {
+            out.push_str(before.strip_suffix("$ENV").unwrap_or(before));
+            out.push('~');
+        } else {
+            out.push_str(before);
+            out.push_str(&variable(inner.trim_start_matches('{')));
+        }
         rest = &rest[open + close + 1..];
     }
     out.push_str(rest);

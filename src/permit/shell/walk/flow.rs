@@ -74,6 +74,7 @@ impl Walk<'_> {
         match kind {
             Kind::Simple(_) => Stream::Unknown,
             Kind::Subshell(list) => self.apart(|this| this.list(list, input)),
+            Kind::Coprocess(list) => self.apart(|this| this.list(list, &Stream::Unknown)),
             Kind::Group(list) => self.list(list, input),
             Kind::Branches { parts, repeats } => {
                 let before = self.scope.changes();

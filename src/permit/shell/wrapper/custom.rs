@@ -1,14 +1,25 @@
 //! Wrappers that find their command in a way of their own.
 
 mod build;
+mod cmdlet;
+mod git;
 mod many;
 mod option;
 mod own;
+mod told;
 
 pub(super) use build::{cargo, cmake, make};
+pub(in crate::permit::shell) use build::{flags, make_text};
+pub(super) use cmdlet::{copy_item, move_item, remove_item, set_content, stop_process};
+pub(super) use git::git;
+pub(in crate::permit::shell) use git::parameters;
 pub(super) use many::{fd, find, parallel, xargs};
-pub(super) use option::{banged, container, git, package, socat, tar, tool};
+pub(super) use option::{banged, container, package, socat, tar, tool};
 pub(super) use own::murmur;
+pub(super) use told::{
+    completed, configured, executes, fed, finder, java, just, maven, mix, nix, piped, puppet, rails,
+    searched, transfer, typeset,
+};
 
 use super::{is_assignment, line, values};
 use crate::permit::shell::command::quote;
@@ -83,18 +94,24 @@ pub(super) fn traced(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> St
     walk.run(words.get(at..).unwrap_or_default(), &[], input)
 }
 
-/// `gdb --args command`, `lldb -- command`.
+/// `gdb --args command`, `lldb -- command`, and what their own commands run.
 pub(super) fn debugged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    for text in values(words, &["-ex", "--eval-command", "-o", "--one-line"]) {
-        if let Some(command) = text.strip_prefix("shell ").or(text.strip_prefix('!')) {
-            walk.source(command, input);
-        } else if let Some((_, call)) = text.split_once("system(\"") {
-            walk.source(call.split('"').next().unwrap_or(call), input);
-        }
+    let mut texts = values(words, &["-ex", "-iex", "--eval-command", "-o", "--one-line", "-O"]);
+    texts.extend(input.known().map(str::to_owned));
+    for file in values(words, &["-x", "-ix", "--command", "-s", "--source"]) {
+        let written = walk.scope.files.get(&super::super::walk::plain(&file));
+        texts.extend(written.map(|written| written.text.clone()));
     }
-    for line in input.known().unwrap_or_default().lines() {
-        if let Some(command) = line.trim().strip_prefix("shell ").or(line.trim().strip_prefix('!')) {
+    for line in texts.iter().flat_map(|text| text.lines()).map(str::trim) {
+        let start =
+            ["shell ", "!", "platform shell ", "make "].iter().find_map(|start| line.strip_prefix(start));
+        // `pipe command | text`
+        let piped =
+            line.strip_prefix("pipe ").or(line.strip_prefix('|')).and_then(|rest| rest.split_once('|'));
+        if let Some(command) = start.or(piped.map(|(_, command)| command)) {
             walk.source(command, &Stream::Elsewhere);
+        } else if let Some((_, call)) = line.split_once("system(\"") {
+            walk.source(call.split('"').next().unwrap_or(call), &Stream::Elsewhere);
         }
     }
     let start = words.iter().position(|word| ["--args", "-args", "--"].contains(&word.marked()));
@@ -117,6 +134,9 @@ pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> St
             walk.source(command, &Stream::Elsewhere);
         }
     }
+    for text in values(words, &["--ssh", "--server"]) {
+        walk.source(&text, &Stream::Elsewhere);
+    }
     let mut at = 0;
     while let Some(option) = words.get(at).map(Field::marked).filter(|text| text.starts_with('-')) {
         at += 1;
@@ -129,8 +149,11 @@ pub(super) fn remote(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> St
     let rest = if rest.first().is_some_and(|word| word.marked() == "--") { &rest[1..] } else { rest };
     if rest.is_empty() {
         // A remote shell that reads its commands.
-        if let Stream::Known(written) = input {
-            return super::super::interpreter::script(walk, written);
+        let opens_none = words.iter().any(|word| ["-N", "-W"].contains(&word.marked()));
+        match input {
+            Stream::Known(written) => return super::super::interpreter::script(walk, written),
+            Stream::Unknown if !opens_none => walk.doubt(super::super::interpreter::unknown_text()),
+            _ => {}
         }
     }
     walk.apart(|walk| walk.source(&line(rest), input))
@@ -201,7 +224,7 @@ pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
         terminal(walk, &words[..end], input);
         return terminal(walk, &words[end + 1..], input);
     }
-    const STARTS: [&str; 17] = [
+    const STARTS: [&str; 18] = [
         "new",
         "new-session",
         "neww",
@@ -219,6 +242,7 @@ pub(super) fn terminal(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
         "send-keys",
         "send",
         "stuff",
+        "exec",
     ];
     let start = words.iter().position(|word| STARTS.contains(&word.marked()));
     let screen = words.iter().position(|word| word.marked().starts_with("-d") || word.marked() == "-A");
@@ -258,11 +282,14 @@ pub(super) fn window(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> St
     }
 }
 
-/// `setarch architecture -R command`
+/// `setarch architecture -R command`, `setarch -R command`
 pub(super) fn architecture(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    const NAMES: [&str; 12] =
+        ["linux", "x86", "i3", "i4", "i5", "i6", "arm", "aarch", "ppc", "s390", "mips", "riscv"];
     let is_option = |word: &&Field| word.marked().starts_with('-');
-    let before = words.iter().take_while(is_option).count() + 1;
-    let rest = words.get(before..).unwrap_or_default();
+    let rest = &words[words.iter().take_while(is_option).count()..];
+    let is_name = |word: &Field| NAMES.iter().any(|name| word.marked().starts_with(name));
+    let rest = if rest.first().is_some_and(is_name) { &rest[1..] } else { rest };
     walk.run(&rest[rest.iter().take_while(is_option).count()..], &[], input)
 }
 
@@ -271,6 +298,9 @@ pub(super) fn multiple(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> 
     let program = words.first().and_then(|word| word.marked().strip_prefix("--coreutils-prog="));
     match program {
         Some(program) => walk.run(&[&[Field::from(program)], &words[1..]].concat(), &[], input),
+        None if words.first().is_some_and(|word| !word.marked().starts_with('-')) => {
+            walk.run(words, &[], input)
+        }
         None => Stream::Unknown,
     }
 }

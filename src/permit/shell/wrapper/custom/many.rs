@@ -1,8 +1,8 @@
 //! Wrappers that run a command many times, with arguments that they find or read.
 
-use super::super::{TABLE, line};
+use super::super::{TABLE, line, values};
 use crate::permit::shell::field::Field;
-use crate::permit::shell::walk::{Stream, Walk};
+use crate::permit::shell::walk::{Stream, Walk, plain};
 
 /// How many lines that are known are followed.
 const LINES: usize = 16;
@@ -30,9 +30,23 @@ pub(in super::super) fn xargs(walk: &mut Walk<'_>, words: &[Field], input: &Stre
             None => text.strip_prefix("--replace=").map(str::to_owned),
         }
     });
+    let file = values(options, &["-a", "--arg-file"]).pop();
+    let file = file.filter(|file| !["-", "/dev/stdin"].contains(&file.as_str()));
+    let text = match &file {
+        Some(file) => walk.scope.files.get(&plain(file)).map(|written| written.text.clone()),
+        None => input.known().map(str::to_owned),
+    };
+    let is_null = options.iter().map(Field::marked).any(|word| {
+        word == "--null"
+            || word.starts_with('-') && !word.starts_with("--") && word.contains('0')
+            || word.starts_with("-d")
+            || word.starts_with("--delimiter")
+    });
+    let separator =
+        if is_null && text.as_deref().is_some_and(|text| text.contains('\0')) { '\0' } else { '\n' };
     let lines: Vec<String> =
-        input.known().map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_default();
-    if lines.len() > LINES || input.known().is_none() {
+        text.iter().flat_map(|text| text.split_terminator(separator)).map(str::to_owned).collect();
+    if lines.len() > LINES || text.is_none() {
         return walk.run(&filled(command, place.as_deref(), &[found()]), &[], input);
     }
     match place {
@@ -40,6 +54,10 @@ pub(in super::super) fn xargs(walk: &mut Walk<'_>, words: &[Field], input: &Stre
             for line in lines {
                 walk.run(&filled(command, Some(&place), &[Field::from(line.trim())]), &[], input);
             }
+        }
+        None if is_null => {
+            let arguments: Vec<Field> = lines.iter().map(|line| line.as_str().into()).collect();
+            walk.run(&filled(command, None, &arguments), &[], input);
         }
         None => {
             let text = lines.join(" ").replace('\0', " ");
@@ -89,6 +107,16 @@ pub(in super::super) fn find(walk: &mut Walk<'_>, words: &[Field], input: &Strea
         .filter(|name| name.literal().is_some_and(|name| !name.contains(['*', '?', '['])))
         .cloned()
         .unwrap_or_else(found);
+    // `find -files0-from file`, where the line gives the file.
+    if let Some(file) = values(words, &["-files0-from"]).pop()
+        && let Some(text) = walk.scope.files.get(&plain(&file)).map(|written| written.text.clone())
+    {
+        let others = words.iter().filter(|word| word.marked() != "-files0-from" && word.marked() != file);
+        let starts = text.split('\0').filter(|start| !start.is_empty()).map(Field::from);
+        let all: Vec<Field> =
+            std::iter::once("find".into()).chain(starts.take(LINES)).chain(others.cloned()).collect();
+        return walk.run(&all, &[], input);
+    }
     let mut rest = words;
     while let Some(start) =
         rest.iter().position(|word| ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.marked()))
@@ -116,6 +144,12 @@ pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream)
         };
         let place = command.iter().any(|word| word.marked().contains("{}")).then_some("{}");
         walk.run(&filled(command, place, &[found]), &[], input);
+        return Stream::Unknown;
     }
-    Stream::Unknown
+    // What it writes is all that is in the folder.
+    let operands: Vec<&str> = words.iter().map(Field::marked).filter(|word| !word.starts_with('-')).collect();
+    match operands.as_slice() {
+        ["." | "", folder] => Stream::text(format!("{folder}\n")),
+        _ => Stream::Unknown,
+    }
 }

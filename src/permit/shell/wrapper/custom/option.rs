@@ -2,96 +2,14 @@
 
 use super::super::values;
 use crate::permit::shell::field::Field;
+use crate::permit::shell::interpreter;
 use crate::permit::shell::walk::{Stream, Walk};
 
 /// What may never run is walked through for what it refuses.
-fn perhaps(walk: &mut Walk<'_>, text: &str) {
+pub(super) fn perhaps(walk: &mut Walk<'_>, text: &str) {
     walk.perhaps(|walk| {
         walk.source(text, &Stream::Elsewhere);
     });
-}
-
-/// `git -c name=value`, `git config alias.x '!command'`, `git bisect run command`, `git submodule foreach text`.
-pub(in super::super) fn git(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    const COMMANDS: [&str; 9] = [
-        "gpg.program",
-        "core.pager",
-        "core.editor",
-        "core.sshcommand",
-        "core.fsmonitor",
-        "diff.external",
-        "credential.helper",
-        "sequence.editor",
-        "core.askpass",
-    ];
-    let mut pairs: Vec<(String, String)> = values(words, &["-c"])
-        .iter()
-        .filter_map(|pair| pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())))
-        .collect();
-    let command =
-        words.iter().position(|word| !word.marked().starts_with('-') && !word.marked().contains('='));
-    let rest = command.map_or(&[][..], |at| &words[at..]);
-    let texts: Vec<&str> = rest.iter().map(Field::marked).collect();
-    match texts.as_slice() {
-        ["config", options @ ..] => {
-            let operands: Vec<&&str> =
-                options.iter().filter(|word| !word.starts_with('-') && **word != "set").collect();
-            if let [name, value, ..] = operands.as_slice() {
-                pairs.push(((**name).to_owned(), (**value).to_owned()));
-            }
-        }
-        ["bisect", "run", ..] => {
-            walk.run(&rest[2..], &[], input);
-        }
-        ["submodule", "foreach", options @ ..] => {
-            let skipped = options.iter().take_while(|word| word.starts_with('-')).count();
-            walk.source(&options[skipped..].join(" "), input);
-        }
-        [
-            "rebase" | "filter-branch" | "difftool" | "mergetool" | "grep" | "clone" | "fetch" | "push"
-            | "pull",
-            ..,
-        ] => {
-            const OPTIONS: [&str; 13] = [
-                "-x",
-                "--exec",
-                "--tree-filter",
-                "--index-filter",
-                "--msg-filter",
-                "--commit-filter",
-                "--env-filter",
-                "--extcmd",
-                "-O",
-                "--open-files-in-pager",
-                "--upload-pack",
-                "-u",
-                "--receive-pack",
-            ];
-            let is_push = ["push", "fetch", "pull", "clone"].contains(&texts[0]);
-            for text in values(rest, if is_push { &OPTIONS[10..] } else { &OPTIONS[..10] }) {
-                perhaps(walk, &text);
-            }
-        }
-        _ => {}
-    }
-    for word in &texts {
-        if let Some(command) = word.strip_prefix("ext::") {
-            // `% ` is a blank within a word.
-            perhaps(walk, &command.replace("% ", " "));
-        }
-    }
-    for (name, value) in pairs {
-        let name = name.to_lowercase();
-        if let Some(command) = value.strip_prefix('!') {
-            perhaps(walk, command);
-        } else if COMMANDS.contains(&name.as_str())
-            || name.ends_with(".command")
-            || name.starts_with("pager.")
-        {
-            perhaps(walk, &value);
-        }
-    }
-    Stream::Unknown
 }
 
 /// `tar --checkpoint-action=exec=text`, `--to-command text`, `-I program`.
@@ -159,10 +77,17 @@ pub(in super::super) fn socat(walk: &mut Walk<'_>, words: &[Field], _: &Stream) 
     Stream::Unknown
 }
 
-/// Programs in which a line with `!`, `.shell` or `.system` runs what stands after it.
+/// Programs in which a line with `!`, `.shell` or `.system` runs what stands after it, or one with `|` what it writes to.
 pub(in super::super) fn banged(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
+    const RUNS: [&str; 11] =
+        ["!", "\\!", "~!", ".shell ", ".sh ", ".system ", "system ", "\\P ", "pager ", "local !", "shell "];
+    /// What may write to a command that stands after `|`.
+    const WRITES: [&str; 8] = ["\\o", "\\g", "\\w", "\\copy", ".once", ".output", ".import", ".excel"];
     let mut texts: Vec<String> = words.iter().map(|word| word.marked().to_owned()).collect();
     texts.extend(input.known().map(str::to_owned));
+    for text in values(words, &["--pager"]) {
+        perhaps(walk, &text);
+    }
     for text in &texts {
         // SQL: `COPY … TO PROGRAM 'command'`
         if let Some((_, command)) = text.split_once("PROGRAM '").or(text.split_once("program '")) {
@@ -171,29 +96,68 @@ pub(in super::super) fn banged(walk: &mut Walk<'_>, words: &[Field], input: &Str
     }
     for line in texts.iter().flat_map(|text| text.lines()).map(str::trim_start) {
         let line = line.trim_start_matches(['+', ':']);
-        let command =
-            ["!", "\\!", ".shell ", ".system ", "system "].iter().find_map(|start| line.strip_prefix(start));
-        if let Some(command) = command {
+        if let Some(command) = RUNS.iter().find_map(|start| line.strip_prefix(start)) {
             perhaps(walk, command.trim_start_matches(['(', '"', '\'']).trim_end_matches([')', '"', '\'']));
+        } else if let Some((before, command)) = line.split_once('|')
+            && (before.is_empty() || WRITES.iter().any(|start| before.contains(start)))
+        {
+            perhaps(walk, command.split('"').next().unwrap_or(command));
         }
+        written(walk, line);
     }
     Stream::Unknown
+}
+
+/// `.output file`, `select writefile('file', 'text')` of SQLite.
+fn written(walk: &mut Walk<'_>, line: &str) {
+    let after = [".output ", ".once ", ".save ", ".backup ", ".log "]
+        .iter()
+        .find_map(|start| line.strip_prefix(start));
+    let call = line.split_once("writefile('").and_then(|(_, rest)| rest.split('\'').next());
+    if let Some(file) = after.and_then(|rest| rest.split_whitespace().last()).or(call)
+        && !file.starts_with('|')
+    {
+        walk.run(&[], &[Field::from(file)], &Stream::Elsewhere);
+    }
 }
 
 /// Tools of a language that run a command in its environment: `poetry run command`, `nix develop -c command`.
 pub(in super::super) fn tool(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     for text in values(words, &["--run", "--command", "-c"]) {
-        perhaps(walk, &text);
+        received(walk, &text);
+    }
+    let script = words.iter().skip_while(|word| !["run", "x"].contains(&word.marked())).skip(1);
+    if script.take(4).any(|word| is_remote(word.marked())) {
+        walk.doubt(interpreter::unknown_text());
     }
     after(walk, words, &["exec", "run", "x", "develop", "shell"], input)
 }
 
 /// `npm exec command`, `npx -c text`; `npm run name` runs what package.json says, of which nothing is known.
 pub(in super::super) fn package(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
-    for text in values(words, &["--call", "-c"]) {
+    for text in values(words, &["--call", "-c", "--script-shell", "--shell"]) {
         perhaps(walk, &text);
     }
+    // `npm pkg set scripts.name=text`
+    for word in words.iter().filter_map(|word| word.marked().strip_prefix("scripts.")) {
+        if let Some((_, text)) = word.split_once('=') {
+            perhaps(walk, text);
+        }
+    }
     after(walk, words, &["exec", "x", "dlx"], input)
+}
+
+/// What a tool is told to run; a doubt, where all of it is only known when it runs.
+fn received(walk: &mut Walk<'_>, text: &str) {
+    if interpreter::is_unknown(text) {
+        walk.doubt(interpreter::unknown_text());
+    }
+    perhaps(walk, text);
+}
+
+/// Whether a script is read from elsewhere.
+pub(super) fn is_remote(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 /// Runs what stands after `--`, or after one of the tool's own commands, if there is one.
