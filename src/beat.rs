@@ -28,6 +28,7 @@ use crate::sys::anchor::{Anchor, Whereabouts};
 use crate::sys::file::{is_full, room_hint};
 use crate::sys::paths::DataDir;
 use crate::sys::{atomic, clock, lock};
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -142,11 +143,13 @@ pub async fn run(
         .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.line()));
     // One by hand can do without a folder that was moved: its record was moved along.
     let folder_gone = hosting.as_ref().ok().map(|hosting| hosting.folder_gone(job.scheduled));
+    let is_gone = Cell::new(false);
     let stop = async {
         tokio::select! {
             () = stop => {}
             Some(()) = until(folder_gone) => {}
         }
+        is_gone.set(folder.as_ref().is_some_and(|folder| folder.look() != Whereabouts::There));
     };
     // Before its prompt is read, so that no change is missed.
     let content = Content::of(&job.file);
@@ -187,6 +190,8 @@ pub async fn run(
             match host::run(&spec, listeners, stop, note, &mut observe).await {
                 Ok((run, clients)) => {
                     fill_in(&mut entry, run, waiting(job, dir).as_ref());
+                    // Nobody stopped what ended with its data folder, by itself or by its daemon's end.
+                    entry.stopped &= !is_gone.get();
                     entry.heartbeat_changed = Content::of(&job.file) != content;
                     farewell = Some(clients);
                 }
@@ -198,7 +203,7 @@ pub async fn run(
         Err(problem) => entry.set_outcome(Outcome::Error(problem.line())),
     }
     session.fill_in(&mut entry, &job.requires, &left_out);
-    let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
+    let is_deleted = folder.as_ref().is_some_and(|folder| folder.look() == Whereabouts::Deleted);
     if !is_deleted {
         // One that was ended had no hook left to say so.
         let _untold = put_over(dir, &job.agent);

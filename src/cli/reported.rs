@@ -14,7 +14,14 @@ const SHORT: usize = 120;
 pub(super) fn is_known(event_type: &str) -> bool {
     matches!(
         event_type,
-        "task" | "background_tasks" | "compaction" | "rate_limit" | "permission_mode" | "api_error"
+        "task"
+            | "background_tasks"
+            | "compaction"
+            | "rate_limit"
+            | "permission_mode"
+            | "permission_asked"
+            | "permission_withdrawn"
+            | "api_error"
     )
 }
 
@@ -64,6 +71,8 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             "plan" => ("mode", "plan: the agent explores and changes nothing".to_owned()),
             mode => ("mode", mode.to_owned()),
         },
+        ("permission_asked", _) => ("permission", format!("the agent asks for {}", text("name"))),
+        ("permission_withdrawn", _) => ("permission", "the agent asks no longer".to_owned()),
         ("api_error", _) => {
             let status = number("status").map(|status| format!(" (status {status})")).unwrap_or_default();
             ("refused", format!("{}{status}", text("error")))

@@ -105,7 +105,7 @@ pub(super) fn plain_text(text: &str) -> String {
 }
 
 /// What is said of a beat before its text: how many of its calls were denied, how many of its background tasks were ended,
-/// and that its HEARTBEAT.md changed.
+/// that it was ended at its limit of turns, and that its HEARTBEAT.md changed.
 #[cfg(unix)]
 pub(super) fn remarks(entry: &Entry) -> String {
     let denied = match entry.denials.len() {
@@ -119,5 +119,7 @@ pub(super) fn remarks(entry: &Entry) -> String {
         Some(1) => "1 background task ended  ".to_owned(),
         Some(many) => format!("{many} background tasks ended  "),
     };
-    denied + &ended + changed
+    let cut =
+        if entry.out_of_turns && entry.outcome != Kind::Error { "ended at its limit of turns  " } else { "" };
+    denied + &ended + cut + changed
 }

@@ -101,6 +101,7 @@ fn beats_of_a_daemon_before_end_where_the_folder_is_moved_and_keep_their_lines()
     let daemon = env.daemon();
     let lines = env.wait_for_journal(2);
     assert!(lines.iter().all(|line| line["outcome"] == "error"), "{lines:#?}");
+    assert!(lines.iter().all(|line| line.get("stopped").is_none()), "{lines:#?}");
     // A live agent went along with its folder.
     assert_eq!(env.ask("status", &Value::Null)["liveAgents"], json!(["live-1"]));
     env.murmur(["host", "stop", "live-1"]).output();

@@ -35,6 +35,7 @@ fn a_daemon_whose_data_folder_is_moved_ends_and_says_why() {
     let daemon = env.daemon();
     let line = env.wait_for_journal(1).remove(0);
     assert_eq!((&line["outcome"], env.agents().len()), (&json!("error"), 1), "{line}");
+    assert!(line.get("stopped").is_none(), "nobody stopped it: {line}");
     daemon.stop();
 }
 
