@@ -239,10 +239,13 @@ fn what_an_agent_answers_in_the_daemons_place_is_no_answer() {
     let socket = env.data().join("murmur.sock");
     let squat = format!(
         "{FAKE} --fake-claude-listen {socket}.mine <<'END' &\n{answer}\nEND\n\
-         while ! [ -S {socket}.mine ]; do :; done; mv {socket} {socket}.daemon; mv {socket}.mine {socket}",
+         while ! [ -S {socket}.mine ]; do :; done",
         socket = socket.display()
     );
     assert_eq!(env.has_run(&[squat]), [""]);
+    // Without an environment it may find no program that does this.
+    fs::rename(&socket, env.data().join("murmur.sock.daemon")).unwrap();
+    fs::rename(env.data().join("murmur.sock.mine"), &socket).unwrap();
     // A person's answer comes where the request was asked.
     let stream = UnixStream::connect(env.data().join("murmur.sock.daemon")).unwrap();
     Socket::new(stream).ask("permission.respond", &json!({ "id": id, "verdict": "deny" }));
