@@ -219,9 +219,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
             if !is_session(session) {
-                return Err(
-                    crate::failure!("{session:?} is not the id of a conversation"; "deny its request"),
-                );
+                return Err(crate::failure!("{session:?} is not a session id"; "deny its request"));
             }
             args.extend(["--resume".to_owned(), session.clone()]);
             Vec::new()

@@ -71,8 +71,8 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             "plan" => ("mode", "plan: the agent explores and changes nothing".to_owned()),
             mode => ("mode", mode.to_owned()),
         },
-        ("permission_asked", _) => ("permission", format!("the agent asks for {}", text("name"))),
-        ("permission_withdrawn", _) => ("permission", "the agent asks no longer".to_owned()),
+        ("permission_asked", _) => ("permission", format!("the agent asks to use {}", text("name"))),
+        ("permission_withdrawn", _) => ("permission", "the request was withdrawn".to_owned()),
         ("api_error", _) => {
             let status = number("status").map(|status| format!(" (status {status})")).unwrap_or_default();
             ("refused", format!("{}{status}", text("error")))

@@ -105,7 +105,7 @@ pub(super) fn plain_text(text: &str) -> String {
 }
 
 /// What is said of a beat before its text: how many of its calls were denied, how many of its background tasks were ended,
-/// that it was ended at its limit of turns, and that its HEARTBEAT.md changed.
+/// that it was stopped at its turn limit, and that its HEARTBEAT.md changed.
 #[cfg(unix)]
 pub(super) fn remarks(entry: &Entry) -> String {
     let denied = match entry.denials.len() {
@@ -120,6 +120,6 @@ pub(super) fn remarks(entry: &Entry) -> String {
         Some(many) => format!("{many} background tasks ended  "),
     };
     let cut =
-        if entry.out_of_turns && entry.outcome != Kind::Error { "ended at its limit of turns  " } else { "" };
+        if entry.out_of_turns && entry.outcome != Kind::Error { "stopped at its turn limit  " } else { "" };
     denied + &ended + cut + changed
 }

@@ -16,9 +16,9 @@ use crate::sys::paths::DataDir;
 /// What is not as it says.
 pub(super) fn check(dir: &DataDir, request: &Request, asker: &Asker) -> Result<(), Failure> {
     if !request.session.is_empty() && !is_session(&request.session) {
-        return Err("the session's id is none".into());
+        return Err("the session id is not valid".into());
     }
-    let refused = || failure!("the request is not of the agent whose process asks"; "ask in its own name");
+    let refused = || failure!("the request names another agent than the one that sent it"; "send requests of your own agent only");
     let host = asker.host().map_err(|_| failure!("cannot determine which agent asks"; "try again"))?;
     let Some(host) = host else { return Ok(()) };
     let agent = AgentId::parse(&request.agent).map_err(|_| refused())?;

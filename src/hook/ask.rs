@@ -55,7 +55,7 @@ pub(super) enum AskError {
     #[error("the call has {0} bytes, more than can be asked about")]
     Long(usize),
     /// An agent's process answers in the daemon's place.
-    #[error("an agent's process listens in the place of murmur's daemon")]
+    #[error("a process of the agent is listening on the daemon's socket")]
     Squatter,
     /// The agent is gone.
     #[error("the agent that asked is gone")]
@@ -70,7 +70,7 @@ impl Hinted for AskError {
         match self {
             Self::Refused(why) => why.hint(),
             Self::Long(_) => Some("make it shorter".to_owned()),
-            Self::Squatter => Some("see what an agent left there: murmur restart".to_owned()),
+            Self::Squatter => Some("restart the daemon: murmur restart".to_owned()),
             Self::Unreachable(_) | Self::Silent | Self::Gone { .. } => None,
         }
     }

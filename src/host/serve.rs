@@ -134,11 +134,7 @@ impl Service for Desk {
 fn require_hook(asker: &Asker) -> Result<(), Failure> {
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur-hook: {error}"))?;
     let own = Path::new("/proc/self/exe");
-    if asker.runs(&[hook.program(), own]) {
-        Ok(())
-    } else {
-        Err("only murmur's hook waits for a person".into())
-    }
+    if asker.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
 }
 
 /// What goes with a question; nothing is as good as an empty object.

@@ -58,7 +58,7 @@ impl Body {
                 let mut text = vec![0; *length];
                 file.read_exact_at(&mut text, 0)?;
                 if <Hash>::from(Sha256::digest(&text)) != self.hash {
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, "somebody has changed it"));
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed on disk"));
                 }
                 Ok(serde_json::from_slice(&text)?)
             }

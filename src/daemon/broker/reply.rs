@@ -10,7 +10,7 @@ use std::io;
 
 /// That the input of a request cannot be read.
 pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> String {
-    format!("cannot read what request {id} is called with: {error}")
+    format!("cannot read the input of request {id}: {error}")
 }
 
 /// What `reply` means to `request`.

@@ -41,7 +41,7 @@ pub(super) fn too_long<D>(requests: &Requests<D>, request: &Request, input: &Bod
     let own = waiting().filter(|open| open.request.agent == request.agent);
     let is_too_much = own.map(|open| open.input.memory()).sum::<usize>() + input.memory() > BYTES_OF_ONE
         || waiting().map(|open| open.input.memory()).sum::<usize>() + input.memory() > BYTES;
-    is_too_much.then(|| "the disk has no room for what the call is called with; try it later".to_owned())
+    is_too_much.then(|| "the disk is full, so the request cannot be kept; try again later".to_owned())
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ fn every_question_on_the_page_is_answered_as_the_page_says() {
         let real = peer.answer();
         // That answer is a hook's, and this is none.
         if question["msg_type"] == "wait" && cfg!(target_os = "linux") {
-            assert_eq!(real["error"], "only murmur's hook waits for a person");
+            assert_eq!(real["error"], "only murmur-hook can send wait");
             continue;
         }
         assert_eq!(shape(&real), shape(&answer), "{question}: {real}");

@@ -201,17 +201,17 @@ fn an_agent_asks_in_its_own_name_alone_and_stops_no_clock() {
         payload[key] = value;
         asks(&env, "murmur.sock", "permission.request", &payload)
     };
-    let other = "the request is not of the agent whose process asks";
+    let other = "the request names another agent than the one that sent it";
     let attacks = [
         (with("agent", json!("deployer")), other),
         (with("agent", json!("../site")), other),
         (with("workspace", json!("/")), other),
         (with("beat", json!({ "beat": "01JZZZZZZZZZZZZZZZZZZZZZZZ" })), other),
         (with("beat", Value::Null), other),
-        (with("session", json!("--settings=/tmp/settings.json")), "the session's id is none"),
+        (with("session", json!("--settings=/tmp/settings.json")), "the session id is not valid"),
         (
             asks(&env, &format!("hosts/{agent}.sock"), "wait", &json!({ "request": text(&row, "id") })),
-            "only murmur's hook waits for a person",
+            "only murmur-hook can send wait",
         ),
     ];
     let commands: Vec<String> = attacks.iter().map(|(command, _)| command.clone()).collect();
@@ -253,7 +253,7 @@ fn what_an_agent_answers_in_the_daemons_place_is_no_answer() {
     assert_eq!(line["outcome"], "error", "{line}");
     let second = env.decisions().remove(1);
     assert_eq!((&second["verdict"], &second["by"]["kind"]), (&json!("deny"), &json!("failure")), "{second}");
-    let why = "an agent's process listens in the place of murmur's daemon";
+    let why = "a process of the agent is listening on the daemon's socket";
     assert!(text(&second, "reason").contains(why), "{second}");
     fs::rename(env.data().join("murmur.sock.daemon"), &socket).unwrap();
     daemon.stop();

@@ -180,3 +180,19 @@ fn turns_that_the_agent_begins_itself_count_with_the_others() {
     assert_eq!((&line["outcome"], &line["outOfTurns"]), (&json!("ok"), &json!(true)), "{line}");
     assert_eq!(line["backgroundEnded"], 2, "{line}");
 }
+
+#[test]
+fn a_stopped_host_is_continued_when_its_beat_is_late() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\ninterval: 1h\ntimeout: 1s\n---\nDo it.");
+    site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_agents(1);
+    let beat = std::fs::read_dir(env.data().join("beats")).unwrap().next().unwrap().unwrap().path();
+    let record: Value = serde_json::from_slice(&std::fs::read(beat).unwrap()).unwrap();
+    kill(record["pid"].as_i64().unwrap(), Signal::STOP);
+    let line = env.wait_for_journal(1).remove(0);
+    assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("error"), &json!(true)), "{line}");
+    daemon.stop();
+}
