@@ -6,7 +6,7 @@ default:
     @just --list --unsorted
 
 # everything CI checks: format, lints, shell scripts, tests without a network, docs, dependencies, packages
-check: fmt-check lint shell hermetic bench-smoke docs deny package
+check: fmt-check lint shell hermetic bench-smoke docs book deny package
 
 # every test, hermetic
 test *ARGS:
@@ -32,6 +32,10 @@ dist:
 # the main job, live, with nothing installed
 demo:
     cargo run --locked --release -- demo
+
+# draw docs/demo.svg from a run of the demo; a test compares it
+picture:
+    MURMUR_PICTURE=write cargo test --locked --test it -- picture::
 
 # measure: parse, beat, idle, scan, crowd, log, capture, host, hook, guard (all of them without a name)
 bench *NAMES:
@@ -110,6 +114,10 @@ lint:
 [private]
 shell:
     tests/shell.sh
+
+# build docs/ as a book with search, in target/book
+book:
+    packaging/book.sh
 
 [private]
 docs:

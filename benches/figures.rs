@@ -1,8 +1,11 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard]`: the figures in docs/performance.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard]`: the figures in docs/design/performance.md, each with its floor in the same run.
 //!
 //! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
 //! Measured on Linux, with what only Linux has: inotify, /proc, clocks of other processes.
 
+#[cfg(target_os = "linux")]
+#[path = "../tests/built.rs"]
+mod built;
 #[cfg(target_os = "linux")]
 mod figures {
     pub(crate) mod beat;

@@ -2,7 +2,7 @@
 { lib, rustPlatform }:
 { programs, meta, ... }@arguments:
 let
-  manifest = (lib.importTOML ../Cargo.toml).package;
+  manifest = (lib.importTOML ../Cargo.toml).workspace.package;
 in
 rustPlatform.buildRustPackage (
   {

@@ -18,6 +18,7 @@
   jq,
   just,
   less,
+  mdbook,
   nixfmt-tree,
   rustc,
   rustfmt,
@@ -48,6 +49,7 @@ mkShell {
     jq
     just
     less
+    mdbook
     nixfmt-tree
     rustc
     rustfmt

@@ -6,7 +6,9 @@ let
   program = unions [
     ../Cargo.lock
     ../Cargo.toml
-    ../fake-claude
+    ../crates
+    # Its page is documentation, as README.md is.
+    (lib.fileset.difference ../fake-claude ../fake-claude/README.md)
     ../src
     # The runs that the demo replays.
     ../fixtures/claude/api-429
@@ -38,6 +40,7 @@ in
       ../packaging
       ../permissions.toml.default
       ../rustfmt.toml
+      ../tests/built.rs
       ../tests/conformance
       ../tests/it
     ];

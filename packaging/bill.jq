@@ -3,14 +3,16 @@
 # Old packages separate the licences that one may choose from by a slash.
 def expression: gsub(" */ *"; " OR ");
 def purl: "pkg:cargo/\(.name)@\(.version | @uri)";
+# murmur's own crates are in no registry.
+def reference: if .source == null and .name != "murmur" then "\(.name)@\(.version)" else purl end;
 
 ($linked | split("\n") | map(select(. != "")) | map({key: (sub(" v"; "@")), value: true}) | from_entries) as $is_linked
 | ($checksums | split("\n") | map(select(. != "") | split(" ")) | map({key: "\(.[0])@\(.[1])", value: .[2]}) | from_entries)
   as $checksum
 | $metadata[0] as $metadata
 | ($metadata.packages | map(select($is_linked["\(.name)@\(.version)"]))) as $packages
-| ($packages | map({key: .id, value: purl}) | from_entries) as $reference
-| ($packages | map(select(.source == null)) | first) as $own
+| ($packages | map({key: .id, value: reference}) | from_entries) as $reference
+| ($packages | map(select(.source == null and .name == "murmur")) | first) as $own
 | ([
     {
       "bom-ref": "rust-std", type: "library", name: "rust-std", version: $rust,
@@ -60,6 +62,9 @@ def purl: "pkg:cargo/\(.name)@\(.version | @uri)";
           purl: purl
         }
       + (if .repository then {externalReferences: [{type: "vcs", url: .repository}]} else {} end)
+    ] + [
+      $packages | sort_by(.name)[] | select(.source == null and .name != "murmur")
+      | {"bom-ref": reference, type: "library", name, version, description, licenses: [{expression: .license}]}
     ] + $runtime),
     dependencies: [
       $metadata.resolve.nodes[] | select($reference[.id])

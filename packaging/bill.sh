@@ -54,7 +54,7 @@ case $triple in
 esac
 
 # `name vVERSION` of each, without what only runs while others are compiled.
-cargo tree --locked --edges normal,no-proc-macro --target "$triple" --prefix none --format '{p}' |
+cargo tree --locked --package murmur --edges normal,no-proc-macro --target "$triple" --prefix none --format '{p}' |
   sed 's/ (.*//' | sort -u >"$scratch/linked"
 cargo metadata --locked --format-version 1 --filter-platform "$triple" >"$scratch/metadata.json"
 # name, version and SHA-256 of each that comes from a registry.

@@ -48,7 +48,7 @@ esac
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS
 # With `--target` the flags are not those of what runs while it is built.
-cargo=(rustc --locked --release --target "$triple" --target-dir "$target" --config 'profile.release.debug="none"')
+cargo=(rustc --locked --release --package murmur --target "$triple" --target-dir "$target")
 cargo "${cargo[@]}" --bin murmur
 cargo "${cargo[@]}" --bin murmur-hook -- ${at[@]+"${at[@]}"}
 

@@ -22,11 +22,11 @@ name=murmur-$("$prefix/bin/murmur" --version | cut -d ' ' -f 2)-$triple
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-tarball-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-mkdir -p "$scratch/$name/docs"
+mkdir -p "$scratch/$name"
 cp -RP "$prefix/bin" "$prefix/share" "$scratch/$name"
 cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT permissions.toml.default packaging/{install,prefix,uninstall}.sh \
   "$scratch/$name"
-cp docs/*.md "$scratch/$name/docs"
+cp -RP docs "$scratch/$name"
 packaging/bill.sh "$scratch/$name"
 
 # gzip's own header has neither name nor time.

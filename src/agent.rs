@@ -1,6 +1,6 @@
-//! An agent: what it is asked, how it is started, what it says, and how it ends.
+//! An agent: its prompt, how it is started, its event stream, and its settings.
 //!
-//! A prompt and an invocation go in; events and an ending come out. Nothing here knows of schedules or outcomes.
+//! Takes a prompt and an invocation; returns events. Must not know schedules or outcomes.
 
 pub mod background;
 pub mod claude;

@@ -1,110 +1,67 @@
-//! The command line: one small file a command. Arguments are parsed here and known nowhere below.
+//! The command line, with one file per command. Only these files know clap.
 
-#[cfg(unix)]
 mod agent;
-#[cfg(unix)]
 mod agents;
-#[cfg(unix)]
 mod agents_args;
-#[cfg(unix)]
 mod args;
-#[cfg(unix)]
 mod beat;
 #[cfg(test)]
-#[cfg(unix)]
 mod book;
-mod captures;
 mod complaint;
-#[cfg(unix)]
 mod completions;
-#[cfg(unix)]
+mod daemon_end;
 mod data_dir;
-#[cfg(unix)]
 mod demo;
-mod derun;
-#[cfg(unix)]
 mod doctor;
-#[cfg(unix)]
 mod for_people;
-#[cfg(unix)]
 mod host;
-#[cfg(unix)]
 mod host_args;
-#[cfg(unix)]
 mod init;
-#[cfg(unix)]
 mod log;
-#[cfg(unix)]
 mod man;
-mod mcp;
-#[cfg(unix)]
 mod permission;
-#[cfg(unix)]
 mod permission_args;
-#[cfg(unix)]
 mod place;
-#[cfg(unix)]
 mod record;
-#[cfg(unix)]
 mod reported;
-#[cfg(unix)]
 mod requests;
-#[cfg(unix)]
 mod restart;
-mod run;
-#[cfg(unix)]
 mod schema;
-#[cfg(unix)]
 mod screen;
-#[cfg(unix)]
 mod service;
-mod sessions;
-#[cfg(unix)]
+mod service_args;
 mod setup;
-#[cfg(unix)]
 mod setup_args;
-mod show;
-mod span;
-#[cfg(unix)]
 mod start;
-#[cfg(unix)]
 mod status;
-#[cfg(unix)]
 mod stop;
 mod style;
-#[cfg(unix)]
 mod trust;
-#[cfg(unix)]
 mod trust_args;
 mod usage;
-#[cfg(unix)]
 mod verbose;
-#[cfg(unix)]
 mod workspaces;
 
-#[cfg(unix)]
 use args::{Args, Command, Host, HostCommand};
 use clap::{CommandFactory, Parser};
 use complaint::{complain, told};
-use derun::{Derun, DerunCommand};
-#[cfg(unix)]
+use derun::cli::args::Derun;
+use derun::cli::{ended, is_closed_pipe, mcp, printed, runtime, sessions, show, stdout};
 use host_args::HostProgram;
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 
-/// Runs murmur with these arguments, the program's name first, and says how it ended.
+/// Runs murmur with these arguments, the program's name first, and returns its exit code.
 ///
-/// Exit codes: 0 done, 1 it failed, 2 usage.
+/// Exit codes: 0 success, 1 failure, 2 usage error.
 ///
-/// As process 1 of a container it leaves that to `sys::init`, and does all of this in a child.
+/// As process 1 of a container, this process becomes `sys::init` and a child does the rest.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    #[cfg(unix)]
-    crate::sys::signals::survive_file_size_limit();
+    sys::signals::survive_file_size_limit();
     #[cfg(target_os = "linux")]
-    match crate::sys::init::stay_behind() {
+    match sys::init::stay_behind() {
         Ok(None) => {}
-        Ok(Some(code)) => return crate::sys::exit::code(code),
+        Ok(Some(code)) => return sys::exit::code(code),
         Err(error) => {
             complain(&anyhow::Error::new(error).context("cannot start a process"));
             return ExitCode::FAILURE;
@@ -119,23 +76,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             match usage::told(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),
-                None => drop(error.print()),
+                None => return printed(&error),
             }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match outcome {
-        Ok(code) => code,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error);
-            ExitCode::FAILURE
-        }
-    }
+    ended(outcome.and_then(|code| Ok(stdout::finish().map(|()| code)?)), complain)
 }
 
-/// The command of the program that was called.
-#[cfg(unix)]
+/// The clap command of the program that was called.
 fn root(args: &[OsString]) -> clap::Command {
     match std::path::Path::new(&args[0]).file_name().and_then(std::ffi::OsStr::to_str) {
         Some("murmur-host") => HostProgram::command(),
@@ -144,50 +93,26 @@ fn root(args: &[OsString]) -> clap::Command {
     }
 }
 
-#[cfg(windows)]
-fn root(_: &[OsString]) -> clap::Command {
-    Derun::command()
-}
-
-/// Runs the command that `args` name, or says why they name none.
-#[cfg(unix)]
+/// Parses `args` and runs their command. The outer error is wrong usage.
 fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> {
-    // Packages link the binary under other names; a link called `claude` is the demo's agent.
+    // Packages link the binary under other names. A link called `claude` is the agent of the demo.
     let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
     if name == "claude" {
         Ok(Ok(demo::replay()))
     } else if name == "murmur-host" {
-        // The same as `murmur host serve`, with a name and a version of its own.
+        // The same as `murmur host serve`, with its own name and version.
         let HostProgram { data_dir, serve } = HostProgram::try_parse_from(args)?;
         let command = Command::Host(Host { command: HostCommand::Serve(serve) });
         Ok(dispatch(Args { data_dir, command }))
     } else if name == "murmur-hook" {
         Ok(Ok(crate::hook::run(args.get(1).map(OsString::as_os_str))))
     } else if name == "derun" {
-        Derun::try_parse_from(args).map(dispatch_derun)
+        Derun::try_parse_from(args).map(derun::cli::dispatch)
     } else {
         data_dir::parsed(args).map(dispatch)
     }
 }
 
-/// The same where there is only derun, whatever the binary is called.
-#[cfg(windows)]
-fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> {
-    Derun::try_parse_from(args).map(dispatch_derun)
-}
-
-fn dispatch_derun(args: Derun) -> anyhow::Result<ExitCode> {
-    match args.command {
-        DerunCommand::Run(args) => run::run(&args),
-        DerunCommand::Mcp(args) => mcp::run(&args),
-        #[cfg(windows)]
-        DerunCommand::Sessions(args) => sessions::run(&args),
-        #[cfg(windows)]
-        DerunCommand::Show(args) => show::run(&args),
-    }
-}
-
-#[cfg(unix)]
 fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     let named = args.data_dir.clone();
     match (named, carry_out(args)) {
@@ -198,7 +123,6 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-#[cfg(unix)]
 fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
     let place = place::Place::new(args.data_dir);
     for_people::check(&args.command)?;
@@ -215,7 +139,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Sessions(args) => sessions::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Record(args) => record::run(&args, &place),
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => derun::cli::run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Doctor(args) => doctor::run(&args, &place),
         Command::Service(args) => service::run(&args, &place),
@@ -232,14 +156,4 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Agents(args) => agents::run(&args, &place),
         Command::Agent(args) => agent::run(&args, &place),
     }
-}
-
-/// Whether the reader of our output has gone, which is its right.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// The runtime of commands that wait for something: one thread, no more.
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

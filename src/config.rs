@@ -1,22 +1,22 @@
-//! What is to run, when and how: config.json and the frontmatter of HEARTBEAT.md, resolved to heartbeats.
+//! Configuration: config.json and the frontmatter of HEARTBEAT.md, resolved into heartbeats.
 //!
-//! In come files, out go [`heartbeat::Heartbeat`]s and problems a person can act on. Nothing here runs anything or
-//! reads the clock; the system's time zone is an argument. `docs/config.md` says the same to users.
+//! Takes files, returns [`heartbeat::Heartbeat`]s and problems that a person can fix. Runs nothing and doesn't read the
+//! clock; the system's time zone is an argument. `docs/reference/config.md` is the user's view of it.
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
-//! - [`permissions`], [`asking`], [`problem`]: the words that the files share
-//! - [`limit`]: what counts where the user's files and a HEARTBEAT.md both say something
-//! - [`settings`]: config.toml, what holds for all of a user's agents; [`quiet`], when a quiet one is stuck
-//! - [`mod@file`]: config.json, read so that a wrong workspace stops no other
+//! - [`permissions`], [`approval`], [`problem`]: types shared by the files
+//! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
+//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck
+//! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
-//! - [`requires`], [`mcp`]: the MCP servers that a heartbeat can't do without, and those that it may have
-//! - [`toml_text`]: TOML read strictly, with places in its errors
-//! - [`heartbeat`]: both together, with what lies in the workspace's folder
-//! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still that
+//! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
+//! - [`toml_text`]: strict TOML with positions in its errors
+//! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
+//! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still an unedited template
 //! - [`edit`]: changes to config.json that leave every other byte alone
 //! - [`schema`]: the JSON Schema of config.json
 
-pub mod asking;
+pub mod approval;
 mod checked;
 pub mod cron;
 pub mod edit;

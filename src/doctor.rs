@@ -17,8 +17,6 @@ mod trust;
 
 use crate::config::heartbeat::Cache;
 use crate::config::settings::{Provider, Secret};
-use crate::sys::clock;
-use crate::sys::paths::{DataDir, User};
 pub use agent::SANDBOX_VARIABLES;
 pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
@@ -28,6 +26,8 @@ pub use processes::ServiceFile;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sys::clock;
+use sys::paths::{DataDir, User};
 
 /// What the environment says.
 #[derive(Debug)]

@@ -1,68 +1,69 @@
-//! Claude Code's hooks: one event on stdin, one JSON object on stdout, or exit code 2 and a reason on stderr.
+//! Answers Claude Code's hooks: one event on stdin, one JSON object on stdout, or exit code 2 and a reason on stderr.
 //!
-//! This is the door that guards what agents do, so it fails closed: whatever cannot be read, decided, asked or written
-//! down is refused. A hook that prints anything else, or ends in any other way, would let the call run
-//! (docs/permissions.md, The hook). It starts for every call of a tool, so it has no runtime, no threads and no
-//! command line to speak of.
+//! The hook guards what agents do, so it fails closed: it denies every call that it can't read, decide, ask about or
+//! record. If it printed anything else, or ended in any other way, Claude Code would run the call
+//! (docs/reference/hook.md). It runs for every tool call, so it has no async runtime, no threads and a minimal command
+//! line.
 //!
-//! Of events that are not decided on it writes the agent's pulse, prints nothing, and ends with 0 whatever happens
-//! (docs/pulses.md). An event that nobody here knows is refused: it may be one that decides, misspelled, and only
-//! settings that name an event call this for it.
+//! For events that need no decision it writes the agent's pulse, prints nothing, and always exits with 0
+//! (docs/reference/pulses.md). It denies unknown events: one may be a misspelled event that decides, and only settings
+//! that name an event run the hook for it.
 
 mod answer;
 mod ask;
-pub mod audit;
+mod audit;
 mod breach;
+mod context;
 mod decide;
+pub mod evaluate;
 mod event;
-pub mod judge;
-mod moment;
+mod failure_log;
 pub mod own;
 mod pulse;
-mod surroundings;
+mod pulse_event;
 mod transcript;
-mod trouble;
+mod without_daemon;
 
 use crate::agent::settings::{DECIDING, PULSE_EVENTS};
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use answer::Answer;
+use context::HookContext;
 use event::{Event, EventError, Input};
-use moment::Moment;
+use pulse_event::PulseEvent;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::panic::UnwindSafe;
 use std::process::ExitCode;
-use surroundings::Surroundings;
-pub use transcript::DEFERS;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+pub use transcript::MIN_DEFER_VERSION;
 
-/// The exit code that blocks a call; what stands on stderr reaches the model.
+/// The exit code that blocks a call; the model sees what is on stderr.
 const BLOCK: u8 = 2;
 
-/// Answers the event called `event`, which stdin describes.
+/// Answers `event`, which stdin describes.
 #[must_use]
 pub fn run(event: Option<&OsStr>) -> ExitCode {
-    crate::sys::signals::survive_file_size_limit();
-    if let Some(told) = event.and_then(OsStr::to_str).and_then(told) {
-        let _gone = io::stdout().lock().write_all(told.as_bytes());
+    sys::signals::survive_file_size_limit();
+    if let Some(info) = event.and_then(OsStr::to_str).and_then(info) {
+        let _closed = io::stdout().lock().write_all(info.as_bytes());
         return ExitCode::SUCCESS;
     }
-    if let Some(moment) = event.and_then(OsStr::to_str).and_then(Moment::parse) {
-        pulse::write(moment);
+    if let Some(event) = event.and_then(OsStr::to_str).and_then(PulseEvent::parse) {
+        pulse::write(event);
         return ExitCode::SUCCESS;
     }
-    match unless_it_panics(|| answer(event, &mut io::stdin().lock())) {
+    match catch_panic(|| answer(event, &mut io::stdin().lock())) {
         Ok(answer) => match print(&answer) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => block(&format!("murmur's answer could not be written: {error}")),
+            Err(error) => block(&format!("cannot write murmur's answer: {error}")),
         },
-        Err(refused) => block(&refused.line()),
+        Err(denied) => block(&denied.line()),
     }
 }
 
-/// What is answered to who asks about this program.
-fn told(word: &str) -> Option<String> {
-    match word {
+/// The output for an option, such as `--version`.
+fn info(option: &str) -> Option<String> {
+    match option {
         "--version" | "-V" => Some(concat!("murmur-hook ", env!("CARGO_PKG_VERSION"), "\n").to_owned()),
         "--help" | "-h" => Some(help()),
         _ => None,
@@ -71,67 +72,64 @@ fn told(word: &str) -> Option<String> {
 
 fn help() -> String {
     format!(
-        "Answers one of Claude Code's hooks; its JSON stands on stdin. `murmur setup hooks` has Claude Code call it.\n\n\
+        "Answers a hook event of Claude Code, given on stdin as JSON. Installed by `murmur setup hooks`.\n\n\
          Usage: murmur-hook EVENT\n\n\
-         Events that are decided on:\n  {}\n\
-         Events at which the agent's pulse is written:\n  {}\n",
+         Events that it decides:\n  {}\n\
+         Events for which it writes the agent's pulse:\n  {}\n",
         DECIDING.join("\n  "),
         PULSE_EVENTS.map(|(event, _)| event).join("\n  "),
     )
 }
 
-/// What `answer` says. A panic is a refusal; it has said on stderr what it was about.
-fn unless_it_panics<T>(answer: impl FnOnce() -> Result<T, Refused> + UnwindSafe) -> Result<T, Refused> {
+/// Runs `answer` and turns a panic, whose message is on stderr, into a denial.
+fn catch_panic<T>(answer: impl FnOnce() -> Result<T, Denied> + UnwindSafe) -> Result<T, Denied> {
     let answered = std::panic::catch_unwind(answer);
-    answered.unwrap_or_else(|_| Err(Refused::new("murmur's hook failed", "the call is refused")))
+    answered.unwrap_or_else(|_| Err(Denied::new("murmur's hook failed", "the call is denied")))
 }
 
-/// Why a hook has no answer, and what that means for the call.
+/// Why a hook could not decide, and what that means for the call.
 #[derive(Debug)]
-struct Refused {
+struct Denied {
     why: Failure,
-    so: Option<&'static str>,
+    consequence: Option<&'static str>,
 }
 
-impl Refused {
-    fn new(why: impl Into<Failure>, so: &'static str) -> Self {
-        Self { why: why.into(), so: Some(so) }
+impl Denied {
+    fn new(why: impl Into<Failure>, consequence: &'static str) -> Self {
+        Self { why: why.into(), consequence: Some(consequence) }
     }
 
-    /// All of it in one line, as the agent reads it.
+    /// The whole text in one line, for the agent.
     fn line(&self) -> String {
         let why = self.why.line();
-        self.so.map_or_else(|| why.clone(), |so| format!("{why}; {so}"))
+        self.consequence.map_or_else(|| why.clone(), |consequence| format!("{why}; {consequence}"))
     }
 }
 
-impl From<Failure> for Refused {
+impl From<Failure> for Denied {
     fn from(why: Failure) -> Self {
-        Self { why, so: None }
+        Self { why, consequence: None }
     }
 }
 
-/// What is answered.
-fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Refused> {
-    const SO: &str = "murmur refuses the call";
+/// Decides on the event called `name`.
+fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Denied> {
+    const CONSEQUENCE: &str = "murmur denies the call";
     let Some(name) = name else {
-        return Err(Failure::new(
-            "which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse",
-        )
-        .into());
+        return Err(failure!("no event given"; "pass its name, for example: murmur-hook PreToolUse").into());
     };
     let Some(event) = name.to_str().and_then(Event::parse) else {
-        return Err(failure!("{name:?} is no event that murmur-hook knows"; "see: murmur-hook --help").into());
+        return Err(failure!("unknown event {name:?}"; "see: murmur-hook --help").into());
     };
-    let surroundings = Surroundings::read().map_err(|error| Refused::new(error.failure(), SO))?;
-    surroundings.limit_time();
-    let refused = |error: EventError| Refused::new(error.to_string(), SO);
-    let input = Input::read(stdin).map_err(refused)?;
-    let decision = decide::decide(input, &surroundings, event == Event::PermissionRequest)?;
+    let context = HookContext::read().map_err(|error| Denied::new(error.failure(), CONSEQUENCE))?;
+    context.limit_time();
+    let denied = |error: EventError| Denied::new(error.to_string(), CONSEQUENCE);
+    let input = Input::read(stdin).map_err(denied)?;
+    let decision = decide::decide(input, &context, event == Event::PermissionRequest)?;
     Ok(Answer::of(event, decision))
 }
 
-/// One object, in one write: Claude Code takes nothing else for an answer.
+/// Prints the answer as one object, in one write, as Claude Code requires.
 fn print(answer: &Answer) -> io::Result<()> {
     let line = answer.line();
     match io::stdout().lock().write(&line) {
@@ -142,8 +140,8 @@ fn print(answer: &Answer) -> io::Result<()> {
 }
 
 fn block(reason: &str) -> ExitCode {
-    // Without a reader the code alone blocks.
-    let _told = writeln!(io::stderr(), "{reason}");
+    // Without a reader, the exit code alone blocks.
+    let _closed = writeln!(io::stderr(), "{reason}");
     ExitCode::from(BLOCK)
 }
 
@@ -152,8 +150,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_a_refusal() {
-        let said = unless_it_panics(|| -> Result<Answer, Refused> { panic!("oh") });
-        assert_eq!(said.unwrap_err().line(), "murmur's hook failed; the call is refused");
+    fn a_panic_denies_the_call() {
+        let denied = catch_panic(|| -> Result<Answer, Denied> { panic!("oh") });
+        assert_eq!(denied.unwrap_err().line(), "murmur's hook failed; the call is denied");
     }
 }

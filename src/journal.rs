@@ -1,14 +1,15 @@
-//! The journal: one line for every beat that was started, whatever crashed (spec 0, Log Format).
+//! The journal: one line for every beat that began, whatever crashed (spec 0, Log Format).
 //!
-//! An entry goes in and is appended in one write; entries come out newest first. A beat that has begun stands in
-//! `beats/` until its line is written, so that a crash loses none. What that needs on a full disk is made while there is
-//! room: spare records (`spares`), and room for lines that are not in the journal (`reserve`). A call that waits for a person
-//! without a process stands in `approvals/`.
+//! Lines are appended in one write each and read newest first. A beat has a record in `beats/` from its beginning until
+//! its line is written, so that a crash loses no line. What a full disk would prevent is prepared while there is space:
+//! spare records (`spares`), and space for lines that don't fit into the journal (`reserve`). Deferred calls are in
+//! `approvals/`.
 
 pub mod append;
+pub mod decisions;
+pub mod deferred;
 pub mod entry;
 pub mod last_beat;
-pub mod put_off;
 pub mod read;
 pub mod reserve;
 pub mod spares;

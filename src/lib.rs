@@ -10,75 +10,55 @@
 //!
 //! # The map
 //!
+//! Below all modules are five crates, none of which knows murmur:
+//!
+//! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
+//! - `secrets` (crates/secrets): what looks like a secret in a text, and the text without it
+//! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
+//! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them
+//! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
+//!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
-//! - `error`: what failed, the thing, why and what to do, each a value of its own; shown in one place
-//! - `sys`: clock, atomic files, locks, process trees, process 1, sockets, arrivals, wake-ups; the only unsafe code and clock
-//! - `secrets`: what looks like a secret in a text, and the text without it
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
-//! - `permit`: pure: (call, policy, rules, what the guard finds) → a decision, or whom to ask; questions and answers
-//! - `trust`: what a repository's Claude files would do, whether its user trusts them, and what an agent gets without
-//! - `agent`: prompt, invocation, the files of rules, events, the stream parser
-//! - `capture`: a terminal-faithful run of any command, and the sessions that keep what it wrote
-//! - `mcp`: the sessions' output for programs that speak the Model Context Protocol
+//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers
+//! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
+//! - `agent`: prompt, invocation, rule files, events, the stream parser
 //! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
 //! - `pulse`: what each agent did last, in one small file: written by hooks, read by whoever shows agents
 //! - `host`: one process an agent: its life, its events, its socket
 //! - `roster`: every agent there is, from hosts, pulses and Claude Code's own session files
-//! - `replay`: fixtures: recording a run, scrubbing it, playing it back
-//! - `outcome`: pure: how a run ended and what it said → ok, attention or error
-//! - `journal`: heartbeats.jsonl, the beats that are not yet in it, last-beat files
+//! - `outcome`: pure: how a run ended and its results → ok, attention or error
+//! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 //! - `beat`: one beat from prompt to journal line
-//! - `hook`: what Claude Code's hooks are answered: `permit`, and asking the daemon
+//! - `hook`: answers Claude Code's hooks: applies `permit`, and asks the daemon
 //! - `setup`: Claude Code's settings files: murmur's hooks put in and taken out, nothing else touched
 //! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
 //! - `doctor`: whether everything is as it should be: a finding a check, and what to do
-//! - `service`: pure: what systemd and launchd are told of the daemon
+//! - `service`: pure: the systemd unit and the launchd agent that run the daemon
 //! - `cli`: one small file a command: parse, call, print
 //!
-//! On Windows there are only the captures, under derun's command line (docs/windows.md).
+//! murmur needs Unix. Windows has derun alone (docs/guide/windows.md).
 
-#[cfg(unix)]
+#[cfg(not(unix))]
+compile_error!("murmur needs Unix; on Windows, build derun: cargo build --package derun");
+
 pub mod agent;
-#[cfg(unix)]
 pub mod beat;
-pub mod capture;
 pub mod cli;
-#[cfg(unix)]
 pub mod config;
-#[cfg(unix)]
 pub mod daemon;
-#[cfg(unix)]
 pub mod doctor;
-pub mod error;
-#[cfg(unix)]
 pub mod hook;
-#[cfg(unix)]
 pub mod host;
-#[cfg(unix)]
 pub mod journal;
-pub mod mcp;
-#[cfg(unix)]
 pub mod outcome;
-#[cfg(unix)]
 pub mod permit;
-#[cfg(unix)]
 pub mod pulse;
-#[cfg(unix)]
-pub mod replay;
-#[cfg(unix)]
 pub mod roster;
-#[cfg(unix)]
 pub mod rpc;
-#[cfg(unix)]
 pub mod schedule;
-#[cfg(unix)]
-pub mod secrets;
-#[cfg(unix)]
 pub mod service;
-#[cfg(unix)]
 pub mod setup;
-pub mod sys;
-#[cfg(unix)]
 pub mod trust;

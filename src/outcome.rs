@@ -1,4 +1,4 @@
-//! Whether a beat is `ok`, `attention` or `error`: decided here alone, from how the run ended and what it said.
+//! Decides whether a beat is `ok`, `attention` or `error`, from how the run ended and what the agent answered. Pure.
 
 mod answer;
 mod interrupted;
@@ -6,9 +6,11 @@ pub mod refusals;
 pub mod servers;
 
 use crate::agent::event::RunResult;
-use crate::host::process::{Ending, undecided};
-use crate::secrets::mask;
+use crate::host::process::{Ending, Run, undecided};
+use crate::permit::request::RequestId;
+use secrets::mask;
 use serde::{Deserialize, Serialize};
+use servers::Servers;
 
 /// The kind of an outcome, as the journal writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,37 +34,80 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What came of a beat.
+/// The outcome of a beat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing to report.
     Ok,
-    /// A person should look; the text is the agent's first [`SUMMARY`] characters.
+    /// A person should look; holds the first [`SUMMARY`] characters of the agent's answer.
     Attention(String),
+    /// A call waits for a person's answer; another beat resumes with it.
+    Waiting(Deferred),
     /// The beat did not do its work, and why.
     Error(String),
 }
 
-/// The most characters of a summary (spec 0, Log Format).
+/// A call that waits for a person's answer while no process runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferred {
+    /// The request.
+    pub request: RequestId,
+    /// What it asks and how to answer it, for people.
+    pub text: String,
+}
+
+/// The agent's MCP servers and those that the heartbeat requires.
+pub struct Required<'a> {
+    /// The servers that the agent reported.
+    pub servers: &'a Servers,
+    /// The names in `requires`.
+    pub names: &'a [String],
+    /// Returns why the agent was not given a server, by the server's name.
+    pub why: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Returns the outcome of a beat from its finished `run`, with refusals and MCP servers taken into account.
+///
+/// `deferred` is the agent's call that waits for an answer. `required` is `None` if the agent never listed its servers
+/// and none is required.
+#[must_use]
+pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Required<'_>>) -> Outcome {
+    if run.survivors > 0 {
+        return Outcome::Error(format!("could not stop {} of the agent's processes", run.survivors));
+    }
+    let outcome = decide(&run.ending, &run.said, &run.stderr, deferred);
+    // The beat that resumes this one has refusals and servers of its own.
+    if matches!(outcome, Outcome::Waiting(_)) {
+        return outcome;
+    }
+    let outcome = refusals::apply(outcome, &run.refusals);
+    required.map_or_else(
+        || outcome.clone(),
+        |required| required.servers.apply(outcome.clone(), required.names, required.why),
+    )
+}
+
+/// Maximum length of a summary, in characters (spec 0, Log Format).
 pub const SUMMARY: usize = 200;
 
-/// What is said of an agent that gave no answer.
-const NOTHING: &str = "the agent said nothing";
+/// The summary for an agent that gave no answer.
+const NO_ANSWER: &str = "the agent said nothing";
 
-/// The most characters of an error that quotes what the agent printed.
+/// Maximum length of an error that quotes the agent's output, in characters.
 const QUOTE: usize = 2000;
 
-/// Decides. `results` are the run's own summaries in order, `stderr` the end of what it wrote there, `waits` what is said
-/// of its call that waits for a person's answer.
+/// Decides the outcome of a run. `results` are the agent's result messages in order, `stderr` is the end of its stderr,
+/// and `deferred` its call that waits for a person's answer.
 ///
-/// The order is the design's: what murmur did comes first, then how the process died, then what it said. The first summary
-/// is of the turn that the prompt asked for, and decides; those of turns that the agent began by itself can only make it
-/// worse. An alert is quoted in an error that would hide it.
+/// What murmur did comes first, then how the process died, then what the agent said. The first result belongs to the
+/// turn that the prompt asked for and decides; results of turns that the agent started by itself can only make the
+/// outcome worse. An error that would hide an alert quotes it.
 #[must_use]
-pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<&str>) -> Outcome {
-    let text = |said: &RunResult| said.text.as_deref().unwrap_or_default().trim().to_owned();
-    let alert = results.iter().filter(|said| !said.is_error).map(text).find(|text| answer::is_alert(text));
-    match (by_order(ending, results, stderr, waits), alert) {
+pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, deferred: Option<&Deferred>) -> Outcome {
+    let text = |result: &RunResult| result.text.as_deref().unwrap_or_default().trim().to_owned();
+    let alert =
+        results.iter().filter(|result| !result.is_error).map(text).find(|text| answer::is_alert(text));
+    match (by_precedence(ending, results, stderr, deferred), alert) {
         (Outcome::Error(why), Some(alert)) if !why.contains(&alert) => {
             Outcome::Error(format!("{why}; the agent had said: {}", first_characters(&alert, SUMMARY)))
         }
@@ -70,7 +115,12 @@ pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, waits: Optio
     }
 }
 
-fn by_order(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<&str>) -> Outcome {
+fn by_precedence(
+    ending: &Ending,
+    results: &[RunResult],
+    stderr: &str,
+    deferred: Option<&Deferred>,
+) -> Outcome {
     let died = match ending {
         Ending::TimedOut { limit, waited, doing } => {
             return Outcome::Error(interrupted::timed_out(*limit, *waited, doing));
@@ -84,92 +134,97 @@ fn by_order(ending: &Ending, results: &[RunResult], stderr: &str, waits: Option<
         Ending::Exited(_) | Ending::Settled { .. } => None,
     };
     if let Some(how) = died {
-        // Claude Code's exit code is that of its last turn; the first that failed says why.
-        let said = results.iter().find(|said| said.is_error).or(results.last());
-        return Outcome::Error(with_cause(how, said, stderr));
+        // Claude Code exits with the status of its last turn; the first turn that failed has the cause.
+        let result = results.iter().find(|result| result.is_error).or(results.last());
+        return Outcome::Error(with_cause(how, result, stderr));
     }
-    let mut turns = results.iter().map(|said| of_turn(said, stderr, waits));
+    let mut turns = results.iter().map(|result| of_turn(result, stderr, deferred));
     let Some(own) = turns.next() else {
         return Outcome::Error(with_cause("ended without a result".to_owned(), None, stderr));
     };
-    // What a later turn leaves unsaid takes nothing back.
-    let later = turns.zip(&results[1..]).filter(|(turn, said)| turn.0 != Rank::Attention || !is_empty(said));
+    // An empty answer in a later turn doesn't retract an earlier one.
+    let later =
+        turns.zip(&results[1..]).filter(|(turn, result)| turn.0 != Rank::Attention || !is_empty(result));
     later.fold(own, |worst, (turn, _)| if turn.0 > worst.0 { turn } else { worst }).1
 }
 
-/// How bad it is: the worst of several turns counts.
+/// Severity; the worst of several turns counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Ok,
     Attention,
-    /// It waits for an answer, and goes on with that.
-    Waits,
+    /// Waits for an answer, and resumes with it.
+    Waiting,
     Error,
 }
 
-/// What one turn comes to, of a run that ended well.
-fn of_turn(said: &RunResult, stderr: &str, waits: Option<&str>) -> (Rank, Outcome) {
-    if said.is_error {
-        return (Rank::Error, Outcome::Error(with_cause("reported an error".to_owned(), Some(said), stderr)));
+/// Returns the outcome of one turn of a run that exited normally.
+fn of_turn(result: &RunResult, stderr: &str, deferred: Option<&Deferred>) -> (Rank, Outcome) {
+    if result.is_error {
+        return (
+            Rank::Error,
+            Outcome::Error(with_cause("reported an error".to_owned(), Some(result), stderr)),
+        );
     }
-    if said.stop_reason.as_deref() == Some("tool_deferred") {
-        if let Some(waits) = waits {
-            return (Rank::Waits, Outcome::Attention(waits.to_owned()));
+    if result.stop_reason.as_deref() == Some("tool_deferred") {
+        if let Some(deferred) = deferred {
+            return (Rank::Waiting, Outcome::Waiting(deferred.clone()));
         }
-        let tool = said.deferred_tool.as_deref().unwrap_or("a tool");
-        let error = format!("a hook put off {tool}, and nobody is there to decide");
+        let tool = result.deferred_tool.as_deref().unwrap_or("a tool");
+        let error = format!("a hook deferred {tool}, but there is nobody to decide on it");
         return (Rank::Error, Outcome::Error(error));
     }
-    let text = said.text.as_deref().unwrap_or_default().trim();
+    let text = result.text.as_deref().unwrap_or_default().trim();
     if text.contains("HEARTBEAT_OK") && !answer::is_alert(text) {
         (Rank::Ok, Outcome::Ok)
     } else if text.is_empty() {
-        (Rank::Attention, Outcome::Attention(NOTHING.to_owned()))
+        (Rank::Attention, Outcome::Attention(NO_ANSWER.to_owned()))
     } else {
         (Rank::Attention, Outcome::Attention(quoted(text, SUMMARY)))
     }
 }
 
-fn is_empty(said: &RunResult) -> bool {
-    said.text.as_deref().unwrap_or_default().trim().is_empty()
+fn is_empty(result: &RunResult) -> bool {
+    result.text.as_deref().unwrap_or_default().trim().is_empty()
 }
 
-/// `what`, and why: the run's own words, else the last of what it wrote on stderr.
-fn with_cause(what: String, said: Option<&RunResult>, stderr: &str) -> String {
-    let own = said.and_then(|said| said.text.clone().or_else(|| Some(said.errors.join("; "))));
+/// Appends the cause to `what`: the result's own text, or else the end of stderr.
+fn with_cause(what: String, result: Option<&RunResult>, stderr: &str) -> String {
+    let own = result.and_then(|result| result.text.clone().or_else(|| Some(result.errors.join("; "))));
     let cause = match own.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
         Some(own) => quoted(own, QUOTE),
-        // More than is kept, so that a secret that the cut goes through is seen to be one.
+        // Mask more than is kept, so that a secret at the cut is recognized.
         None => last_characters(&mask(last_characters(stderr.trim(), 8 * QUOTE)), QUOTE).to_owned(),
     };
     if cause.is_empty() { what } else { format!("{what}: {cause}") }
 }
 
-/// The first `most` characters of what an agent said, without what looks like a secret.
+/// The first `most` characters of an agent's text, with secrets masked.
 fn quoted(text: &str, most: usize) -> String {
-    // More than is kept, so that a secret that the cut goes through is seen to be one.
+    // Mask more than is kept, so that a secret at the cut is recognized.
     first_characters(&mask(&first_characters(text, 8 * most)), most)
 }
 
-/// The last `most` characters of `text`: a program's last words say why it died.
+/// The last `most` characters of `text`; the end of stderr usually has the cause.
 fn last_characters(text: &str, most: usize) -> &str {
     let surplus = text.chars().count().saturating_sub(most);
     text.char_indices().nth(surplus).map_or("", |(start, _)| &text[start..])
 }
 
-/// The first `most` characters of `text`: characters, not bytes.
+/// The first `most` characters of `text` (not bytes).
 #[must_use]
 pub fn first_characters(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }
 
 impl Outcome {
-    /// Its kind, without the words.
+    /// Its kind, without the text.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
             Self::Ok => Kind::Ok,
-            Self::Attention(_) => Kind::Attention,
+            // The journal has a separate field for the request.
+            Self::Attention(_) | Self::Waiting(_) => Kind::Attention,
             Self::Error(_) => Kind::Error,
         }
     }

@@ -1,5 +1,5 @@
 //! An agent's pulse: the newest thing it did, in one small file, `heartbeats/<agent>.json` (spec 2, Heartbeat File
-//! Format; docs/pulses.md).
+//! Format; docs/reference/pulses.md).
 //!
 //! Hooks write it at every call of a tool, and at the begin and end of turns and sessions; whoever shows agents reads
 //! it. Spec 2 calls it a heartbeat; that word is taken here.
@@ -48,7 +48,7 @@ pub struct Pulse {
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
-    /// The agent's process; 0 where it is not known.
+    /// The agent's process, 0 if unknown (spec 2); see [`Self::process`].
     pub pid: u32,
     /// Claude Code's id of the conversation.
     pub session_id: Option<String>,
@@ -60,6 +60,14 @@ pub struct Pulse {
     pub duration_ms: Option<u64>,
     /// Why the call, or the turn, failed.
     pub error: Option<String>,
+}
+
+impl Pulse {
+    /// The agent's process, if known.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        Some(self.pid).filter(|pid| *pid != 0)
+    }
 }
 
 /// The most characters of [`Pulse::last_action`].

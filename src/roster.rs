@@ -1,6 +1,6 @@
 //! Every agent there is, and what it is doing: in come hosts, pulses and Claude Code's own session files, out goes one
 //! list. Who shows agents and who watches over them looks here (spec 2, hybrid detection: active first, passive
-//! fallback; docs/agents.md).
+//! fallback; docs/guide/agents.md).
 //!
 //! - [`known`]: what is read
 //! - [`hosted`], [`session`]: of hosts, and of Claude Code's session files
@@ -16,15 +16,16 @@ pub mod known;
 pub mod session;
 
 use crate::config::quiet::Quiet;
-use crate::error::Hinted;
 use crate::pulse::health::Health;
 use crate::pulse::owner;
-use crate::sys::paths::DataDir;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::unreadable::uncommon;
 
 /// Where to look.
 #[derive(Debug, Clone)]
@@ -47,7 +48,7 @@ pub struct SessionsError {
 
 impl Hinted for SessionsError {
     fn hint(&self) -> Option<String> {
-        Some("check its owner and mode".to_owned())
+        Some(uncommon(&self.path, &self.source).unwrap_or_else(|| "check its owner and mode".to_owned()))
     }
 }
 
@@ -99,8 +100,8 @@ pub struct Agent {
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
-    /// Its process; 0 where it is not known.
-    pub pid: u32,
+    /// Its process, if known.
+    pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
     pub session_id: Option<String>,
     /// Why the last call or turn failed.

@@ -1,19 +1,19 @@
-//! murmur as a service of the user's own manager: the text of a systemd user unit and of a launchd agent. Pure.
+//! The systemd user unit and the launchd agent that run the daemon, as text. Pure.
 //!
-//! Whatever the manager does to the daemon, agents go on: hosts are processes of their own, and nobody but murmur ends
-//! them (docs/service.md).
+//! Agents keep running whatever the service manager does to the daemon: each has its own host process, and only murmur
+//! stops them (docs/guide/service.md).
 
-use crate::error::Hinted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
 
-/// The unit's name.
+/// The name of the systemd unit.
 pub const UNIT: &str = "murmur.service";
 
-/// The launchd agent's label.
+/// The label of the launchd agent.
 pub const LABEL: &str = "murmur";
 
-/// What is to run as a service.
+/// The service to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     /// The `murmur` executable.
@@ -22,12 +22,12 @@ pub struct Service {
     pub data_dir: PathBuf,
     /// The user's home folder.
     pub home: PathBuf,
-    /// The variables that it finds its settings by, and their values: those that [`Self::environment_of`] says.
+    /// Environment variables to set, as [`Self::environment_of`] returns them.
     pub environment: Vec<(&'static str, PathBuf)>,
 }
 
-/// The variables by which settings, Claude Code's own folder and captures are found, and where those are without them,
-/// below the home folder. Without the last that depends on another.
+/// The variables that locate settings, Claude Code's folder and captures, each with its default below the home folder.
+/// The default of the last one depends on another variable, so it has none here.
 const VARIABLES: [(&str, Option<&str>); 4] = [
     ("XDG_CONFIG_HOME", Some(".config")),
     ("XDG_STATE_HOME", Some(".local/state")),
@@ -35,9 +35,9 @@ const VARIABLES: [(&str, Option<&str>); 4] = [
     ("DERUN_STATE_ROOT", None),
 ];
 
-/// A path that cannot stand in such a text.
+/// A path that a service file can't contain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} cannot stand in a service's file: it is not UTF-8, or has a control character", .0.display())]
+#[error("a service file cannot contain the path {}: it is not UTF-8 or has a control character", .0.display())]
 pub struct NotPlain(PathBuf);
 
 impl Hinted for NotPlain {
@@ -52,24 +52,23 @@ fn plain(path: &Path) -> Result<&str, NotPlain> {
 }
 
 impl Service {
-    /// What a service of a user with this home folder has to be told of the environment, where `value` says what a
-    /// variable has: a manager's own environment is not that of the shell, and rules would be looked for elsewhere.
+    /// Returns the variables to set in the service, read with `value`, for a user with this home folder. Service managers
+    /// don't inherit the shell's environment, so the daemon would look for its rules elsewhere.
     pub fn environment_of(
         home: &Path,
         value: impl Fn(&str) -> Option<OsString>,
     ) -> Vec<(&'static str, PathBuf)> {
-        let told = VARIABLES.into_iter().filter_map(|(name, default)| {
+        let variables = VARIABLES.into_iter().filter_map(|(name, default)| {
             let folder = PathBuf::from(value(name)?);
             let is_default = default.is_some_and(|default| folder == home.join(default));
             (folder.is_absolute() && !is_default).then_some((name, folder))
         });
-        told.collect()
+        variables.collect()
     }
 
     /// The systemd user unit (systemd.service(5)).
     ///
-    /// # Errors
-    /// [`NotPlain`].
+    /// Fails with [`NotPlain`] if a path can't be written.
     pub fn unit(&self) -> Result<String, NotPlain> {
         let murmur =
             format!("{} --data-dir {}", exec_word(plain(&self.program)?), exec_word(plain(&self.data_dir)?));
@@ -87,19 +86,19 @@ Documentation=man:murmur(1)
 Type=notify
 NotifyAccess=main
 {environment}ExecStart={murmur} start --foreground
-# Agents go on: each has a host of its own, and the next daemon finds them. `murmur stop` ends running beats.
+# Agents keep running: each has its own host, and the next daemon finds them. `murmur stop` ends running beats.
 ExecStop={murmur} stop --leave-agents
 KillMode=process
 TimeoutStopSec=60
 Restart=on-failure
 RestartSec=5
-# One that finds another daemon, started by hand, ends with 0, and is not tried again and again.
+# If another daemon already runs, this one exits with 0; don't restart it then.
 RestartPreventExitStatus=0
 WatchdogSec=120
-# What an agent's tools do to the machine's memory is not the daemon's end.
+# An agent's tools running out of memory must not stop the daemon.
 OOMPolicy=continue
-# No core file with what agents were told in it. Nothing below here keeps agents from their work: sandboxes of
-# systemd's hold for all that the daemon starts.
+# Core files could contain agents' conversations. Nothing else is restricted: a systemd sandbox would also apply to
+# the agents that the daemon starts.
 LimitCORE=0
 
 [Install]
@@ -110,8 +109,7 @@ WantedBy=default.target
 
     /// The launchd agent (launchd.plist(5)).
     ///
-    /// # Errors
-    /// [`NotPlain`].
+    /// Fails with [`NotPlain`] if a path can't be written.
     pub fn plist(&self) -> Result<String, NotPlain> {
         let [program, data_dir, home] =
             [&self.program, &self.data_dir, &self.home].map(|path| plain(path).map(xml));
@@ -138,7 +136,7 @@ WantedBy=default.target
   </array>
 {environment}  <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
-  <!-- Agents go on: each has a host of its own. -->
+  <!-- Agents keep running: each has its own host. -->
   <key>AbandonProcessGroup</key><true/>
   <key>ExitTimeOut</key><integer>60</integer>
   <key>ProcessType</key><string>Background</string>
@@ -152,12 +150,12 @@ WantedBy=default.target
     }
 }
 
-/// One word of a command line of systemd's: quoted, and with nothing in it expanded.
+/// Quotes one word of a systemd command line, with `%` and `$` escaped.
 fn exec_word(text: &str) -> String {
     word(text).replace('$', "$$")
 }
 
-/// One word of another line of systemd's, where variables are not expanded.
+/// Quotes one word of any other systemd directive, where variables are not expanded.
 fn word(text: &str) -> String {
     let mut word = String::from("\"");
     for character in text.chars() {

@@ -1,5 +1,5 @@
 //! Claude Code's settings files: murmur's hooks put in and taken out, nothing else touched (spec 2, Settings.json
-//! Modification; docs/setup.md).
+//! Modification; docs/guide/setup.md).
 //!
 //! What murmur starts has its hooks from `--settings`; this is for the sessions that people start themselves. Deciding is
 //! pure, from text to text, and leaves every foreign byte where it was; one file acts.
@@ -30,11 +30,12 @@ pub mod wanted;
 #[cfg(test)]
 mod tests;
 
-use crate::agent::settings::NotText;
+use crate::agent::settings::NotUtf8;
 use crate::config::problem::Problem;
-use crate::error::Hinted;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::unreadable::uncommon;
 
 /// Whose sessions have the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +79,7 @@ pub enum SetupError {
     Homeless,
     /// The hook's path cannot stand in settings.
     #[error(transparent)]
-    NotText(#[from] NotText),
+    NotText(#[from] NotUtf8),
     /// The hook's program is called otherwise, so that its entries would never be found again.
     #[error("{command} is neither murmur-hook nor murmur by name")]
     Renamed {
@@ -147,8 +148,11 @@ impl Hinted for SetupError {
             Self::Foreign { .. } => "run this as that user".to_owned(),
             Self::Linked { .. } => "make the others symbolic links".to_owned(),
             Self::Lock { .. } => "check the owner and mode of its folder".to_owned(),
-            Self::Read { .. } => "check its owner and mode".to_owned(),
-            Self::Write { .. } => "check its folder's owner, mode and free space".to_owned(),
+            Self::Read { path, source } => {
+                uncommon(path, source).unwrap_or_else(|| "check its owner and mode".to_owned())
+            }
+            Self::Write { path, source } => uncommon(path, source)
+                .unwrap_or_else(|| "check its folder's owner, mode and free space".to_owned()),
             Self::Restless { .. } => "close what writes it, and try again".to_owned(),
             Self::Wrong(problem) => return problem.hint(),
         })

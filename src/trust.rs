@@ -1,8 +1,8 @@
-//! Workspace trust: what the Claude files of a repository would do, whether the user trusts them as they are, and how an
-//! agent is started without them.
+//! Workspace trust: what a repository's Claude files would do, whether the user trusts them as they are, and how an agent
+//! starts without them.
 //!
-//! Claude Code runs what a repository's settings name (hooks, helpers, MCP servers) before any hook of murmur's is asked,
-//! so these files count before an agent is started, or not at all. They are read again each time.
+//! Claude Code runs what a repository's settings name (hooks, helpers, MCP servers) before it asks any hook of murmur, so
+//! the files are checked before each start of an agent. Nothing is cached between starts.
 
 mod collect;
 pub mod effects;
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 
 pub use collect::{CollectError, Found, Kind, collect};
 pub use standing::{Change, Standing, Why, Workspaces, compare};
-pub use start::{Kept, LeftOut, PrivateFile, Start, start};
+pub use start::{OmittedServer, PrivateFile, Start, WrittenFile, start};
 pub use store::{Store, StoreError, Trusted};
 
-/// Where Claude Code has what is the user's own.
+/// The locations of Claude Code's own files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claude {
     /// Its folder, with the user's settings.
@@ -30,11 +30,12 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// As its environment, which is ours, and the user's home folder have it.
+    /// Finds them from this process's environment and the user's home folder, like Claude Code does.
     #[must_use]
     pub fn find(home: &Path) -> Self {
-        let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
-        match set {
+        let folder =
+            std::env::var_os("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
+        match folder {
             Some(folder) => Self { state: folder.join(".claude.json"), folder },
             None => Self { folder: home.join(".claude"), state: home.join(".claude.json") },
         }

@@ -28,7 +28,7 @@ if compgen -G "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs/*/*" >/dev/null; then
   exit
 fi
 
-unknown=$(sed -n 's/^name = "\(.*\)"$/\1/p' Cargo.lock | sort -u | LC_ALL=C comm -23 - <(LC_ALL=C sort .ci/advisories/crates.txt))
+unknown=$(awk -F'"' '/^name = /{name=$2} /^source = /{print name}' Cargo.lock | sort -u | LC_ALL=C comm -23 - <(LC_ALL=C sort .ci/advisories/crates.txt))
 if [[ -n $unknown ]]; then
   echo "error: .ci/advisories says nothing of ${unknown//$'\n'/, }; run: just snapshot-advisories" >&2
   exit 1

@@ -11,7 +11,7 @@ clone=$(cd "$clone" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 here=.ci/advisories
 
-sed -n 's/^name = "\(.*\)"$/\1/p' Cargo.lock | sort -u >"$here/crates.txt"
+awk -F'"' '/^name = /{name=$2} /^source = /{print name}' Cargo.lock | sort -u >"$here/crates.txt"
 git -C "$clone" log -1 --format='%cs %H' HEAD >"$here/taken.txt"
 rm -rf "$here/crates"
 mapfile -t files < <(git -C "$clone" ls-tree -r --name-only HEAD crates |

@@ -4,6 +4,7 @@ use super::home::{Home, a_day_before, after, fixture};
 use super::journal_watch;
 use super::measure::{Size, interleave, median, milliseconds, ms, time_of};
 use super::table::{Row, Table};
+use crate::built::built;
 use jiff::Timestamp;
 use murmur::agent::invocation::{Limits, beat_args};
 use murmur::agent::prompt;
@@ -23,7 +24,7 @@ const START: i64 = 1500;
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let recorded = fixture("ok");
     let script = format!("#!/bin/sh\nexec cat {}\n", recorded.join("stdout").display());
-    let fake = env!("CARGO_BIN_EXE_fake-claude");
+    let fake = built("fake-claude")?;
     let replay = format!("#!/bin/sh\nFAKE_CLAUDE_FIXTURE={} exec {fake} \"$@\"\n", recorded.display());
     let shell = by_hand(table, "a shell script", &script)?;
     by_hand(table, "fake-claude", &replay)?;

@@ -3,8 +3,8 @@
 use super::measure::{Size, interleave, milliseconds, ms};
 use super::table::{Row, Table};
 use anyhow::Context;
-use murmur::permit::call::Place;
-use murmur::permit::guard::{Finding, inspect};
+use shell_guard::call::Place;
+use shell_guard::guard::{Finding, inspect};
 use std::fs;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn place() -> Place {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),
-        own: murmur::permit::call::Own::default(),
+        own: shell_guard::call::Own::default(),
     }
 }
 
@@ -70,7 +70,7 @@ fn spaces(line: &str) -> usize {
 fn corpora() -> anyhow::Result<Vec<String>> {
     let mut commands = Vec::new();
     for name in ["danger", "benign"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/permissions").join(name);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/shell-guard/corpus").join(name);
         for file in fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))? {
             for line in fs::read_to_string(file?.path())?.lines() {
                 let line: serde_json::Value = serde_json::from_str(line)?;

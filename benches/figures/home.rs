@@ -2,13 +2,13 @@
 
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
-use murmur::sys::atomic;
-use murmur::sys::clock;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use sys::atomic;
+use sys::clock;
 use tempfile::TempDir;
 
 /// The folder, gone when this is dropped.
@@ -124,7 +124,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        murmur::sys::process::signal(self.0.id(), murmur::sys::process::Signal::TERM);
+        sys::process::signal(self.0.id(), sys::process::Signal::TERM);
         let _ended = self.0.wait();
     }
 }

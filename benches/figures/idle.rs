@@ -4,9 +4,9 @@ use super::home::Home;
 use super::measure::{Size, mib};
 use super::proc::Process;
 use super::table::{Row, Table};
-use murmur::sys::clock;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use sys::clock;
 
 const HEARTBEATS: Size<usize> = Size { full: 1000, tiny: 5 };
 const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };

@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use jiff::Timestamp;
-use murmur::sys::watch::{Place, Watch};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
+use sys::watch::{Place, Watch};
 
 /// Waits until the journal at `path`, in a folder that exists, has `count` lines or `patience` is over, and returns
 /// when each was seen.

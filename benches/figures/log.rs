@@ -6,10 +6,10 @@ use super::table::{Row, Table};
 use jiff::SignedDuration;
 use murmur::journal::entry::Entry;
 use murmur::outcome::{Kind, Outcome};
-use murmur::sys::clock;
-use murmur::sys::process::Exit;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
+use sys::clock;
+use sys::process::Exit;
 
 const LINES: Size<usize> = Size { full: 1_000_000, tiny: 2000 };
 /// One beat in so many fails.

@@ -9,9 +9,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use murmur::config::heartbeat::Cache;
 use murmur::daemon::state::State;
-use murmur::sys::clock;
 use std::fs;
 use std::time::Duration;
+use sys::clock;
 
 /// Longer ago than any edit that is not trusted yet.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);

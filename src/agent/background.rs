@@ -1,18 +1,18 @@
-//! Which of an agent's tasks run in the background: what is left when a turn is over.
+//! Tracks an agent's background tasks: what still runs when a turn is over.
 //!
-//! Claude Code lists them from 2.1.250 on ([`Event::Background`]). Before, a task is one of them when the call that started
-//! it is answered before the task ends.
+//! Claude Code lists them since 2.1.250 ([`Event::Background`]). In older versions, a task is in the background if the
+//! call that started it is answered before the task ends.
 
 use super::event::{BackgroundTask, Event, Task, TaskStage};
 
-/// The most tasks that are known at once; the oldest is forgotten first.
-const MOST: usize = 256;
+/// Maximum number of tracked tasks; the oldest is dropped first.
+const MAX_TASKS: usize = 256;
 
-/// An agent's tasks, in the order in which they began.
+/// An agent's tasks, in the order in which they started.
 #[derive(Debug, Default)]
 pub struct Background {
     open: Vec<Open>,
-    /// The list that the backend gives, once it gave one.
+    /// The backend's own list, once it has sent one.
     listed: Option<Vec<BackgroundTask>>,
 }
 
@@ -24,8 +24,8 @@ struct Open {
 }
 
 impl Background {
-    /// Sees what the agent does; whether there is more or less in the background than before.
-    pub fn see(&mut self, event: &Event<'_>) -> bool {
+    /// Takes in one of the agent's events. Returns whether the number of background tasks changed.
+    pub fn observe(&mut self, event: &Event<'_>) -> bool {
         let before = self.count();
         match event {
             Event::Background { tasks } => self.listed = Some(tasks.clone()),
@@ -48,20 +48,20 @@ impl Background {
         before != self.count()
     }
 
-    /// How many there are.
+    /// The number of background tasks.
     #[must_use]
     pub fn count(&self) -> usize {
         self.tasks().count()
     }
 
-    /// The tasks, the oldest first.
+    /// The background tasks, oldest first.
     pub fn tasks(&self) -> impl Iterator<Item = &BackgroundTask> {
         let own = self.open.iter().filter(|open| open.is_background && self.listed.is_none());
         self.listed.iter().flatten().chain(own.map(|open| &open.task))
     }
 
     fn begin(&mut self, task: &Task) {
-        if self.open.len() == MOST {
+        if self.open.len() == MAX_TASKS {
             self.open.remove(0);
         }
         let Task { id, kind, description, tool_use_id, is_background, .. } = task.clone();
@@ -76,13 +76,13 @@ mod tests {
     use super::super::claude::Parser;
     use super::*;
 
-    /// What is in the background after each line.
+    /// The number of background tasks after each line.
     fn counts(lines: &[&str]) -> Vec<usize> {
         let (mut background, mut parser) = (Background::default(), Parser::default());
         let mut count_after = |line: &&str| {
             parser.feed(format!("{line}\n").as_bytes(), &mut |event| {
                 let before = background.count();
-                assert_eq!(background.see(&event), before != background.count());
+                assert_eq!(background.observe(&event), before != background.count());
             });
             background.count()
         };
@@ -97,7 +97,7 @@ mod tests {
     const NONE: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#;
 
     #[test]
-    fn a_task_whose_call_is_answered_before_it_ends_is_in_the_background() {
+    fn a_task_is_in_the_background_if_its_call_is_answered_before_it_ends() {
         assert_eq!(counts(&[STARTED, ANSWERED, ENDED]), [0, 1, 0]);
         assert_eq!(counts(&[STARTED, ENDED, ANSWERED]), [0, 0, 0]);
         let moved =
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_the_backend_counts_alone() {
+    fn the_backends_list_replaces_tracking() {
         assert_eq!(counts(&[LISTED, STARTED, ANSWERED, ENDED, NONE]), [1, 1, 1, 1, 0]);
         assert_eq!(counts(&[STARTED, ANSWERED, NONE]), [0, 1, 0]);
     }

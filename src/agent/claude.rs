@@ -1,7 +1,7 @@
-//! Claude Code's stream-json, read incrementally: bytes cut anywhere go in, events come out.
+//! Parses Claude Code's stream-json incrementally: takes chunks of bytes, returns events.
 //!
-//! Foreign input: unknown types, fields and shapes are skipped, since they grow with every release. Lines are
-//! parsed where they lie; only a line cut by the end of a chunk is copied. Memory is bounded by [`MAX_LINE`].
+//! Foreign input: unknown types, fields and shapes are skipped, since every release adds some. Lines are parsed in
+//! place; only a line that a chunk boundary cuts is copied. [`MAX_LINE`] bounds memory use.
 
 mod json;
 mod line;
@@ -11,13 +11,13 @@ mod session;
 use super::event::Event;
 use memchr::memchr;
 
-/// The longest line that is parsed, in bytes. A longer one becomes [`Event::Oversized`].
+/// Maximum length of a line, in bytes. A longer one becomes [`Event::Oversized`].
 pub const MAX_LINE: usize = 16 << 20;
 
-/// How much room for cut lines is kept from one to the next, in bytes: growing anew for each costs more than reading it.
-const KEPT: usize = 1 << 20;
+/// Capacity to keep between cut lines, in bytes: reallocating for each costs more than parsing it.
+const KEPT_CAPACITY: usize = 1 << 20;
 
-/// Reads one agent's stdout.
+/// Parses the stdout of one agent.
 #[derive(Debug, Default)]
 pub struct Parser {
     state: State,
@@ -25,9 +25,9 @@ pub struct Parser {
 
 #[derive(Debug)]
 enum State {
-    /// The beginning of a line whose end has not come yet; empty between lines.
+    /// The beginning of an incomplete line; empty between lines.
     Line(Vec<u8>),
-    /// In a line that is too long, of which this many bytes went by.
+    /// In a line that is too long, after this many bytes of it.
     Skipping(u64),
 }
 
@@ -38,7 +38,7 @@ impl Default for State {
 }
 
 impl Parser {
-    /// Takes the next bytes and hands every event they complete to `sink`, in order.
+    /// Takes the next bytes and passes every event they complete to `sink`, in order.
     pub fn feed(&mut self, mut bytes: &[u8], sink: &mut impl FnMut(Event<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (piece, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -49,7 +49,7 @@ impl Parser {
                     start.extend_from_slice(piece);
                     line::parse(start, sink);
                     start.clear();
-                    start.shrink_to(KEPT);
+                    start.shrink_to(KEPT_CAPACITY);
                 }
                 State::Line(start) => {
                     sink(Event::Oversized { bytes: (start.len() + piece.len()) as u64 });
@@ -68,7 +68,7 @@ impl Parser {
         }
     }
 
-    /// The stream ended: a last line without a newline counts like any other.
+    /// Ends the stream; a last line without a newline counts like any other.
     pub fn finish(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         match std::mem::take(&mut self.state) {
             State::Line(last) => line::parse(&last, sink),

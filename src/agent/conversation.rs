@@ -1,7 +1,7 @@
-//! Events gathered into turns: what a verbose beat saves and shows (spec 0, `ConversationTurn`).
+//! Groups events into turns, which a verbose beat saves and shows (spec 0, `ConversationTurn`).
 //!
-//! Blocks of one message are one turn; tool results find their calls by id. A subagent's own messages are left
-//! out: they happen inside the call that started it, whose result is kept.
+//! Blocks of one message are one turn; tool results find their calls by id. A subagent's own messages are left out:
+//! they are part of the call that started it, whose result is kept.
 
 use super::event::Event;
 use serde::Serialize;
@@ -15,22 +15,22 @@ pub enum Turn {
     /// The agent spoke, called tools, or both.
     #[serde(rename_all = "camelCase")]
     Assistant {
-        /// What it said, its text blocks joined by newlines.
+        /// The text blocks, joined by newlines.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
         /// The tools it called, in order.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
     },
-    /// The run's summary.
+    /// The result of the run.
     #[serde(rename_all = "camelCase")]
     Result {
-        /// The final text, or what went wrong.
+        /// The final text, or the errors.
         text: String,
-        /// US dollars.
+        /// Cost, in US dollars.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,
-        /// Milliseconds.
+        /// Duration, in milliseconds.
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
         /// Turns, as the agent counts them.
@@ -45,29 +45,29 @@ pub enum Turn {
 pub struct ToolCall {
     /// The tool's name.
     pub name: String,
-    /// Its input, as the agent wrote it.
+    /// The input, as the agent wrote it.
     pub input: Box<RawValue>,
-    /// Its answer, once there is one.
+    /// The output, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// Milliseconds from the call to the answer.
+    /// Time from call to result, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether the call failed or was refused.
+    /// Whether the call failed or was denied.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }
 
-/// A conversation under way.
+/// A conversation in progress.
 #[derive(Debug, Default)]
 pub struct Conversation {
     turns: Vec<Turn>,
-    /// The message that the last turn is made of.
+    /// The id of the message that the last turn belongs to.
     message: String,
     open: Vec<Open>,
 }
 
-/// A call that waits for its answer.
+/// A call without a result yet.
 #[derive(Debug)]
 struct Open {
     id: String,
@@ -77,16 +77,16 @@ struct Open {
 }
 
 impl Conversation {
-    /// Adds what `event` tells, which came `at` after the start.
+    /// Adds `event`, which came `at` after the start.
     pub fn add(&mut self, event: &Event<'_>, at: Duration) {
         match event {
             Event::Text { message, parent, text } if parent.is_empty() => {
-                let (said, _) = self.turn(message);
-                let said = said.get_or_insert_default();
-                if !said.is_empty() {
-                    said.push('\n');
+                let (turn_text, _) = self.turn(message);
+                let turn_text = turn_text.get_or_insert_default();
+                if !turn_text.is_empty() {
+                    turn_text.push('\n');
                 }
-                said.push_str(text);
+                turn_text.push_str(text);
             }
             Event::ToolUse { message, parent, id, name, input } if parent.is_empty() => {
                 let (_, calls) = self.turn(message);
@@ -119,7 +119,7 @@ impl Conversation {
         self.turns
     }
 
-    /// The turn of `message`: the last one if it is of the same message, else a new one.
+    /// The turn of `message`: the last one if it belongs to the same message, or else a new one.
     fn turn(&mut self, message: &str) -> (&mut Option<String>, &mut Vec<ToolCall>) {
         if self.message != message || !matches!(self.turns.last(), Some(Turn::Assistant { .. })) {
             self.turns.push(Turn::Assistant { text: None, tool_calls: Vec::new() });
@@ -127,7 +127,7 @@ impl Conversation {
         }
         match self.turns.last_mut() {
             Some(Turn::Assistant { text, tool_calls }) => (text, tool_calls),
-            _ => unreachable!("the last turn was made an assistant's just now"),
+            _ => unreachable!("the last turn is an assistant's"),
         }
     }
 

@@ -1,17 +1,17 @@
-//! What an agent did, in murmur's own words, whatever the backend. Events borrow from the line they came in.
+//! What an agent does, independent of the backend. Events borrow from the line they were parsed from.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// One thing an agent did.
+/// Something that an agent did.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event<'a> {
-    /// The agent is up.
+    /// The session started.
     Session {
-        /// The backend's name for the conversation, by which it can be resumed.
+        /// The backend's id of the conversation, to resume it.
         id: Cow<'a, str>,
-        /// The model that answers.
+        /// The model.
         model: Cow<'a, str>,
         /// The backend's version.
         version: Cow<'a, str>,
@@ -20,16 +20,16 @@ pub enum Event<'a> {
         /// Its MCP servers.
         mcp_servers: Vec<McpServer>,
     },
-    /// It said something.
+    /// The agent wrote text.
     Text {
-        /// The message this is part of: blocks of one message are one turn.
+        /// The message that this is part of; blocks of one message are one turn.
         message: Cow<'a, str>,
-        /// The tool call within which a subagent speaks; empty for the agent itself.
+        /// The tool call that the subagent runs in; empty for the agent itself.
         parent: Cow<'a, str>,
-        /// What it said.
+        /// The text.
         text: Cow<'a, str>,
     },
-    /// It called a tool.
+    /// The agent called a tool.
     ToolUse {
         /// As in `Text`.
         message: Cow<'a, str>,
@@ -42,74 +42,74 @@ pub enum Event<'a> {
         /// The tool's input, as the backend wrote it.
         input: Json<'a>,
     },
-    /// A tool answered.
+    /// A tool call returned.
     ToolResult {
         /// As in `Text`.
         parent: Cow<'a, str>,
-        /// The call it answers.
+        /// The call.
         id: Cow<'a, str>,
-        /// The answer's text; blocks of it are joined by newlines.
+        /// The output's text; its blocks are joined by newlines.
         output: Cow<'a, str>,
-        /// Whether the call failed or was refused.
+        /// Whether the call failed or was denied.
         is_error: bool,
     },
-    /// The model could not be reached and is tried again.
+    /// The API request failed and will be retried.
     Retry {
-        /// From 1.
+        /// The number of this retry, from 1.
         attempt: u64,
-        /// The last attempt there will be.
+        /// The maximum number of retries.
         of: u64,
-        /// Milliseconds until then.
+        /// The delay before it, in milliseconds.
         delay_ms: u64,
-        /// The HTTP status, if there was an answer.
+        /// The HTTP status, if there was a response.
         status: Option<u64>,
-        /// The backend's word for what went wrong, for example `overloaded`; empty if it doesn't say.
+        /// The backend's name for the error, for example `overloaded`; empty if it doesn't say.
         error: Cow<'a, str>,
     },
-    /// The API refused a request for good. What the agent says of it follows as text.
+    /// The API rejected a request for good. The agent's text about it follows.
     ApiError(Box<ApiError>),
-    /// Something happened to a task: a command or a subagent, in the background or not.
+    /// A task changed: a command or a subagent, in the background or not.
     Task(Box<Task>),
-    /// These tasks run in the background now; those that aren't listed have ended. Older backends never say this.
+    /// The tasks that run in the background now; all others have ended. Older backends don't send it.
     Background {
-        /// All of them.
+        /// All background tasks.
         tasks: Vec<BackgroundTask>,
     },
-    /// The conversation is being made shorter.
+    /// The conversation is being compacted.
     Compaction(Box<Compaction>),
-    /// How much of a subscription's limit is left.
+    /// The state of a subscription's rate limit.
     RateLimit(Box<RateLimit>),
-    /// The agent changed its permission mode, for example to `plan`.
+    /// The permission mode changed, for example to `plan`.
     PermissionMode {
-        /// The mode it is in now.
+        /// The new mode.
         mode: Cow<'a, str>,
     },
-    /// It waits for a word on whether a tool may be called (`can_use_tool`).
-    Asks(Box<Asks>),
-    /// It does not wait for that any more.
-    AsksNoMore {
-        /// What was asked, as in [`Asks`].
+    /// The agent waits for approval of a tool call (`can_use_tool`).
+    PermissionRequest(Box<PermissionRequest>),
+    /// The agent no longer waits for approval.
+    PermissionRequestCancelled {
+        /// The request, as in [`PermissionRequest`].
         request_id: String,
     },
-    /// The run's own summary.
+    /// The result of the run.
     Result(Box<RunResult>),
-    /// A line was longer than the parser keeps and was passed over.
+    /// A line was too long for the parser and was skipped.
     Oversized {
-        /// The line's length.
+        /// The line's length, in bytes.
         bytes: u64,
     },
-    /// A line was not a JSON object and was passed over.
+    /// A line was not a JSON object and was skipped.
     Garbled,
 }
 
-/// What an agent asks on its own output, and waits for an answer to on its input.
+/// A control request on the agent's stdout, to be answered on its stdin.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asks {
-    /// Comes back in the answer.
+pub struct PermissionRequest {
+    /// The id to send back in the response.
     pub request_id: String,
     /// The tool.
     pub tool: String,
-    /// What it is called with.
+    /// The tool's input.
     pub input: serde_json::Value,
     /// Pairs the call with its result.
     pub tool_use_id: String,
@@ -120,27 +120,27 @@ pub struct Asks {
 pub struct McpServer {
     /// Its name in the configuration.
     pub name: String,
-    /// `connected`, `failed`, `pending`, `needs-auth` or a word of a newer backend.
+    /// `connected`, `failed`, `pending`, `needs-auth`, or a status that only newer backends have.
     pub status: String,
 }
 
-/// A refusal by the API.
+/// A request that the API rejected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApiError {
-    /// The backend's word for it, for example `rate_limit` or `authentication_failed`.
+    /// The backend's name for the error, for example `rate_limit` or `authentication_failed`.
     pub error: String,
-    /// The HTTP status, if there was an answer.
+    /// The HTTP status, if there was a response.
     pub status: Option<u64>,
 }
 
-/// What happened to a task.
+/// A stage in the life of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskStage {
-    /// It began.
+    /// It started.
     #[default]
     Started,
-    /// It is at work.
+    /// It is in progress.
     Progress,
     /// Its status changed.
     Updated,
@@ -148,49 +148,49 @@ pub enum TaskStage {
     Ended,
 }
 
-/// A task, as far as the backend describes it. An absent text is empty.
+/// A task, as far as the backend describes it. Missing texts are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Task {
     /// What happened to it.
     pub stage: TaskStage,
-    /// The backend's id of it.
+    /// The backend's id of the task.
     pub id: String,
     /// The tool call that started it.
     pub tool_use_id: String,
-    /// For example `local_bash` or `local_agent`.
+    /// The kind, for example `local_bash` or `local_agent`.
     pub kind: String,
-    /// What it is for, in the model's words.
+    /// The model's description of it.
     pub description: String,
-    /// Whether the agent goes on meanwhile.
+    /// Whether the agent continues meanwhile.
     pub is_background: Option<bool>,
-    /// For example `completed`, `failed` or `stopped`.
+    /// The status, for example `completed`, `failed` or `stopped`.
     pub status: String,
     /// How it ended.
     pub summary: String,
-    /// The tool that it used last.
+    /// The last tool that it used.
     pub last_tool: String,
 }
 
 /// A task that runs in the background.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundTask {
-    /// The backend's id of it.
+    /// The backend's id of the task.
     #[serde(rename = "task_id")]
     pub id: String,
-    /// For example `local_bash` or `local_agent`.
+    /// The kind, for example `local_bash` or `local_agent`.
     pub kind: String,
-    /// What it is for, in the model's words.
+    /// The model's description of it.
     pub description: String,
 }
 
-/// How far making a conversation shorter has come.
+/// A stage of compacting a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Compaction {
-    /// It began.
+    /// It started.
     Started,
     /// It failed, and why.
     Failed(String),
-    /// The conversation goes on from a summary.
+    /// The conversation continues from a summary.
     Done {
         /// `auto` or `manual`; empty if the backend doesn't say.
         trigger: String,
@@ -201,30 +201,30 @@ pub enum Compaction {
     },
 }
 
-/// A subscription's limit.
+/// A subscription's rate limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`.
     pub status: String,
-    /// Which limit, for example `five_hour`.
+    /// The limit's window, for example `five_hour`.
     pub window: String,
     /// When it resets, in seconds since 1970.
     pub resets_at: Option<i64>,
-    /// How much of it is used, from 0 to 1.
+    /// The used part of it, from 0 to 1.
     pub utilization: Option<f64>,
 }
 
-/// Tokens.
+/// Token counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tokens {
-    /// Read, without those from and into the cache.
+    /// Input tokens, without those read from or written to the cache.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
     /// Read from the cache.
     pub cache_read: u64,
-    /// Put into the cache.
+    /// Written to the cache.
     pub cache_write: u64,
 }
 
@@ -241,7 +241,7 @@ impl std::ops::Add for Tokens {
     }
 }
 
-/// A JSON value as it was written. Two are equal when they are the same to the byte.
+/// A JSON value in its original spelling. Two are equal if their bytes are.
 #[derive(Debug, Clone, Copy)]
 pub struct Json<'a>(pub &'a RawValue);
 
@@ -251,39 +251,39 @@ impl PartialEq for Json<'_> {
     }
 }
 
-/// What a run said of itself at its end.
+/// The result that a run reports at its end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunResult {
-    /// For example `success` or `error_max_turns`.
+    /// The kind of result, for example `success` or `error_max_turns`.
     pub subtype: String,
-    /// Whether the run failed. Claude Code pairs `success` with `true` here when the API refuses.
+    /// Whether the run failed. Claude Code sends `success` with `true` here if the API rejects a request.
     pub is_error: bool,
-    /// The final text; `None` where the run has none, as at the turn limit.
+    /// The final text; `None` if there is none, as at the turn limit.
     pub text: Option<String>,
-    /// What went wrong, where the run lists it.
+    /// The errors, if the run lists any.
     pub errors: Vec<String>,
     /// Why the model stopped, for example `end_turn` or `tool_deferred`.
     pub stop_reason: Option<String>,
     /// The conversation's id.
     pub session_id: Option<String>,
-    /// US dollars.
+    /// Cost, in US dollars.
     pub cost_usd: Option<f64>,
-    /// Milliseconds, as the backend measured them.
+    /// Duration, in milliseconds, as the backend measured it.
     pub duration_ms: Option<u64>,
     /// Turns, as the backend counts them.
     pub num_turns: Option<u64>,
-    /// The tools whose calls were refused, in order, one entry a call.
+    /// The tools whose calls were denied, in order, one entry per call.
     pub denials: Vec<String>,
-    /// The tool call that a hook put off, with `stop_reason` `tool_deferred`.
+    /// The tool call that a hook deferred, if `stop_reason` is `tool_deferred`.
     pub deferred_tool: Option<String>,
-    /// The HTTP status with which the API refused.
+    /// The HTTP status of the API's error.
     pub api_error_status: Option<u64>,
-    /// Why the agent began this turn by itself, for example `task-notification`; `None` of a turn that it was asked for.
+    /// Why the agent started this turn by itself, for example `task-notification`; `None` if a prompt asked for it.
     pub origin: Option<String>,
-    /// The models that worked since the agent's process began, subagents' included.
+    /// The models used since the agent's process started, subagents' included.
     pub models: Vec<String>,
-    /// The tokens of this turn, without those of subagents.
+    /// The tokens of this turn, without subagents.
     pub usage: Option<Tokens>,
-    /// The tokens of all models since the agent's process began.
+    /// The tokens of all models since the agent's process started.
     pub total_usage: Option<Tokens>,
 }

@@ -1,12 +1,12 @@
-//! Where `claude` is. Services start without the user's PATH, so their login shell is asked for it.
+//! Finds `claude`. Services start without the user's PATH, so this asks the login shell for it.
 
-use crate::error::Hinted;
-use crate::sys::{process, shell};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
+use sys::error::Hinted;
+use sys::{process, shell};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::Instant;
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 /// The agent's program.
 pub const CLAUDE: &str = "claude";
 
-/// Why there is no program to start.
+/// The agent's program can't be started.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FindError {
-    /// No folder of PATH has it.
+    /// No folder on PATH has it.
     #[error("claude not found on PATH ({})", .path.display())]
     Missing {
         /// The PATH that was searched.
         path: PathBuf,
     },
-    /// The file that is there is not executable.
+    /// The file exists but is not executable.
     #[error("{} is not executable", .file.display())]
     NotExecutable {
         /// The file.
@@ -35,17 +35,17 @@ impl Hinted for FindError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { .. } => {
-                "install Claude Code, or put its folder on the PATH of your login shell".to_owned()
+                "install Claude Code, or add its folder to the PATH of your login shell".to_owned()
             }
             Self::NotExecutable { file, .. } => format!("run: chmod +x {}", shell::path(file)),
         })
     }
 }
 
-/// The first executable file called `program` in the folders of `path`. Relative folders are passed over.
+/// Returns the first executable file called `program` in the folders of `path`. Skips relative folders.
 ///
 /// # Errors
-/// [`FindError::NotExecutable`] if only files that cannot be executed are there, else [`FindError::Missing`].
+/// [`FindError::NotExecutable`] if only files that are not executable were found.
 pub fn find(program: &str, path: &OsStr) -> Result<PathBuf, FindError> {
     let mut not_executable = None;
     for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
@@ -64,16 +64,16 @@ pub fn find(program: &str, path: &OsStr) -> Result<PathBuf, FindError> {
     })
 }
 
-/// The PATH to find and to run the agent with: the login shell's, followed by what only `own` has.
+/// Returns the PATH to find and run the agent with: the login shell's, followed by the folders that only `own` has.
 ///
-/// The shell is asked as a login shell first; where that PATH has no `claude` it is asked as an interactive one
-/// too, since many users set PATH in files that only those read. A shell that fails, or does not answer within
-/// `deadline`, counts for nothing: the answer is then `own`.
+/// Tries a login shell first; if its PATH has no `claude`, tries an interactive one as well, since many users set PATH
+/// in files that only those read. Ignores a shell that fails or doesn't answer within `deadline`; without an answer the
+/// result is `own`.
 pub async fn login_path(shell: &Path, own: &OsStr, deadline: Duration) -> OsString {
     let mut best = joined(OsStr::new(""), own);
     let end = Instant::now() + deadline;
     for flags in ["-lc", "-lic"] {
-        if let Some(path) = ask(shell, flags, end).await {
+        if let Some(path) = ask_shell(shell, flags, end).await {
             best = joined(&path, own);
             if find(CLAUDE, &path).is_ok() {
                 break;
@@ -83,44 +83,44 @@ pub async fn login_path(shell: &Path, own: &OsStr, deadline: Duration) -> OsStri
     best
 }
 
-/// What marks the answer among whatever else a login shell prints.
-const MARK: &str = "__murmur_path__";
+/// Marks the answer in the output of a login shell, which may print other text.
+const MARKER: &str = "__murmur_path__";
 
-/// Asks `shell` once. What it starts is gone afterwards.
-async fn ask(shell: &Path, flags: &str, end: Instant) -> Option<OsString> {
-    // The shell itself prints the variable, so that no program of the user's PATH is run for it.
-    let script = format!("printf '{MARK}%s{MARK}' \"$PATH\"");
+/// Runs `shell` once, and kills whatever it started.
+async fn ask_shell(shell: &Path, flags: &str, end: Instant) -> Option<OsString> {
+    // The shell prints the variable itself, so that no program on the user's PATH runs.
+    let script = format!("printf '{MARKER}%s{MARKER}' \"$PATH\"");
     let mut command = Command::new(shell);
     command.args([flags, &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     process::bind_to_us(&mut command);
     let mut child = command.spawn().ok()?;
     let mut stdout = child.stdout.take()?;
-    let mut said = Vec::new();
-    let answering = async {
+    let mut output = Vec::new();
+    let reading = async {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
-            said.extend_from_slice(&buffer[..count]);
-            if said.len() > 1 << 20 || between_marks(&said).is_some() {
+            output.extend_from_slice(&buffer[..count]);
+            if output.len() > 1 << 20 || between_markers(&output).is_some() {
                 break;
             }
         }
     };
-    let _late = tokio::time::timeout_at(end, answering).await;
+    let _timed_out = tokio::time::timeout_at(end, reading).await;
     if let Some(pid) = child.id() {
         process::signal_group(pid, rustix::process::Signal::KILL);
     }
     let _status = child.wait().await;
-    between_marks(&said).filter(|path| !path.is_empty()).map(|path| OsString::from_vec(path.to_vec()))
+    between_markers(&output).filter(|path| !path.is_empty()).map(|path| OsString::from_vec(path.to_vec()))
 }
 
-fn between_marks(said: &[u8]) -> Option<&[u8]> {
-    let start = memchr::memmem::find(said, MARK.as_bytes())? + MARK.len();
-    let end = memchr::memmem::find(&said[start..], MARK.as_bytes())?;
-    said.get(start..start + end)
+fn between_markers(output: &[u8]) -> Option<&[u8]> {
+    let start = memchr::memmem::find(output, MARKER.as_bytes())? + MARKER.len();
+    let end = memchr::memmem::find(&output[start..], MARKER.as_bytes())?;
+    output.get(start..start + end)
 }
 
-/// The folders of `first`, then those of `second` that are not among them. One whose name is not UTF-8 is left out:
-/// it cannot be handed on to a beat's process.
+/// The folders of `first`, then those that only `second` has. Leaves out folders whose names are not UTF-8: they can't be
+/// passed on to a beat's process.
 fn joined(first: &OsStr, second: &OsStr) -> OsString {
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(first).chain(std::env::split_paths(second)) {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_login_shell_that_chatters_is_understood_and_own_folders_come_last() {
+    async fn a_chatty_login_shell_is_understood_and_own_folders_come_last() {
         let folder = tempfile::tempdir().unwrap();
         let shell = folder.path().join("shell");
         executable(&shell, "#!/bin/sh\necho welcome\nPATH=/from/login:/usr/bin\neval \"$2\"\necho bye\n");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_login_shell_that_is_broken_or_hangs_counts_for_nothing() {
+    async fn a_login_shell_that_is_broken_or_hangs_is_ignored() {
         let own = OsStr::new("/own");
         assert_eq!(login_path(Path::new("/nonexistent"), own, Duration::from_secs(60)).await, own);
         let folder = tempfile::tempdir().unwrap();

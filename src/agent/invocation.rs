@@ -1,22 +1,22 @@
-//! How Claude Code is started for one beat: argv, the environment murmur adds, the folder, the prompt on stdin.
+//! How Claude Code is started: arguments, added environment, working folder, prompt on stdin.
 
-use crate::error::Hinted;
 use crate::permit::deny;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
 
-/// The variable that holds an agent's id, in its environment and in that of everything it starts.
+/// The variable with an agent's id, in the environment of the agent and everything it starts.
 pub const AGENT_VARIABLE: &str = "MURMUR_AGENT_ID";
 
-/// The variable that holds murmur's data folder there.
+/// The variable with murmur's data folder, in the same environment.
 pub const DIR_VARIABLE: &str = "MURMUR_DIR";
 
-/// The variable that every host has, to which its agent's orphans are handed. Not in the environment of agents, whose
-/// processes are told by [`AGENT_VARIABLE`].
+/// The variable in the environment of every host, which adopts its agent's orphans. Agents don't have it; their processes
+/// are found by [`AGENT_VARIABLE`].
 pub const HOST_VARIABLE: &str = "MURMUR_HOST";
 
-/// What the environment of every process of `agent` has in it, as `NAME=value`: two users of one machine, or two data
-/// folders, may have agents of one name.
+/// The `NAME=value` entries that every process of `agent` has in its environment. The data folder is included because
+/// users, or data folders, may have agents with the same id.
 #[must_use]
 pub fn marks(agent: &str, data_dir: Option<&Path>) -> Vec<OsString> {
     let mark = |name: &str, value: &OsStr| {
@@ -29,33 +29,33 @@ pub fn marks(agent: &str, data_dir: Option<&Path>) -> Vec<OsString> {
     std::iter::once(agent).chain(dir).collect()
 }
 
-/// A program to start, in full. Nothing is left to a shell.
+/// A program to start, without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The executable, absolute.
     pub program: PathBuf,
-    /// Its arguments, without the program's own name.
+    /// Its arguments, without the program name.
     pub args: Vec<String>,
-    /// What is set in its environment, on top of murmur's own.
+    /// Variables to set in addition to murmur's own environment.
     pub env: Vec<(&'static str, OsString)>,
-    /// The folder it runs in.
+    /// The working folder.
     pub cwd: PathBuf,
-    /// What it reads on stdin.
+    /// The input for its stdin.
     pub stdin: Vec<u8>,
 }
 
-/// What a beat may do and for how long, as far as argv says it.
+/// The limits of a beat that its arguments express.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// The most agent loop iterations.
+    /// Maximum number of agent loop iterations.
     pub max_turns: u32,
-    /// The deny patterns of the workspace; `None` leaves the deny list out altogether (`permissions: "skip"`).
+    /// The workspace's deny patterns; `None` omits the deny list altogether (`permissions: "skip"`).
     pub deny: Option<&'a [String]>,
-    /// The model, where it is not the user's default.
+    /// The model, or `None` for the user's default.
     pub model: Option<&'a str>,
 }
 
-/// The arguments of a beat (spec 0, Claude CLI Invocation). `--verbose` is there because stream-json requires it.
+/// The arguments for a beat (spec 0, Claude CLI Invocation). stream-json requires `--verbose`.
 #[must_use]
 pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     let mut args: Vec<String> = [
@@ -76,13 +76,13 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     args
 }
 
-/// The arguments of a live agent, which reads messages on stdin until that is closed. `more` comes before `guarded`, so
-/// that none of them can take the hooks away.
+/// The arguments for a live agent, which reads messages on stdin until it is closed. `extra` precedes `guarded`, so that
+/// it can't override the hooks.
 #[must_use]
 pub fn live_args(
     deny: Option<&[String]>,
     model: Option<&str>,
-    more: &[String],
+    extra: &[String],
     guarded: &[String],
 ) -> Vec<String> {
     let mut args: Vec<String> = [
@@ -100,13 +100,13 @@ pub fn live_args(
     if let Some(model) = model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
-    args.extend_from_slice(more);
+    args.extend_from_slice(extra);
     args.extend_from_slice(guarded);
     args
 }
 
-/// Options by which Claude Code would not come to murmur's hook, or ask others than murmur.
-const TAKEN: [&str; 6] = [
+/// Options with which Claude Code would bypass murmur's hook, or ask somebody else for approval.
+const RESERVED: [&str; 6] = [
     "--settings",
     "--setting-sources",
     "--permission-prompt-tool",
@@ -115,24 +115,22 @@ const TAKEN: [&str; 6] = [
     "--safe-mode",
 ];
 
-/// An argument that murmur does not hand on.
+/// An option that users can't pass to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is murmur's own to say: without it no call would come to murmur's hook")]
-pub struct Taken(String);
+#[error("{0} cannot be passed to the agent: it would bypass murmur's hook")]
+pub struct ReservedOption(String);
 
-impl Hinted for Taken {
+impl Hinted for ReservedOption {
     fn hint(&self) -> Option<String> {
-        Some("leave it out".to_owned())
+        Some(format!("remove {} from the agent's arguments", self.0))
     }
 }
 
-/// That none of `more`, arguments for a live agent, takes the hooks away.
-///
-/// # Errors
-/// The first that does.
-pub fn check_more(more: &[String]) -> Result<(), Taken> {
-    let option = |arg: &&String| TAKEN.contains(&arg.split_once('=').map_or(arg.as_str(), |(name, _)| name));
-    more.iter().find(option).map_or(Ok(()), |taken| Err(Taken(taken.clone())))
+/// Checks that `extra`, arguments for a live agent, has no option that would bypass the hooks.
+pub fn check_extra_args(extra: &[String]) -> Result<(), ReservedOption> {
+    let is_reserved =
+        |arg: &&String| RESERVED.contains(&arg.split_once('=').map_or(arg.as_str(), |(name, _)| name));
+    extra.iter().find(is_reserved).map_or(Ok(()), |option| Err(ReservedOption(option.clone())))
 }
 
 fn deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
@@ -142,7 +140,7 @@ fn deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
     }
 }
 
-/// The line by which a live agent is told `text`.
+/// The stdin line that sends `text` to a live agent.
 #[must_use]
 pub fn user_message(text: &str) -> Vec<u8> {
     let message = serde_json::json!({ "type": "user", "message": { "role": "user", "content": text } });
@@ -156,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skip_leaves_the_deny_list_out_and_the_model_comes_last() {
+    fn skip_omits_the_deny_list_and_the_model_comes_last() {
         let limits = Limits { max_turns: 7, deny: None, model: Some("opus") };
         assert_eq!(
             beat_args(limits).join(" "),
@@ -165,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn what_would_take_the_hooks_away_is_not_handed_on() {
-        let more = |arg: &str| check_more(&["--verbose".to_owned(), arg.to_owned()]);
-        for taken in ["--settings", "--settings={}", "--bare", "--permission-mode=plan"] {
-            assert_eq!(more(taken), Err(Taken(taken.to_owned())));
+    fn options_that_would_bypass_the_hooks_are_refused() {
+        let check = |arg: &str| check_extra_args(&["--verbose".to_owned(), arg.to_owned()]);
+        for option in ["--settings", "--settings={}", "--bare", "--permission-mode=plan"] {
+            assert_eq!(check(option), Err(ReservedOption(option.to_owned())));
         }
-        assert_eq!(more("--add-dir"), Ok(()));
+        assert_eq!(check("--add-dir"), Ok(()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use std::path::Path;
 
-/// Wraps `instructions`, a HEARTBEAT.md without its frontmatter, to the letter of spec 0.
+/// Wraps `instructions`, a HEARTBEAT.md without its frontmatter, in the exact text of spec 0.
 #[must_use]
 pub fn beat(workspace: &Path, at: Timestamp, instructions: &str) -> String {
     format!(
@@ -23,7 +23,7 @@ Rules:
 - Be brief.
 ",
         workspace.display(),
-        crate::sys::clock::rfc3339(at),
+        sys::clock::rfc3339(at),
         instructions.trim_end_matches(['\n', '\r']),
     )
 }

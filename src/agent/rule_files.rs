@@ -1,33 +1,34 @@
-//! The files of rules that hold for agents, from disk, and what is wrong with those that deny every call.
+//! Reads the rules that apply to agents, and reports the files whose errors deny every call.
 
 use crate::config::cron::Crons;
 use crate::config::file::{self as config, FileError};
 use crate::config::problem::Problem;
 use crate::config::settings::Settings;
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::permit::rules::Rules;
-use crate::sys::file;
-use crate::sys::paths::{DataDir, PathsError, SettingsDir, readable};
 use jiff::tz::TimeZone;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::file;
+use sys::paths::{DataDir, PathsError, SettingsDir, readable};
+use sys::unreadable::uncommon;
 
-/// One file of rules.
+/// A file of rules.
 #[derive(Debug)]
-pub struct File {
-    /// Where it is, or would be.
+pub struct RulesFile {
+    /// Its path, whether it exists or not.
     pub path: PathBuf,
-    /// What is in it; none where it is not there.
+    /// Its rules; `None` if it doesn't exist.
     pub rules: Option<Rules>,
 }
 
-/// A project: what it is called, and where it is.
+/// A project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// Its name, for people; and by it rules are found that murmur kept by name.
+    /// Its name, for people; also used to find rules stored by name.
     pub name: String,
-    /// Its folder, by which its rules are found; none where only the name is known.
+    /// Its folder, used to find its rules; `None` if only the name is known.
     pub folder: Option<PathBuf>,
 }
 
@@ -39,19 +40,18 @@ impl Project {
         Self { name, folder: Some(folder.to_owned()) }
     }
 
-    /// The same by another name, if one is given.
+    /// The same project with another name, if one is given.
     #[must_use]
-    pub fn called(self, name: Option<&str>) -> Self {
+    pub fn with_name(self, name: Option<&str>) -> Self {
         Self { name: name.map_or(self.name, str::to_owned), ..self }
     }
 
-    /// The rules that were kept by its name, and hold for every project of that name, if there are any.
+    /// The rules stored by its name, which apply to every project of that name, if there are any.
     ///
-    /// # Errors
-    /// The project has no usable name.
+    /// Fails if the project's name is not usable.
     pub fn by_name(&self, dir: &DataDir) -> Result<Option<PathBuf>, PathsError> {
         let path = dir.project_rules(&self.name)?;
-        // What cannot be looked at may be there, and may forbid something.
+        // A file that can't be accessed may exist and deny something.
         let is_there = path.symlink_metadata().map_or_else(
             |error| !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
             |_| true,
@@ -60,10 +60,7 @@ impl Project {
     }
 }
 
-/// The folder of the project that `folder` is in: the innermost workspace around it, else itself.
-///
-/// # Errors
-/// When config.json cannot be used.
+/// Returns the folder of the project that `folder` is in: the innermost workspace around it, or else itself.
 pub fn project_folder(dir: &DataDir, folder: &Path) -> Result<PathBuf, FileError> {
     let file = config::File::read(&dir.config(), &Crons::new(TimeZone::UTC))?;
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -76,22 +73,16 @@ pub fn project_folder(dir: &DataDir, folder: &Path) -> Result<PathBuf, FileError
     Ok(innermost.unwrap_or(real))
 }
 
-/// The files in the order in which they are looked at: those of the project, by its name and by its folder, and the user's
-/// own. Files kept by name come first, so that what they deny stays denied.
-///
-/// # Errors
-/// The project has no usable name.
+/// The files in the order in which they apply: the project's, by its name and by its folder, then the user's. Files
+/// stored by name come first, so that their denials take precedence.
 pub fn files(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result<Vec<PathBuf>, PathsError> {
     let by_folder = project.folder.as_deref().map(|folder| dir.rules_of(folder));
     Ok(project.by_name(dir)?.into_iter().chain(by_folder).chain([settings.rules()]).collect())
 }
 
-/// What is in the files at `paths`.
-///
-/// # Errors
-/// What is wrong with one of them: then every call is denied.
-pub fn read(paths: Vec<PathBuf>) -> Result<Vec<File>, Problem> {
-    paths.into_iter().map(|path| Ok(File { rules: read_one(&path)?, path })).collect()
+/// Reads the files at `paths`. If one is not readable, every call is denied.
+pub fn read(paths: Vec<PathBuf>) -> Result<Vec<RulesFile>, Problem> {
+    paths.into_iter().map(|path| Ok(RulesFile { rules: read_one(&path)?, path })).collect()
 }
 
 fn read_one(path: &Path) -> Result<Option<Rules>, Problem> {
@@ -99,22 +90,20 @@ fn read_one(path: &Path) -> Result<Option<Rules>, Problem> {
         Ok(Some(bytes)) => Rules::parse(&bytes, path).map(Some),
         Ok(None) => Ok(None),
         Err(error) => {
-            Err(Problem::with(path, failure!("cannot be read ({error})"; "check its owner and mode")))
+            let hint = uncommon(path, &error).unwrap_or_else(|| "check its owner and mode".to_owned());
+            Err(Problem::with(path, failure!("not readable: {error}"; "{hint}")))
         }
     }
 }
 
-/// Checks that the rules can be read that hold in `project`.
-///
-/// # Errors
-/// What is wrong with one of their files.
+/// Checks that the rules of `project` are readable.
 pub fn check(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result<(), Failure> {
     let denied = |failure: Failure| failure.after("every call would be denied: ");
     let paths = files(dir, settings, project).map_err(|error| denied(error.failure()))?;
     read(paths).map(drop).map_err(|problem| denied(problem.failure()))
 }
 
-/// Why every call is denied: config.toml, the user's rules or a project's rules that are not readable.
+/// The problems because of which every call is denied: a config.toml or rules that are not readable.
 #[must_use]
 pub fn problems(dir: &DataDir, settings: &SettingsDir) -> Vec<Failure> {
     let own = Settings::read(&settings.settings()).err().map(|error| error.failure());
@@ -123,7 +112,7 @@ pub fn problems(dir: &DataDir, settings: &SettingsDir) -> Vec<Failure> {
     all.chain(of_projects(dir)).collect()
 }
 
-/// What is wrong with the rules of projects, by their names.
+/// The problems with the rules of projects, sorted by name.
 fn of_projects(dir: &DataDir) -> Vec<Failure> {
     let folders = std::fs::read_dir(dir.projects()).into_iter().flatten().flatten();
     let mut names: Vec<_> = folders.map(|entry| entry.file_name()).collect();

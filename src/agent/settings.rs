@@ -1,48 +1,48 @@
-//! What Claude Code is told for one run so that every call of a tool comes to the hook: `--settings`, and the
-//! environment in it. The user's own settings files are not touched.
+//! The settings that make Claude Code call the hook for every tool call: `--settings`, with an environment in it. The
+//! user's own settings files are not touched.
 //!
-//! The hooks that decide block the call whatever goes wrong with them; those that write pulses (docs/pulses.md) never do.
+//! Hooks that decide block the call on any failure; hooks that write pulses (docs/reference/pulses.md) never do.
 //!
-//! Measured on 2.1.329 (docs/permissions.md): the environment in a project's settings beats that of the process, and
-//! its `disableAllHooks` switches off these hooks, unless `--settings` says otherwise; so it does.
+//! Measured on 2.1.329 (docs/reference/hook.md): the environment in a project's settings overrides that of the process,
+//! and its `disableAllHooks` disables these hooks, unless `--settings` overrides both; so it does.
 
 use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
-use crate::error::Hinted;
 use crate::permit::policy::Policy;
-use crate::sys::paths::User;
-use crate::sys::shell;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::paths::User;
+use sys::shell;
 
-/// The variable that holds the project whose rules hold.
+/// The variable with the project whose rules apply.
 pub const PROJECT_VARIABLE: &str = "MURMUR_PROJECT";
-/// The variable that holds the path of the daemon's socket.
+/// The variable with the path of the daemon's socket.
 pub const SOCKET_VARIABLE: &str = "MURMUR_SOCKET";
-/// The variable that holds the agent's workspace.
+/// The variable with the agent's workspace.
 pub const WORKSPACE_VARIABLE: &str = "MURMUR_WORKSPACE";
-/// The variable that holds the [`Policy`], as JSON.
+/// The variable with the [`Policy`], as JSON.
 pub const POLICY_VARIABLE: &str = "MURMUR_PERMISSIONS";
-/// The variable that holds the folder of the user's settings.
+/// The variable with the folder of the user's settings.
 pub const SETTINGS_VARIABLE: &str = "MURMUR_CONFIG_DIR";
-/// The variable that holds the folder where a file of those is looked for that is not there.
+/// The variable with the folder to search for settings files that the first one doesn't have.
 pub const FURTHER_SETTINGS_VARIABLE: &str = "MURMUR_FURTHER_CONFIG_DIR";
-/// The variable that holds the user's home folder.
+/// The variable with the user's home folder.
 pub const HOME_VARIABLE: &str = "MURMUR_HOME";
-/// The variable that holds the beat's id.
+/// The variable with the beat's id.
 pub const BEAT_VARIABLE: &str = "MURMUR_BEAT";
-/// The variable that holds the name of the beat's heartbeat, where it has one.
+/// The variable with the heartbeat's name, if it has one.
 pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
 
-/// Variables by which a workspace's settings could get between Claude Code and the hook (tried on 2.1.329).
-const BETWEEN: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"];
+/// Variables with which a workspace's settings could interfere with the hook (tested on 2.1.329).
+const INTERFERING: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
-/// The events that decide: whatever goes wrong in their hooks blocks the call.
+/// Hook events that decide: any failure of their hooks blocks the call.
 pub const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
-/// The events at which an agent's pulse is written (spec 2; of a failed call and a failed turn Claude Code tells by events
-/// of their own, measured on 2.1.197 and 2.1.329), and whether they are about a tool.
+/// Hook events that write an agent's pulse (spec 2), and whether they are about a tool. Claude Code has separate events for
+/// failed calls and failed turns (measured on 2.1.197 and 2.1.329).
 pub const PULSE_EVENTS: [(&str, bool); 7] = [
     ("SessionStart", false),
     ("UserPromptSubmit", false),
@@ -53,37 +53,35 @@ pub const PULSE_EVENTS: [(&str, bool); 7] = [
     ("SessionEnd", false),
 ];
 
-/// How long Claude Code waits for a pulse, in seconds. The hook itself takes less.
+/// How long Claude Code waits for a pulse hook, in seconds. The hook itself takes less.
 pub const PULSE_TIMEOUT: u32 = 5;
 
-/// The hook's executable, and how it is called.
+/// The hook's executable and how to call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookProgram {
     program: PathBuf,
-    /// The words before the event's name.
-    words: &'static str,
+    /// The subcommand before the event's name, with a trailing space; may be empty.
+    subcommand: &'static str,
 }
 
 impl HookProgram {
-    /// `murmur-hook` beside the running executable, else that executable itself, which knows the same as `hook`.
-    ///
-    /// # Errors
-    /// What the system says of the executable, or that neither is there.
+    /// Returns `murmur-hook` beside the running executable, or else that executable itself, whose `hook` command does the
+    /// same.
     pub fn find() -> io::Result<Self> {
         let own = std::env::current_exe()?;
         let lean = own.with_file_name("murmur-hook");
         if lean.is_file() {
-            return Ok(Self { program: lean, words: "" });
+            return Ok(Self { program: lean, subcommand: "" });
         }
-        // An executable that was replaced while it runs is called so.
+        // Linux appends this to the path of an executable that was replaced while running.
         let text = own.to_string_lossy();
         let own = text.strip_suffix(" (deleted)").map_or(own.clone(), PathBuf::from);
         if own.is_file() {
-            return Ok(Self { program: own, words: "hook " });
+            return Ok(Self { program: own, subcommand: "hook " });
         }
         Err(io::Error::new(
             io::ErrorKind::NotFound,
-            format!("neither {} nor {} is there", lean.display(), own.display()),
+            format!("found neither {} nor {}", lean.display(), own.display()),
         ))
     }
 
@@ -96,34 +94,28 @@ impl HookProgram {
     /// The `murmur-hook` at `program`.
     #[must_use]
     pub fn at(program: PathBuf) -> Self {
-        Self { program, words: "" }
+        Self { program, subcommand: "" }
     }
 
-    /// The program and the words by which it is called for `event`, where no shell is between.
+    /// The program and its arguments for `event`, to run without a shell.
     #[must_use]
-    pub fn called_for<'a>(&'a self, event: &'a str) -> (&'a Path, Vec<&'a str>) {
-        (&self.program, self.words.split_whitespace().chain([event]).collect())
+    pub fn argv<'a>(&'a self, event: &'a str) -> (&'a Path, Vec<&'a str>) {
+        (&self.program, self.subcommand.split_whitespace().chain([event]).collect())
     }
 
     /// The command for `event`, for `sh -c`.
-    fn command(&self, event: &str) -> Result<String, NotText> {
-        Ok(format!("{} {}{event}", shell::single_quoted(text(&self.program)?), self.words))
+    fn command(&self, event: &str) -> Result<String, NotUtf8> {
+        Ok(format!("{} {}{event}", shell::single_quoted(text(&self.program)?), self.subcommand))
     }
 
-    /// The command for an event that decides, for `sh -c`: every failure of the hook is a refusal.
-    ///
-    /// # Errors
-    /// [`NotText`].
-    pub fn deciding(&self, event: &str) -> Result<String, NotText> {
+    /// The command for an event that decides, for `sh -c`; it exits with 2, which denies the call, on any failure.
+    pub fn deciding(&self, event: &str) -> Result<String, NotUtf8> {
         Ok(format!("{} || exit 2", self.command(event)?))
     }
 
-    /// What stands in settings under `event`, one of [`PULSE_EVENTS`], so that pulses are written. Claude Code runs one
-    /// command once, however many settings files name it: so murmur's own settings and the user's say the same.
-    ///
-    /// # Errors
-    /// [`NotText`].
-    pub fn pulse_group(&self, event: &str, is_about_tool: bool) -> Result<Value, NotText> {
+    /// The settings entry for `event`, one of [`PULSE_EVENTS`]. Claude Code runs identical commands once, however many
+    /// settings files have them, so murmur's own settings and the user's use the same one.
+    pub fn pulse_group(&self, event: &str, is_about_tool: bool) -> Result<Value, NotUtf8> {
         let hook = json!({ "type": "command", "command": self.command(event)?, "timeout": PULSE_TIMEOUT });
         Ok(if is_about_tool {
             json!({ "matcher": "*", "hooks": [hook] })
@@ -133,54 +125,51 @@ impl HookProgram {
     }
 }
 
-/// A path that is not UTF-8 cannot stand in settings.
+/// A path that Claude Code's settings can't contain.
 #[derive(Debug, thiserror::Error)]
-#[error("{} is not UTF-8, and Claude Code's settings are", .0.display())]
-pub struct NotText(PathBuf);
+#[error("{} is not UTF-8, which Claude Code's settings require", .0.display())]
+pub struct NotUtf8(PathBuf);
 
-impl Hinted for NotText {
+impl Hinted for NotUtf8 {
     fn hint(&self) -> Option<String> {
         Some("use another path".to_owned())
     }
 }
 
-fn text(path: &Path) -> Result<&str, NotText> {
-    path.to_str().ok_or_else(|| NotText(path.to_path_buf()))
+fn text(path: &Path) -> Result<&str, NotUtf8> {
+    path.to_str().ok_or_else(|| NotUtf8(path.to_path_buf()))
 }
 
-/// An agent that is watched over.
+/// An agent whose calls are checked by the hook.
 #[derive(Debug, Clone, Copy)]
-pub struct Guarded<'a> {
+pub struct GuardedAgent<'a> {
     /// Its id.
     pub agent: &'a str,
     /// murmur's data folder.
     pub dir: &'a Path,
-    /// The name of the daemon's socket in it.
+    /// The name of the daemon's socket in the data folder.
     pub socket_name: &'a str,
-    /// The project whose rules hold.
+    /// The project whose rules apply.
     pub project: &'a str,
     /// Its workspace.
     pub workspace: &'a Path,
-    /// Whose it is.
+    /// The user that it runs for.
     pub user: &'a User,
-    /// What holds where neither guard nor rules decide.
+    /// The policy for calls that neither guard nor rules decide.
     pub policy: &'a Policy,
-    /// The beat's id and the name of its heartbeat, where it is one.
+    /// The beat's id and the heartbeat's name, if it is a beat.
     pub beat: Option<(&'a str, Option<&'a str>)>,
-    /// What Claude Code itself is to allow, as patterns of its own.
+    /// Patterns that Claude Code itself should allow.
     pub allow: &'a [String],
 }
 
-impl Guarded<'_> {
-    /// What is set in its environment.
-    ///
-    /// # Errors
-    /// [`NotText`].
-    pub fn environment(&self) -> Result<Vec<(&'static str, OsString)>, NotText> {
+impl GuardedAgent<'_> {
+    /// The variables to set in its environment.
+    pub fn environment(&self) -> Result<Vec<(&'static str, OsString)>, NotUtf8> {
         Ok(self.variables()?.into_iter().map(|(name, value)| (name, value.into())).collect())
     }
 
-    fn variables(&self) -> Result<Vec<(&'static str, String)>, NotText> {
+    fn variables(&self) -> Result<Vec<(&'static str, String)>, NotUtf8> {
         let policy = serde_json::to_string(self.policy).unwrap_or_default();
         let mut variables = vec![
             (AGENT_VARIABLE, self.agent.to_owned()),
@@ -196,8 +185,8 @@ impl Guarded<'_> {
             (HOME_VARIABLE, text(&self.user.home)?.to_owned()),
             (POLICY_VARIABLE, policy),
         ];
-        // What would be run before the hook, or in it, is as murmur has it: a workspace's settings could set it.
-        for name in BETWEEN {
+        // A workspace's settings could set these to run code before or in the hook, so pin them to murmur's own values.
+        for name in INTERFERING {
             variables.push((name, std::env::var(name).unwrap_or_default()));
         }
         // Empty rather than unset, so that no other settings file can set them.
@@ -207,16 +196,13 @@ impl Guarded<'_> {
         Ok(variables)
     }
 
-    /// The arguments that go with it. Questions to people exist only with the first two.
-    ///
-    /// # Errors
-    /// [`NotText`].
-    pub fn args(&self, hook: &HookProgram) -> Result<Vec<String>, NotText> {
+    /// The arguments for Claude Code. Without `--permission-prompt-tool stdio` it has no questions to people.
+    pub fn args(&self, hook: &HookProgram) -> Result<Vec<String>, NotUtf8> {
         let settings = self.settings(hook)?.to_string();
         Ok(["--permission-prompt-tool", "stdio", "--settings", &settings].map(str::to_owned).to_vec())
     }
 
-    fn settings(&self, hook: &HookProgram) -> Result<Value, NotText> {
+    fn settings(&self, hook: &HookProgram) -> Result<Value, NotUtf8> {
         let mut hooks = Map::new();
         for event in DECIDING {
             let entry = json!({
@@ -233,8 +219,8 @@ impl Guarded<'_> {
         let env: Map<String, Value> =
             self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
         let mut settings = json!({ "disableAllHooks": false, "env": env, "hooks": hooks });
-        // A skill can have commands that are run before any hook is asked. Without the guard that is the user's matter; what
-        // rules and people decide still comes to the hook.
+        // Skills can run commands before any hook is asked. With the guard off the user accepts that; rules and people still
+        // decide calls through the hook.
         if self.policy.guard {
             settings["disableSkillShellExecution"] = true.into();
         }
@@ -249,7 +235,7 @@ impl Guarded<'_> {
 mod tests {
     use super::*;
     use crate::permit::policy::{Approval, Checker, Questions};
-    use crate::sys::paths::SettingsDir;
+    use sys::paths::SettingsDir;
 
     const POLICY: Policy = Policy {
         guard: true,
@@ -263,10 +249,10 @@ mod tests {
     };
 
     #[test]
-    fn settings_have_every_failure_of_the_hook_block_the_call() {
+    fn any_failure_of_the_hook_blocks_the_call() {
         let user =
             User { home: "/home/u".into(), settings: SettingsDir::at("/home/u/.config/murmur".into(), None) };
-        let guarded = Guarded {
+        let guarded = GuardedAgent {
             agent: "site-1",
             dir: Path::new("/home/u/.murmur"),
             socket_name: "murmur.sock",
@@ -277,7 +263,7 @@ mod tests {
             beat: None,
             allow: &[],
         };
-        let hook = HookProgram { program: "/opt/it's/murmur-hook".into(), words: "" };
+        let hook = HookProgram { program: "/opt/it's/murmur-hook".into(), subcommand: "" };
         let settings = guarded.settings(&hook).unwrap();
         assert_eq!(
             settings["hooks"]["PreToolUse"][0],
@@ -288,7 +274,7 @@ mod tests {
                 "onFailure": "block",
             }]})
         );
-        // No failure of a pulse is one of the agent: an exit code 2 here would send it back to work.
+        // A failing pulse hook must not fail the agent: exit code 2 would send it back to work.
         assert_eq!(
             settings["hooks"]["PostToolUse"][0],
             json!({ "matcher": "*", "hooks": [{

@@ -1,19 +1,16 @@
-//! What a beat is told to run: the heartbeat with everything resolved, how its agent is started, and what is written down
-//! of it before anything has come of it.
+//! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
 use crate::agent::find::{self, CLAUDE};
 use crate::agent::invocation::{Invocation, Limits, beat_args};
 use crate::agent::prompt;
 use crate::agent::rule_files::{self, Project};
-use crate::agent::settings::{Guarded, HookProgram};
-use crate::config::asking::Asking;
+use crate::agent::settings::{GuardedAgent, HookProgram};
+use crate::config::approval::ApprovalSettings;
 use crate::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::host;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
@@ -22,16 +19,18 @@ use crate::journal::entry::Entry;
 use crate::journal::unfinished::Begun;
 use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
-use crate::permit::request::is_session;
-use crate::sys::clock;
-use crate::sys::paths::{DataDir, User, readable};
+use crate::permit::request::is_session_id;
 use crate::trust::{self, Start};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::clock;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::{DataDir, User, readable};
 
-/// What is to be run: a heartbeat with everything resolved, so that nobody has to read the configuration again.
+/// A resolved heartbeat to run. Running it needs no further configuration.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// The beat's id, a UUIDv7.
@@ -44,47 +43,47 @@ pub struct Job {
     pub name: Option<String>,
     /// Its HEARTBEAT.md.
     pub file: PathBuf,
-    /// The most agent loop iterations.
+    /// Maximum number of agent loop iterations.
     pub max_turns: u32,
-    /// Whether that is only the default.
+    /// Whether `max_turns` is the default.
     #[serde(default)]
     pub default_turns: bool,
-    /// How long it may run, in seconds.
+    /// How long the beat may run, in seconds.
     pub timeout: u32,
-    /// How long it is let be when its turn is over, in seconds.
+    /// How long background tasks may run after the agent's turn ended, in seconds.
     #[serde(default = "background_wait")]
     pub background_wait: u32,
-    /// The model, where it is not the user's default.
+    /// The model, or `None` for the user's default.
     pub model: Option<String>,
-    /// The MCP servers that it can't do without.
+    /// The MCP servers that the heartbeat requires.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// The MCP servers that it may have.
+    /// The MCP servers that the agent may use.
     #[serde(default)]
     pub mcp: Mcp,
-    /// The workspace's own deny patterns; `None` is `permissions: "skip"`.
+    /// The workspace's own deny patterns; `None` means `permissions: "skip"`.
     pub deny: Option<Vec<String>>,
-    /// What holds where neither guard nor rules decide on its calls.
+    /// The policy for calls that neither guard nor rules decide.
     pub policy: Policy,
-    /// Whose agent it is.
+    /// The user that the agent runs for.
     pub user: User,
     /// The PATH to find and run the agent with.
     pub path: PathBuf,
-    /// What is known to be wrong with the heartbeat; nothing is started then.
+    /// A problem with the heartbeat; if set, nothing is started.
     pub problem: Option<Failure>,
     /// Whether to keep the conversation.
     pub verbose: bool,
     /// Whether a daemon starts it.
     pub scheduled: bool,
-    /// Whether it stands in `beats/` already, to be taken over from there.
+    /// Whether `beats/` already has a record for it, to take over.
     #[serde(default)]
     pub announced: bool,
-    /// What it goes on with, where it is not a new conversation.
+    /// The deferred call to resume with, or `None` for a new conversation.
     #[serde(default)]
     pub resumes: Option<Resumes>,
 }
 
-/// A conversation that goes on with an answer.
+/// A conversation to resume with an answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Resumes {
     /// The request that was answered.
@@ -94,13 +93,13 @@ pub struct Resumes {
 }
 
 impl Job {
-    /// A beat of `heartbeat` for `user`, which finds its agent on `path`.
+    /// A beat of `heartbeat` for `user`, with `path` as its PATH.
     #[must_use]
     pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf, user: User) -> Self {
-        // What is wrong with the settings could be what they are to forbid: nothing is started then.
+        // The broken settings could be the ones that forbid something, so start nothing.
         let (settings, wrong) = match Settings::read(&user.settings.settings()) {
             Ok(settings) => (settings.asking, None),
-            Err(error) => (Asking::default(), Some(error.failure())),
+            Err(error) => (ApprovalSettings::default(), Some(error.failure())),
         };
         let Heartbeat { asking, tighter, guard, .. } = heartbeat;
         Self {
@@ -131,23 +130,23 @@ impl Job {
         }
     }
 
-    /// What is written down of this beat before there is a process for it. `before` is the heartbeat's last run.
+    /// The record to write before the beat has a process. `before` is the heartbeat's last run.
     #[must_use]
     pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
         let (pid, entry) = (std::process::id(), self.entry(at));
         Begun { pid, entry, over: false, scheduled: true, announced: true, before, data_dir: None }
     }
 
-    /// The line of this beat if it could not even begin.
+    /// The journal line of a beat that could not begin.
     #[must_use]
     pub fn failed(&self, started: Timestamp, error: String) -> Entry {
         Entry { error: Some(error), ..self.entry(started) }
     }
 
-    /// The line of a beat whose process died before it could say more.
+    /// The journal line of a beat whose process dies before it can write a better one.
     pub(super) fn entry(&self, started: Timestamp) -> Entry {
         Entry {
-            error: Some("murmur was killed while this beat ran; what came of it is not known".to_owned()),
+            error: Some("murmur was killed during this beat; its outcome is unknown".to_owned()),
             beat: self.beat.clone(),
             heartbeat: self.name.clone(),
             agent: self.agent.clone(),
@@ -156,13 +155,13 @@ impl Job {
         }
     }
 
-    /// What its agent works on, in words: the heartbeat's name, else the workspace's.
+    /// What its agent works on, for people: the heartbeat's name, or else the workspace's.
     pub(super) fn task(&self) -> String {
         let folder = || self.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.name.clone().unwrap_or_else(folder)
     }
 
-    /// How long and how far it may go.
+    /// Its limits on time and turns.
     pub(super) fn limits(&self) -> host::limits::Limits {
         host::limits::Limits {
             time: Duration::from_secs(self.timeout.into()),
@@ -186,20 +185,17 @@ impl Job {
     }
 }
 
-/// How `job` would be started at `at`, with or without its repository's files, or what is wrong with it.
-///
-/// # Errors
-/// What names the file and says what to do.
+/// Returns how to start `job` at `at`, with its repository's files if they are trusted.
 pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation, Start), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
     let project = project(&job.workspace);
-    // Before anything is spent on an agent that may do nothing.
+    // Check the rules first: without them the agent may do nothing.
     rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
-    let guarded = Guarded {
+    let guarded = GuardedAgent {
         agent: &job.agent,
         dir: dir.root(),
         socket_name: dir.socket_name(),
@@ -215,11 +211,11 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     let mut args = beat_args(limits);
     args.extend_from_slice(&start.args);
     args.extend(guarded.args(&hook).map_err(|error| error.failure())?);
-    // What is resumed goes on by itself: the call that was put off is made again.
+    // A resumed session needs no prompt: it makes the deferred call again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
-            if !is_session(session) {
-                return Err(crate::failure!("{session:?} is not a session id"; "deny its request"));
+            if !is_session_id(session) {
+                return Err(sys::failure!("{session:?} is not a session id"; "deny the request"));
             }
             args.extend(["--resume".to_owned(), session.clone()]);
             Vec::new()
@@ -235,12 +231,12 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     Ok((Invocation { program, args, env, cwd: job.workspace.clone(), stdin }, start))
 }
 
-/// For a daemon that was started before there was this.
+/// The default for jobs of a daemon that is too old to set it.
 fn background_wait() -> u32 {
     DEFAULT_BACKGROUND_WAIT.as_secs()
 }
 
-/// A new beat's id, which sorts by `at`.
+/// Returns a new beat id, which sorts by `at`.
 #[must_use]
 pub fn new_id(at: Timestamp) -> String {
     let seconds = u64::try_from(at.as_second()).unwrap_or_default();
@@ -248,7 +244,7 @@ pub fn new_id(at: Timestamp) -> String {
     uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
 }
 
-/// The agent of a beat: the workspace's name, for people, and the random end of the beat's id.
+/// The agent's id: the workspace's name, for people, and the random end of the beat's id.
 fn agent(workspace: &Path, name: Option<&str>, beat: &str) -> String {
     let tail = beat.get(beat.len().saturating_sub(8)..).unwrap_or(beat);
     match name {
@@ -257,7 +253,7 @@ fn agent(workspace: &Path, name: Option<&str>, beat: &str) -> String {
     }
 }
 
-/// The workspace's name in `MURMUR_PROJECT` and in agents' ids.
+/// The workspace's name, as in `MURMUR_PROJECT` and in agent ids.
 fn project(workspace: &Path) -> String {
     readable(&workspace.file_name().unwrap_or_default().to_string_lossy())
 }

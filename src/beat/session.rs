@@ -1,27 +1,26 @@
-//! What a beat's journal line tells of its agent's session: the model, the tokens, the API's refusal, the MCP servers.
+//! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers.
 
 use crate::agent::event::{Event, Tokens};
 use crate::journal::entry::Entry;
+use crate::outcome::Required;
 use crate::outcome::servers::Servers;
-use crate::outcome::{Kind, Outcome};
-use crate::trust::LeftOut;
 
-/// What the agent has told so far.
+/// What the agent has reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     model: Option<String>,
     servers: Servers,
-    /// The tokens of the turns that are over.
+    /// The tokens of finished turns.
     usage: Option<Tokens>,
-    /// The same as the agent adds them up itself, with those of subagents.
+    /// The total as the agent reports it, subagents included.
     total_usage: Option<Tokens>,
     api_error_status: Option<u64>,
     has_begun: bool,
 }
 
 impl Session {
-    /// Sees what the agent does.
-    pub(super) fn see(&mut self, event: &Event<'_>) {
+    /// Takes in one of the agent's events.
+    pub(super) fn observe(&mut self, event: &Event<'_>) {
         match event {
             Event::Session { model, mcp_servers, .. } => {
                 self.has_begun = true;
@@ -45,21 +44,18 @@ impl Session {
         }
     }
 
-    /// Writes it into `entry`, whose outcome is known. The heartbeat can't do without the servers called `requires`, and
-    /// the agent did not get those that were `left_out`.
-    pub(super) fn fill_in(self, entry: &mut Entry, requires: &[String], left_out: &[LeftOut]) {
-        let why =
-            |name: &str| left_out.iter().find(|server| server.name == name).map(|server| server.why.clone());
-        let judged = match entry.outcome {
-            // It goes on in another beat, which has servers of its own.
-            Kind::Attention if entry.waiting.is_some() => None,
-            Kind::Ok => Some(Outcome::Ok),
-            Kind::Attention => Some(Outcome::Attention(entry.summary.clone().unwrap_or_default())),
-            Kind::Error => None,
-        };
-        if let Some(outcome) = judged.filter(|_| self.has_begun || !requires.is_empty()) {
-            entry.set_outcome(self.servers.judge(outcome, requires, &why));
-        }
+    /// The agent's servers and the required ones; `None` if the agent never listed its servers and none is required. `why`
+    /// returns why a server was left out.
+    pub(super) fn required<'a>(
+        &'a self,
+        names: &'a [String],
+        why: &'a dyn Fn(&str) -> Option<String>,
+    ) -> Option<Required<'a>> {
+        (self.has_begun || !names.is_empty()).then_some(Required { servers: &self.servers, names, why })
+    }
+
+    /// Fills in `entry`.
+    pub(super) fn fill_in(self, entry: &mut Entry) {
         entry.model = self.model;
         entry.tokens = self.total_usage.or(self.usage);
         entry.api_error_status = self.api_error_status;

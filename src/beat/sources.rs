@@ -1,6 +1,6 @@
-//! Where what holds for a heartbeat comes from, for people: each value with its file, and what was asked for in vain.
+//! Where each setting of a heartbeat comes from, for people, and which requests of its frontmatter were ignored.
 
-use crate::config::asking::{Asking, Choice};
+use crate::config::approval::{ApprovalSettings, Choice};
 use crate::config::file::DEFAULT_MAX_TURNS;
 use crate::config::heartbeat::Heartbeat;
 use crate::config::limit::{Source, Sourced};
@@ -8,20 +8,20 @@ use crate::config::permissions::Permissions;
 use crate::permit::policy::{Policy, Role};
 use std::fmt;
 
-/// A key, its value, and the place that says so.
+/// A key, its value, and where it is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The key, as config.json has it.
+    /// The key, as in config.json.
     pub key: &'static str,
-    /// What it is.
+    /// The value.
     pub value: String,
-    /// Who says it.
+    /// Where it is set.
     pub source: Source,
 }
 
-/// All that holds for a beat of `heartbeat`, where config.toml says `settings`.
+/// All settings of a beat of `heartbeat`, given config.toml's `settings`.
 #[must_use]
-pub fn rows(heartbeat: &Heartbeat, settings: &Asking) -> Vec<Row> {
+pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
     let mut rows = Rows(Vec::new());
     let schedule = heartbeat.schedule.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     rows.add("schedule", &schedule, heartbeat.scheduled_by);
@@ -36,27 +36,27 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Asking) -> Vec<Row> {
         Permissions::Skip => rows.add("permissions", &"skip", Source::ConfigJson),
         Permissions::Deny(patterns) => rows.joined("permissions", "deny", patterns, heartbeat.denied_by_user),
     }
-    let said = Policy::settled(Role::Beat, settings, &heartbeat.asking, &heartbeat.tighter);
-    rows.word("permissionsChecker", said.checker);
-    rows.word("approval", said.approval);
-    if let Some(wait) = said.approval_wait {
+    let policy = Policy::settled(Role::Beat, settings, &heartbeat.asking, &heartbeat.tighter);
+    rows.choice("permissionsChecker", policy.checker);
+    rows.choice("approval", policy.approval);
+    if let Some(wait) = policy.approval_wait {
         rows.sourced("approvalWait", wait);
     }
-    if let Some(expiry) = said.approval_expiry {
+    if let Some(expiry) = policy.approval_expiry {
         rows.sourced("approvalExpiry", expiry);
     }
-    rows.word("questions", said.questions);
+    rows.choice("questions", policy.questions);
     if !heartbeat.requires.0.is_empty() {
         rows.joined("requires", "", &heartbeat.requires.0, heartbeat.required_by_user);
     }
     rows.0
 }
 
-/// What the frontmatter of `heartbeat` asks for and does not get, a line each, where config.toml says `settings`.
+/// The settings in the frontmatter of `heartbeat` that have no effect, one line each, given config.toml's `settings`.
 #[must_use]
-pub fn notices(heartbeat: &Heartbeat, settings: &Asking) -> Vec<String> {
-    let said = Policy::settled(Role::Beat, settings, &heartbeat.asking, &heartbeat.tighter);
-    let all = heartbeat.notices.lines().iter().chain(said.notices.lines());
+pub fn notices(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<String> {
+    let policy = Policy::settled(Role::Beat, settings, &heartbeat.asking, &heartbeat.tighter);
+    let all = heartbeat.notices.lines().iter().chain(policy.notices.lines());
     all.map(ToString::to_string).collect()
 }
 
@@ -71,13 +71,13 @@ impl Rows {
         self.add(key, &value.value, value.source);
     }
 
-    fn word<T: Choice>(&mut self, key: &'static str, value: Option<Sourced<T>>) {
-        if let Some(said) = value {
-            self.add(key, said.value.word(), said.source);
+    fn choice<T: Choice>(&mut self, key: &'static str, value: Option<Sourced<T>>) {
+        if let Some(choice) = value {
+            self.add(key, choice.value.word(), choice.source);
         }
     }
 
-    /// A list whose first `user` come from config.json and whose others from the frontmatter.
+    /// Adds a list whose first `user` items come from config.json and the rest from the frontmatter.
     fn joined(&mut self, key: &'static str, word: &str, list: &[Box<str>], user: usize) {
         let (users, fronts) = list.split_at(user.min(list.len()));
         if list.is_empty() {

@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     murmur::hook::run(std::env::args_os().nth(1).as_deref())
 }
 
-/// There are no agents there (docs/windows.md).
+/// There are no agents there (docs/guide/windows.md).
 #[cfg(windows)]
 fn main() -> ExitCode {
     ExitCode::from(2)

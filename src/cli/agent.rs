@@ -5,13 +5,14 @@ use super::args::{Agent, AgentCommand};
 use super::place::Place;
 use super::runtime;
 use super::style::plain_line;
-use crate::failure;
 use crate::pulse::task;
 use crate::roster;
-use crate::sys::clock;
 use anyhow::{Context, bail};
+use derun::cli::stdout::stdout;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use sys::clock;
+use sys::failure;
 
 pub(super) fn run(args: &Agent, place: &Place) -> anyhow::Result<ExitCode> {
     let AgentCommand::Task { agent, task } = &args.command;
@@ -37,7 +38,7 @@ fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
     if title.is_empty() {
         writeln!(io::stderr(), "nobody said what {} works on", plain_line(agent))?;
     } else {
-        writeln!(io::stdout(), "{}", plain_line(&title))?;
+        writeln!(stdout(), "{}", plain_line(&title))?;
     }
     Ok(())
 }
@@ -51,9 +52,9 @@ fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write the task of {agent} below {}", dir.agent(agent).display()))?;
     let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));
     if title.is_empty() {
-        writeln!(io::stdout(), "{agent} works on nothing in particular")?;
+        writeln!(stdout(), "{agent} works on nothing in particular")?;
     } else {
-        writeln!(io::stdout(), "{agent} works on: {title}")?;
+        writeln!(stdout(), "{agent} works on: {title}")?;
     }
     Ok(())
 }

@@ -11,17 +11,19 @@ mod watch;
 
 use super::args::Agents;
 use super::place::Place;
+use super::requests;
 use super::runtime;
 use super::style::Style;
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
-use crate::error::Hinted;
 use crate::pulse::health::Health;
 use crate::roster::{self, Agent, Sources};
-use crate::sys::{clock, terminal};
+use derun::cli::stdout::stdout;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::{clock, terminal};
 use waiting::Waiting;
 
 pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
@@ -38,7 +40,7 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
         return one::show(&sources.dir, &agents, wanted, args, now);
     }
     let agents = by_urgency(agents);
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         let agents: Vec<_> = agents.iter().map(|agent| object::of(agent, now)).collect();
         writeln!(out, "{}", json!({ "agents": agents }))?;
@@ -48,6 +50,9 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
         let width = columns().filter(|_| io::stdout().is_terminal());
         for line in table::lines(&agents, now, width, Style::of_stdout()) {
             writeln!(out, "{line}")?;
+        }
+        if agents.iter().any(|agent| agent.health == Health::Waiting) {
+            requests::note_no_daemon(&sources.dir)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -59,6 +64,7 @@ const NOBODY: &str = "No agents. Start one with: murmur host spawn";
 /// Where agents are looked for. A config.toml that is wrong and sessions that cannot be read are told of, and do not hide the
 /// others.
 pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
+    let dir = place.read_data_dir()?;
     let quiet = match Settings::read(&place.settings_dir()?.settings()) {
         Ok(settings) => settings.quiet,
         Err(error) => {
@@ -66,7 +72,7 @@ pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
             Quiet::default()
         }
     };
-    let sources = Sources { dir: place.read_data_dir()?, claude: place.claude_folder(), quiet };
+    let sources = Sources { dir, claude: place.claude_folder(), quiet };
     if let Err(error) = sources.sessions() {
         writeln!(io::stderr(), "warning: {}", error.line())?;
     }

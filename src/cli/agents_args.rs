@@ -1,31 +1,33 @@
-//! What can be typed after `murmur agents` and `murmur agent`.
+//! The arguments of `murmur agents` and `murmur agent`.
 
 use clap::{Args as ClapArgs, Subcommand};
 
-/// Say what every agent is doing, and how it is; those that need a person first
+/// Show what every agent is doing
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
+Lists all agents, whoever started them. Those that need you come first.
+
 Examples:
-  murmur agents                 every agent, whoever started it
-  murmur agents --watch         and what changes, as it does
-  murmur agents site-1f2e3d4c   one of them, and what it did last
+  murmur agents                 show every agent
+  murmur agents --watch         keep showing what changes
+  murmur agents site-1f2e3d4c   show one agent and its latest actions
   murmur agents site-1f2e3d4c --watch
   murmur agents --json | jq '.agents[] | select(.health == \"stuck\")'")]
 pub(crate) struct Agents {
-    /// One agent, and what it did last; with --watch only that one
+    /// Agent ID, to show one agent and its latest actions
     pub(crate) agent: Option<String>,
-    /// One JSON object on stdout; with --watch one a change
+    /// Print output as JSON, one object per change with --watch
     #[arg(long)]
     pub(crate) json: bool,
-    /// Go on and show what changes; on a terminal in place
+    /// Keep running and show changes, in place on a terminal
     #[arg(long, short = 'w')]
     pub(crate) watch: bool,
-    /// The most actions to show of one agent
+    /// Maximum number of actions of one agent
     #[arg(short = 'n', value_name = "N", default_value_t = 10, conflicts_with = "watch")]
     pub(crate) count: usize,
 }
 
-/// Set what one agent works on
+/// Show or set the task of an agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Agent {
     #[command(subcommand)]
@@ -34,17 +36,19 @@ pub(crate) struct Agent {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Set what an agent works on, in words; without words, print it
+    /// Show or set what an agent is working on
     #[command(after_help = "\
+A single argument is the task of the agent that runs this command.
+
 Examples:
-  murmur agent task \"Mend the build\"               of the agent that runs this
-  murmur agent task site-1f2e3d4c \"Mend the build\"
-  murmur agent task                                what it is
-  murmur agent task \"\"                             take it back")]
+  murmur agent task \"Fix the build\"                set your own task
+  murmur agent task site-1f2e3d4c \"Fix the build\"  set the task of another agent
+  murmur agent task                                show your own task
+  murmur agent task \"\"                             clear your own task")]
     Task {
-        /// The agent [default: the one that runs this]
+        /// Agent ID [default: the agent that runs this command]
         agent: Option<String>,
-        /// What it works on; a single argument is this
+        /// Description of the task
         task: Option<String>,
     },
 }

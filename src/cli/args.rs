@@ -1,8 +1,6 @@
-//! What can be typed.
-
+//! The command line, as clap parses it: commands, arguments and options.
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::data_dir;
-use super::derun::{Mcp, Run, Sessions, Show};
 pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
 use super::init::Templates;
 use super::log::{count, since};
@@ -10,19 +8,21 @@ pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
 };
+pub(super) use super::service_args::{Service, ServiceCommand};
 pub(super) use super::setup_args::{Setup, SetupCommand};
 use super::trust_args::Trust;
-use crate::error::Failure;
-use crate::failure;
 use crate::journal::read::Ended;
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use derun::cli::args::{Mcp, Run, Sessions, Show};
 use jiff::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::error::Failure;
+use sys::failure;
 
-/// Runs Claude Code on a schedule, unattended, and tells honestly how it went.
+/// Run Claude Code on a schedule, unattended.
 #[derive(Debug, Parser)]
 #[command(
     name = "murmur",
@@ -31,16 +31,16 @@ use std::time::Duration;
     mut_subcommands(data_dir::offered_after),
     after_help = "\
 Examples:
-  murmur demo                      see it work, with nothing installed
-  murmur init --interval 30m       make a HEARTBEAT.md here and have it run every 30 minutes
-  murmur beat                      run it now
-  murmur start                     run all that is due, from now on
-  murmur status                    what runs, what came of it, what comes next
-  murmur log --follow              what came of every beat, as it comes
-  murmur agents --watch            what every agent is doing now"
+  murmur demo                   see it work, with nothing installed
+  murmur init --interval 30m    create a HEARTBEAT.md here, to run every 30 minutes
+  murmur beat                   run it now
+  murmur start                  start the daemon, which runs what is due
+  murmur status                 show what is running, what ran, and what is next
+  murmur log --follow           follow the outcomes of beats
+  murmur agents --watch         watch what every agent is doing"
 )]
 pub(super) struct Args {
-    /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
+    /// Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) data_dir: Option<PathBuf>,
     #[command(subcommand)]
@@ -68,20 +68,22 @@ pub(super) enum Command {
     /// Print the JSON Schema of config.json
     Schema,
     Completions(Completions),
-    /// Write a manual page for every command into a folder, as ~/.local/share/man/man1
+    /// Generate manual pages
     Man {
-        /// The folder; made where it does not exist
+        /// Output folder, created if missing, such as ~/.local/share/man/man1
         #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
-    /// Show it all at work: a daemon, three workspaces, three outcomes; needs nothing, leaves nothing
+    /// Show murmur at work on recorded runs
+    #[command(after_help = "\
+Runs a daemon on three workspaces in a temporary folder, which is removed afterwards. Needs nothing installed.")]
     Demo,
     Permission(Permission),
     Question(Question),
-    /// Answer one of Claude Code's hooks; its JSON stands on stdin
+    /// Answer a Claude Code hook, whose JSON is read from stdin
     #[command(hide = true)]
     Hook {
-        /// The event
+        /// Hook event
         event: Option<std::ffi::OsString>,
     },
     Setup(Setup),
@@ -91,102 +93,74 @@ pub(super) enum Command {
     Agent(Agent),
 }
 
-/// Say what is not as it should be, and what to do; exits with 1 if something does not work
+/// Check your installation and configuration
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Exits with 1 if something does not work.")]
 pub(super) struct Doctor {
-    /// One JSON object on stdout
+    /// Print output as JSON
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// Have systemd (Linux) or launchd (macOS) start the daemon when you log in, and again when it fails
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Examples:
-  murmur service install           from now on, and after every login
-  murmur service install --print   what would be written
-  murmur service status            what is installed, and whether it runs
-  murmur service uninstall         no more; agents that run go on")]
-pub(super) struct Service {
-    #[command(subcommand)]
-    pub(super) command: ServiceCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum ServiceCommand {
-    /// Write the service's file, and start it
-    Install {
-        /// Print the file, and do nothing
-        #[arg(long)]
-        print: bool,
-    },
-    /// Stop it, and remove its file, whatever its manager says
-    Uninstall,
-    /// Say what is installed; exits with 1 where it does not run
-    Status {
-        /// One JSON object on stdout
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// Print what a shell needs to complete murmur's commands
+/// Generate shell completions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   murmur completions bash > ~/.local/share/bash-completion/completions/murmur
   murmur completions zsh > ~/.zfunc/_murmur
   murmur completions fish > ~/.config/fish/completions/murmur.fish
-  murmur completions bash --as mm      the same for the short name")]
+  murmur completions bash --as mm      complete the short name")]
 pub(super) struct Completions {
-    /// The shell
-    #[arg(value_name = "bash|zsh|fish|elvish|powershell")]
+    /// Shell to generate completions for
+    #[arg(value_name = "SHELL")]
     pub(super) shell: Shell,
-    /// The name it is called by
+    /// Program name to complete
     #[arg(long = "as", default_value = "murmur", value_name = "NAME")]
-    pub(super) name: CalledBy,
+    pub(super) name: ProgramName,
 }
 
-/// The names of the one binary that have commands to complete.
+/// The names of the binary that have commands to complete.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum CalledBy {
+pub(super) enum ProgramName {
     Murmur,
     Mm,
     Derun,
 }
 
-/// Write a HEARTBEAT.md and register the workspace; overwrites nothing
+/// Create a HEARTBEAT.md and register the workspace
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
+Never overwrites a file.
+
 Examples:
-  murmur init                                   this folder, every 30 minutes
+  murmur init                                   run in this folder, every 30 minutes
   murmur init ~/repos/site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur init --name nightly --interval 1d      a second heartbeat, heartbeats/nightly/HEARTBEAT.md")]
+  murmur init --name nightly --interval 1d      add heartbeats/nightly/HEARTBEAT.md")]
 pub(super) struct Init {
-    /// The workspace
+    /// Workspace folder
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Make a named heartbeat, heartbeats/NAME/HEARTBEAT.md
+    /// Create a named heartbeat, heartbeats/NAME/HEARTBEAT.md
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Run every so often: a number and a unit of s, m, h or d, such as 30m or 1h30m
+    /// Interval between runs, in s, m, h or d, such as 30m or 1h30m
     #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
     pub(super) interval: Option<String>,
-    /// Run at these times: five cron fields
+    /// Schedule as five cron fields, such as '0 9 * * 1-5'
     #[arg(long, value_name = "CRON")]
     pub(super) cron: Option<String>,
-    /// The time zone of --cron, such as Europe/Berlin
+    /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// What to write: a file of yours, or one of these [default: default]
+    /// Template to start from, or a file of yours [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
-    /// Make a workspace of your home folder, of one above it, or of a folder of the system, too
+    /// Allow a workspace that is your home folder or a system folder
     #[arg(long)]
     pub(super) force: bool,
 }
 
-/// List, add or remove workspaces
+/// List, add, approve or remove workspaces
 #[derive(Debug, ClapArgs)]
 pub(super) struct Workspaces {
     #[command(subcommand)]
@@ -195,110 +169,115 @@ pub(super) struct Workspaces {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkspacesCommand {
-    /// Every registered workspace
+    /// List registered workspaces and their heartbeats
     List {
-        /// One JSON object on stdout
+        /// Print output as JSON
         #[arg(long)]
         json: bool,
     },
     /// Register a folder that has a HEARTBEAT.md
     Add {
-        /// The workspace
+        /// Workspace folder
         #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
-        /// Run every so often [default: 30m, unless --cron or HEARTBEAT.md's frontmatter sets a schedule]
+        /// Interval between runs [default: 30m if nothing sets a schedule]
         #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
         interval: Option<String>,
-        /// Run at these times: five cron fields
+        /// Schedule as five cron fields, such as '0 9 * * 1-5'
         #[arg(long, value_name = "CRON")]
         cron: Option<String>,
-        /// The time zone of --cron
+        /// Time zone of --cron, such as Europe/Berlin
         #[arg(long, requires = "cron")]
         tz: Option<String>,
-        /// Register your home folder, one above it, or a folder of the system, too
+        /// Allow a workspace that is your home folder or a system folder
         #[arg(long)]
         force: bool,
     },
-    /// Approve a workspace's new named heartbeats
+    /// Approve the named heartbeats of a workspace
     Approve {
-        /// The workspace
+        /// Workspace folder
         #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
-        /// Approve only heartbeats/NAME [default: all of them]
+        /// Approve only this named heartbeat [default: all]
         #[arg(long)]
         name: Option<String>,
     },
-    /// Forget a workspace; its files stay
+    /// Unregister a workspace, leaving its files alone
     Remove {
-        /// The workspace
+        /// Workspace folder
         #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
         path: PathBuf,
     },
 }
 
-/// Run one beat now; exits with 0 for ok and attention, 1 for error
+/// Run one beat now
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
+Exits with 0 for ok and attention, and with 1 for error.
+
 Examples:
-  murmur beat                   this folder's HEARTBEAT.md
-  murmur beat ~/repos/site -V   and show every tool call as it happens
-  murmur beat --name nightly    heartbeats/nightly/HEARTBEAT.md
-  murmur beat --dry-run         what would run, without running it")]
+  murmur beat                   run HEARTBEAT.md in this folder
+  murmur beat ~/repos/site -V   show tool calls as they happen
+  murmur beat --name nightly    run heartbeats/nightly/HEARTBEAT.md
+  murmur beat --dry-run         show what would run")]
 pub(super) struct Beat {
-    /// The workspace, registered or not
+    /// Workspace folder, registered or not
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// The named heartbeat to run
+    /// Named heartbeat to run
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Show what the agent does as it happens, and keep the conversation
+    /// Show what the agent does, and record the conversation
     #[arg(long, short = 'V')]
     pub(super) verbose: bool,
-    /// One JSON object on stdout: the journal line
+    /// Print the journal line as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Print prompt, arguments and environment, and run nothing
+    /// Show the prompt, arguments and environment without running anything
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(super) dry_run: bool,
 }
 
-/// Start the daemon; returns when it answers
+/// Start the daemon
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Without file notifications, the daemon polls for edits every 10 seconds.")]
 pub(super) struct Start {
-    /// Stay in the foreground, and say on stderr what happens
+    /// Run in the foreground and log to stderr
     #[arg(long)]
     pub(super) foreground: bool,
-    /// Look for edits this often as well [default: only where the system cannot tell: 10s]
+    /// Also poll for edits at this interval
     #[arg(long, value_name = "INTERVAL", value_parser = tick)]
     pub(super) tick: Option<Duration>,
-    /// Say on stdout, in one line, that it is up or why not, and then close it.
+    /// Report readiness or an error in one line on stdout, then close stdout.
     #[arg(long, hide = true)]
     pub(super) announce: bool,
 }
 
-/// Stop the daemon: no new beats, running ones get 5 s to end; returns when it is gone
+/// Stop the daemon and running beats
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Running beats have 5 seconds to end. Live agents keep running. Returns when the daemon is gone.")]
 pub(super) struct Stop {
-    /// Let the running agents go on; the next daemon waits for them
+    /// Leave running beats to the next daemon
     #[arg(long)]
     pub(super) leave_agents: bool,
-    /// Kill a daemon that does not answer; what it has started goes on
+    /// Kill a daemon that does not answer, leaving its agents running
     #[arg(long)]
     pub(super) force: bool,
 }
 
-/// Replace the daemon by a new one, of this murmur; running agents go on
+/// Restart the daemon; agents keep running
 #[derive(Debug, ClapArgs)]
 pub(super) struct Restart {
     /// Kill a daemon that does not answer
     #[arg(long)]
     pub(super) force: bool,
-    /// Look for edits this often as well [default: as the old one does]
+    /// Also poll for edits at this interval [default: unchanged]
     #[arg(long, value_name = "INTERVAL", value_parser = tick)]
     pub(super) tick: Option<Duration>,
 }
 
-/// A tick of no length would never end.
+/// Parses a tick, which must not be zero.
 fn tick(text: &str) -> Result<Duration, Failure> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => {
@@ -309,41 +288,41 @@ fn tick(text: &str) -> Result<Duration, Failure> {
     }
 }
 
-/// Say who runs, and how every heartbeat is
+/// Show daemon and heartbeat status
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
-    /// One JSON object on stdout
+    /// Print output as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Exit with 0 if the daemon answers, whatever else is wrong, and with 1 if not
+    /// Exit with 0 if the daemon answers and with 1 if it does not
     #[arg(long)]
     pub(super) check: bool,
 }
 
-/// Show the journal
+/// Show the outcomes of past beats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur log -n 5                        the last five beats
-  murmur log --outcome error --since 1d  what went wrong today
-  murmur log --follow --json | jq .      every beat as it ends, for a program")]
+  murmur log -n 5                        show the last five beats
+  murmur log --outcome error --since 1d  show the errors of the last 24 hours
+  murmur log --follow --json | jq .      stream beats to a program as they end")]
 pub(super) struct Log {
-    /// The most lines to show, or all
+    /// Maximum number of lines, or all
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(super) count: usize,
-    /// Go on and show beats as they end
+    /// Keep running and show beats as they end
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Only this workspace, by its path
+    /// Show only beats of this workspace
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(super) workspace: Option<PathBuf>,
-    /// Only this outcome
+    /// Show only beats with this outcome
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
-    /// Only beats that ended since then: a span such as 2h, today, yesterday, or a date such as 2026-11-22
+    /// Show only beats since then: 2h, today, yesterday or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(super) since: Option<Timestamp>,
-    /// The journal's own lines
+    /// Print the journal's lines as they are
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -353,7 +332,6 @@ pub(super) enum OutcomeArg {
     Ok,
     Attention,
     Error,
-    /// What somebody stopped
     Stopped,
 }
 
@@ -368,25 +346,25 @@ impl From<OutcomeArg> for Ended {
     }
 }
 
-/// Record a run of Claude Code as a fixture that fake-claude replays
+/// Record a run of Claude Code as a test fixture
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   echo hi | murmur record hello -- claude --print --verbose --output-format stream-json
   murmur record nightly --beat ~/repos/site")]
 pub(super) struct Record {
-    /// The fixture's name
+    /// Name of the fixture
     pub(super) name: String,
-    /// The folder it is put in
+    /// Folder to save the fixture in
     #[arg(long, value_name = "DIR", default_value = "fixtures/claude", value_hint = ValueHint::DirPath)]
     pub(super) into: PathBuf,
-    /// Record a beat of this workspace
+    /// Record a beat of this workspace instead of a command
     #[arg(long, value_name = "PATH", conflicts_with = "command", value_hint = ValueHint::DirPath)]
     pub(super) beat: Option<PathBuf>,
-    /// With --beat: the named heartbeat
+    /// Named heartbeat to record, with --beat
     #[arg(long, value_name = "HEARTBEAT", requires = "beat")]
     pub(super) heartbeat: Option<String>,
-    /// The command to record
+    /// Command to record
     #[arg(last = true, required_unless_present = "beat", value_hint = ValueHint::CommandWithArguments)]
     pub(super) command: Vec<std::ffi::OsString>,
 }

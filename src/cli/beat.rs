@@ -1,40 +1,47 @@
 //! `murmur beat`: one beat now, in this process.
 
 use super::args::Beat;
-use super::captures;
+use super::daemon_end::DaemonEnds;
 use super::place::Place;
+use super::reported;
 use super::requests::only_people;
 use super::screen::Screen;
-use super::style::{Style, plain_line, remarks};
+use super::style::{Colors, Style, plain_line, remarks, text_of};
 use super::verbose;
 use crate::agent::find;
 use crate::agent::invocation::Invocation;
+use crate::agent::rule_files::{self, Project};
 use crate::beat::sources::{self, Row};
 use crate::beat::{self, Job};
-use crate::config::asking::Asking;
+use crate::config::approval::ApprovalSettings;
 use crate::config::cron::Crons;
 use crate::config::edit;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Heartbeat};
 use crate::config::settings::Settings;
+use crate::config::spelling;
 use crate::daemon::{approved, instance};
-use crate::error::Hinted;
-use crate::failure;
+use crate::host::event::Progress;
 use crate::journal::append;
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
 use crate::rpc::asker::BEAT;
-use crate::sys::paths::{DataDir, User};
-use crate::sys::{clock, process, shell};
 use crate::trust::{Claude, Standing, Start, Store};
 use anyhow::{Context, bail};
+use derun::cli::captures;
+use derun::cli::stdout::stdout;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::{DataDir, User};
+use sys::unreadable::unwritable;
+use sys::{clock, process, shell};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -42,7 +49,8 @@ use tokio::sync::oneshot;
 const LOGIN: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = if args.dry_run { place.read_data_dir()? } else { place.own_data_dir()? };
+    let (dir, open) =
+        if args.dry_run { (place.read_data_dir()?, None) } else { place.own_data_dir_and_warning()? };
     if !args.dry_run {
         append::check(&dir.journal())?;
     }
@@ -55,11 +63,19 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
         if args.dry_run {
             let (invocation, start) = beat::invocation(&job, &dir, clock::now())?;
             if let Some(untrusted) = start.standing.failure(&job.workspace) {
-                writeln!(io::stdout(), "{}", untrusted.line())?;
+                writeln!(stdout(), "{}", untrusted.line())?;
             }
             show(&invocation, &heartbeat, &asking(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
+            // What denies every call is said first, as the outcome, and no agent starts that a warning could be about.
+            let user = &job.user.settings;
+            if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
+                let performed = perform(job, &dir, args).await;
+                place.warn_of(open.as_ref());
+                return performed;
+            }
+            place.warn_of(open.as_ref());
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
@@ -70,7 +86,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
                 let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
             }
             let claude = Claude::find(&job.user.home);
-            let standing = Standing::look(&Store::read(&dir), &claude, &job.workspace);
+            let standing = Standing::check(&Store::read(&dir), &claude, &job.workspace);
             if let Some(untrusted) = standing.failure(&job.workspace) {
                 let _closed = writeln!(io::stderr(), "warning: {}", untrusted.line());
             }
@@ -98,8 +114,8 @@ fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
 pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) {
     let asks = asks && policy.questions == Questions::Broker;
     let what = match policy.checker {
-        Checker::Manual => "calls that need your word",
-        Checker::Llm => "calls that need a model's word",
+        Checker::Manual => "calls that need your approval",
+        Checker::Llm => "calls that need a model's approval",
         Checker::Off | Checker::Deny if asks => "questions",
         Checker::Off | Checker::Deny => return,
     };
@@ -133,19 +149,29 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
             failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(workspace))
         );
     }
-    let known: Vec<String> =
-        heartbeats.iter().filter_map(|heartbeat| Some(heartbeat.name.as_deref()?.to_owned())).collect();
-    Ok(heartbeats.into_iter().find(|heartbeat| heartbeat.name.as_deref() == name).ok_or_else(|| match name {
-        Some(name) if known.is_empty() => {
-            failure!("no heartbeat {name:?} in {}, which has none with a name", workspace.display(); "leave --name out")
-        }
-        Some(name) => {
-            failure!("no heartbeat {name:?} in {}", workspace.display(); "there are: {}", known.join(", "))
-        }
-        None => {
-            failure!("no HEARTBEAT.md in {}", workspace.display(); "say which with --name: {}", known.join(", "))
-        }
-    })?)
+    if let Some(found) = heartbeats.iter().find(|heartbeat| heartbeat.name.as_deref() == name) {
+        return Ok(found.clone());
+    }
+    let known: Vec<&str> = heartbeats.iter().filter_map(|heartbeat| heartbeat.name.as_deref()).collect();
+    bail!(match name {
+        Some(name) => unknown_name(name, &known, workspace),
+        None => failure!("no HEARTBEAT.md in {}", workspace.display(); "{}", names(&known)),
+    })
+}
+
+/// That no heartbeat of `workspace` has this name, and which name was meant.
+pub(super) fn unknown_name(name: &str, known: &[&str], workspace: &Path) -> Failure {
+    let failure = failure!("no heartbeat {name:?} in {}", workspace.display());
+    failure.hint(match spelling::nearest(name, known) {
+        Some(meant) => format!("did you mean --name {}?", shell::word(meant)),
+        None if known.is_empty() => "leave --name out; no heartbeat there has a name".to_owned(),
+        None => names(known),
+    })
+}
+
+/// Which names there are.
+fn names(known: &[&str]) -> String {
+    format!("use --name with one of: {}", known.join(", "))
 }
 
 /// Our own PATH, or the login shell's where ours has no agent: cron and services start without the user's.
@@ -158,13 +184,17 @@ pub(super) async fn path(place: &Place) -> OsString {
 }
 
 /// What config.toml says; if it is not readable, the job reports it.
-fn asking(user: &User) -> Asking {
+fn asking(user: &User) -> ApprovalSettings {
     Settings::read(&user.settings.settings()).map(|settings| settings.asking).unwrap_or_default()
 }
 
 /// What would run, and which file says so.
-fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Asking) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+fn show(
+    invocation: &Invocation,
+    heartbeat: &Heartbeat,
+    settings: &ApprovalSettings,
+) -> anyhow::Result<ExitCode> {
+    let mut out = stdout().lock();
     writeln!(out, "cwd: {}", invocation.cwd.display())?;
     writeln!(out, "argv:\n  {}", invocation.program.display())?;
     for arg in &invocation.args {
@@ -198,21 +228,31 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             _ = hang_up.recv() => {}
         }
     };
-    // Lines that waited for room, and those of beats that were killed, where no daemon runs to write them.
+    // Lines that could not be written, and those of beats that were killed, where no daemon runs to write them.
     let _later = unfinished::recover(dir, clock::now());
-    let _later = unfinished::take_room(dir);
+    let _later = unfinished::allocate(dir);
     let style = Style::of_stdout();
     let show = args.verbose && !args.json;
     let mut screen = Screen::new();
-    let report = beat::run(&job, dir, captures::root().ok(), stop, |event| {
-        if let Some(note) = verbose::unknown_version(event) {
-            let _closed = writeln!(io::stderr(), "warning: {note}");
+    let mut told = DaemonEnds::new(dir.clone());
+    let report = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
+        Progress::Agent(event) => {
+            if let Some(note) = verbose::unknown_version(event) {
+                let _closed = writeln!(io::stderr(), "warning: {note}");
+            }
+            if show {
+                screen.show(|out| verbose::event(out, style, event));
+            }
         }
-        if show {
-            screen.show(|out| verbose::event(out, style, event));
+        Progress::Waiting(wait) => {
+            let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
+            let _closed = writeln!(io::stderr(), "{}", reported::waiting(&wait.request, tool));
+            told.waits(&wait.request);
         }
+        Progress::Waited(request) => told.waits_no_more(request),
     })
     .await?;
+    drop(told);
     // What is said may go to a file on the same full disk.
     if let Some(error) = &report.unreachable {
         let _full = writeln!(io::stderr(), "warning: nobody could follow the agent: {error}");
@@ -220,12 +260,17 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     let mut is_lost = false;
     if let Some((error, kept)) = &report.unwritten {
         is_lost = *kept == Kept::Nowhere;
-        let kept = match kept {
-            Kept::OnDisk => "; the line is kept and written when there is room".to_owned(),
-            Kept::Nowhere => format!("; the line is: {}", report.entry.line()?.trim_end()),
+        let failure = unwritable(&dir.journal(), error);
+        let hint = failure.to_do().unwrap_or_default();
+        let _full = match kept {
+            Kept::OnDisk => {
+                writeln!(io::stderr(), "warning: {failure}; the line is kept and written later; {hint}")
+            }
+            Kept::Nowhere => {
+                let line = report.entry.line()?;
+                writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
+            }
         };
-        let what = if is_lost { "error" } else { "warning" };
-        let _full = writeln!(io::stderr(), "{what}: cannot write the journal: {error}{kept}");
     }
     screen.say(|out| {
         if args.json {
@@ -240,10 +285,14 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         if let Some(started) = report.entry.started() {
             remember(dir, &job, started).await;
         }
-        screen.finish().await;
+        screen.finish().await
     };
     tokio::select! {
-        () = rest => {}
+        written = rest => if let Err(error) = written {
+            // Whoever started it can still learn what came of it.
+            let _full = print(&mut io::stderr(), style, &report.entry);
+            return Err(error.into());
+        },
         // Nobody reads, or another holds config.json; the beat is over and journalled, so there is nothing to wait for.
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
@@ -271,7 +320,7 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
 /// The outcome in a line, and what was said.
 fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
-    let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
+    let text = text_of(entry.text().as_deref(), entry.stopped);
     let (outcome, took) =
         (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
     let line = format!("{outcome} {took} {}{text}", remarks(entry));

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use super::args::Args;
-use super::derun::Derun;
+use derun::cli::args::Derun;
 use page::{Page, code, documents};
 
 /// What a document says one could type: code in its prose, and command lines that are not run; with the lines.
@@ -123,7 +123,7 @@ fn the_list_of_commands_has_every_one() {
             into.push(name);
         }
     }
-    let page = said(&Page::read("docs/commands.md"));
+    let page = said(&Page::read("docs/reference/commands.md"));
     let typed: Vec<Vec<String>> = page.iter().flat_map(|(_, code)| lines(&words(code))).collect();
     let mut commands = Vec::new();
     names(&Args::command(), "murmur", &mut commands);
@@ -131,7 +131,7 @@ fn the_list_of_commands_has_every_one() {
         let name: Vec<&str> = name.split(' ').collect();
         !typed.iter().any(|line| line.len() >= name.len() && line.iter().zip(&name).all(|(a, b)| a == b))
     });
-    assert!(commands.is_empty(), "docs/commands.md does not have {commands:?}");
+    assert!(commands.is_empty(), "docs/reference/commands.md does not have {commands:?}");
 }
 
 #[test]

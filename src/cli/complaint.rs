@@ -3,24 +3,19 @@
 //! In: the error that a command ended with, and its causes. Out: `error: …` and `hint: …` on stderr. A hint is what an
 //! error of ours says itself, never a part of a message.
 
-use crate::error::{Failure, Hinted};
-use crate::sys::text::Shown;
+use derun::cli::complaint as derun_complaint;
+pub(super) use derun::cli::complaint::show;
 use std::error::Error;
-use std::io::{self, Write};
+use sys::error::{Failure, Hinted};
 
 /// Shows `error`, and what to do about it.
 pub(super) fn complain(error: &anyhow::Error) {
     show(&told(error));
 }
 
-/// Shows what failed, and what to do about it.
-pub(super) fn show(failure: &Failure) {
-    let _closed = writeln!(Shown(io::stderr().lock()), "{}", failure.shown());
-}
-
 /// What failed with its causes, none of them twice, and what to do about it.
 pub(super) fn told(error: &anyhow::Error) -> Failure {
-    Failure::of_chain(error.chain()).or_hint(error.chain().find_map(hint))
+    derun_complaint::told(error, hint)
 }
 
 /// Asks `error` for its hint, if it is one of these types: an error that goes through anyhow has lost its own type, and is
@@ -36,16 +31,9 @@ macro_rules! hints {
 /// What `error` says to do.
 pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
     hints! { error:
-        crate::capture::id::IdError,
-        crate::capture::store::StoreError,
-        Failure,
-        io::Error,
-    }
-    #[cfg(unix)]
-    hints! { error:
         crate::agent::find::FindError,
-        crate::agent::invocation::Taken,
-        crate::agent::settings::NotText,
+        crate::agent::invocation::ReservedOption,
+        crate::agent::settings::NotUtf8,
         crate::beat::BeatError,
         crate::cli::service::manager::ManagerError,
         crate::cli::start::Unsettled,
@@ -69,17 +57,17 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::host::record::ClaimError,
         crate::host::state::SendError,
         crate::permit::question::AnswerError,
-        crate::permit::request::NotAnId,
+        crate::permit::request::InvalidRequestId,
         crate::permit::rules::EntryError,
-        crate::replay::scrub::Suspicious,
+        fake_claude::replay::scrub::Suspicious,
         crate::roster::SessionsError,
         crate::rpc::client::AskError,
         crate::service::NotPlain,
         crate::setup::SetupError,
         crate::setup::check::CheckError,
-        crate::sys::paths::PathsError,
+        sys::paths::PathsError,
         crate::trust::CollectError,
         crate::trust::StoreError,
     }
-    None
+    derun_complaint::hint(error)
 }

@@ -1,21 +1,22 @@
-//! `murmur completions`: what a shell needs to complete the commands, made from the commands themselves.
+//! `murmur completions`: shell completions, generated from the commands themselves.
 //!
-//! clap_complete writes the scripts. What is hidden is taken out of the commands before, and where a shell's script would offer
-//! what is of no use, or nothing where the words are known, a few lines are added to it.
+//! clap_complete writes the scripts. Hidden commands are removed first. Some shells need a few more lines, so that they
+//! offer known words and leave out useless ones.
 
-use super::args::{Args, CalledBy, Completions};
-use super::derun::Derun;
+use super::args::{Args, Completions, ProgramName};
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
+use derun::cli::args::Derun;
+use derun::cli::stdout::stdout;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
     let (name, command) = match args.name {
-        CalledBy::Murmur => ("murmur", Args::command()),
-        CalledBy::Mm => ("mm", Args::command()),
-        CalledBy::Derun => ("derun", Derun::command()),
+        ProgramName::Murmur => ("murmur", Args::command()),
+        ProgramName::Mm => ("mm", Args::command()),
+        ProgramName::Derun => ("derun", Derun::command()),
     };
     let mut command = offered(&command).subcommand(help(&command));
     let mut script = Vec::new();
@@ -26,11 +27,11 @@ pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
         Shell::Fish => script + &known_words(&command, name),
         _ => script,
     };
-    io::stdout().write_all(script.as_bytes())?;
+    stdout().write_all(script.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same command without what is hidden, whose `help` would be full of it.
+/// A copy of the command without hidden arguments and subcommands.
 fn offered(command: &Command) -> Command {
     let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set());
     let mut offered = named(command).args(arguments.cloned()).subcommands(shown(command).map(offered));
@@ -40,7 +41,7 @@ fn offered(command: &Command) -> Command {
     offered.disable_help_subcommand(true)
 }
 
-/// `help`, and below it the name of every command that is shown, without options.
+/// The `help` command, with the names of all visible commands and no options.
 fn help(command: &Command) -> Command {
     fn names(command: &Command) -> Command {
         named(command)
@@ -48,7 +49,7 @@ fn help(command: &Command) -> Command {
             .disable_help_subcommand(true)
             .disable_help_flag(true)
     }
-    let about = "Print what a command is for, and what can be typed after it";
+    let about = "Print the help of a command";
     Command::new("help").about(about).subcommands(shown(command).map(names)).disable_help_subcommand(true)
 }
 
@@ -64,13 +65,13 @@ fn named(command: &Command) -> Command {
     }
 }
 
-/// clap wants names that last as long as the process, and this one ends when they are written.
+/// Leaks `name`: clap wants static names, and the process ends soon.
 fn lasting(name: &str) -> &'static str {
     name.to_owned().leak()
 }
 
-/// The script for bash, which then offers options where one is begun, and files or words elsewhere; and behind `--`, where
-/// another program's command line stands, files alone.
+/// Changes the bash script to offer options only after a `-`, and only files after `--`, where another program's command
+/// line begins.
 fn with_fewer_options(script: &str, name: &str) -> String {
     let ours = script.replace(&format!("complete -F _{name} "), &format!("complete -F _{name}_words "));
     format!(
@@ -96,7 +97,7 @@ _{name}_words() {{
     )
 }
 
-/// Lines for fish, whose script knows the values of options alone, that offer those of a command's arguments.
+/// Lines for fish that complete the values of arguments: clap_complete writes only those of options.
 fn known_words(command: &Command, name: &str) -> String {
     let mut lines = String::new();
     for first in shown(command) {
@@ -114,7 +115,7 @@ fn known_words_of(command: &Command, name: &str, condition: &str, lines: &mut St
     let known = command.get_positionals().map(Arg::get_possible_values).find(|values| !values.is_empty());
     if let Some(values) = known {
         let words: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-        // Writing into a String does not fail.
+        // Writing to a String cannot fail.
         let _written = writeln!(lines, "complete -c {name} -n \"{condition}\" -f -a \"{}\"", words.join(" "));
     }
 }

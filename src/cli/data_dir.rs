@@ -1,29 +1,28 @@
-//! `--data-dir`: it stands before a command or after it, unless it would have no effect there.
+//! `--data-dir`, which may come before or after a command that uses the data folder.
 
 use super::args::Args;
-use crate::error::Failure;
-use crate::sys::shell;
 use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory, FromArgMatches, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use sys::error::Failure;
+use sys::shell;
 
-/// The commands that have nothing to do with the data folder.
+/// The commands that do not use the data folder.
 const WITHOUT: [&str; 9] =
     ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"];
 
-/// Lets the option stand after a command, and after those below it.
+/// Accepts the option after a command and its subcommands.
 pub(super) fn offered_after(command: Command) -> Command {
     if WITHOUT.contains(&command.get_name()) {
         return command;
     }
     let option = Arg::new("data_dir").long("data-dir").value_name("DIR").value_hint(ValueHint::DirPath);
-    let help = "Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]";
+    let help = "Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]";
     command.arg(option.value_parser(value_parser!(PathBuf)).help(help).global(true))
 }
 
-/// `failure` with the option in the command that its hint says to run, if it works on the data folder: without it, that
-/// command would work on another one.
+/// Adds the option to the command that the hint of `failure` says to run, which would use another data folder without it.
 pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
     let command = failure.to_do().and_then(|hint| hint.strip_prefix("run: murmur "));
     let Some(command) =
@@ -35,10 +34,10 @@ pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
     failure.hint(hint)
 }
 
-/// What was typed. Of two data folders, the one that stands nearer to the command's end counts.
+/// Parses the command line. Of two data folders, the last one counts.
 ///
 /// # Errors
-/// What is wrong with it, for example that the option stands before a command on which it has no effect.
+/// Wrong usage, such as the option before a command on which it has no effect.
 pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     let mut matches = Args::command().try_get_matches_from(typed)?;
     let mut args = Args::from_arg_matches(&matches)?;

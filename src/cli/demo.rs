@@ -3,20 +3,21 @@
 //! Needs nothing installed and no credential, ends by itself, leaves no file and no process.
 
 use super::place::Place;
-use super::style::{Style, plain_line};
-use crate::failure;
+use super::style::{Colors, Style, text_of};
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
-use crate::replay::{Asking, AskingWriter, End, Fixture, Pace, Parts, play};
-use crate::sys::atomic;
-use crate::sys::process::{self, Signal};
-use crate::sys::scratch;
-use crate::sys::watch::{Place as Watched, Watch};
 use anyhow::{Context, bail};
+use derun::cli::stdout::stdout;
+use fake_claude::replay::{Asking, AskingWriter, End, Fixture, Pace, Parts, play};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
+use sys::atomic;
+use sys::failure;
+use sys::process::{self, Signal};
+use sys::scratch;
+use sys::watch::{Place as Watched, Watch};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// The recorded runs: a workspace's name, what its heartbeat asks, and the run.
@@ -48,7 +49,7 @@ pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
     // Told to end from here on, it tidies up first.
     let mut told = runtime.block_on(async { Told::new() })?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot make a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
@@ -173,7 +174,7 @@ impl Told {
 
 fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let name = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
+    let text = text_of(entry.text().as_deref(), entry.stopped);
     let seconds = entry.duration_ms as f64 / 1000.0;
     writeln!(
         out,

@@ -2,15 +2,16 @@
 
 use super::args::Doctor;
 use super::place::Place;
-use super::style::{Style, plain_line};
+use super::style::{Colors, Style, plain_line};
 use crate::doctor::{
     self, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
 };
-use crate::sys::paths::{DataDir, User};
+use derun::cli::stdout::stdout;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use sys::paths::{DataDir, User};
 
 /// Where logind writes down whose services outlive their sessions.
 const LINGERING: &str = "/var/lib/systemd/linger";
@@ -21,7 +22,7 @@ pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
         (Err(error), _) | (_, Err(error)) => vec![Finding::homeless(&error)],
     };
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         writeln!(out, "{}", json!({ "worst": worst, "findings": findings }))?;
     } else {
@@ -55,7 +56,7 @@ fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
         sandbox: SANDBOX_VARIABLES.into_iter().filter_map(sandbox).collect(),
         keys: place.keys(),
         claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
-        captures: super::captures::root().ok(),
+        captures: derun::cli::captures::root().ok(),
         service: service.map(|(file, text)| ServiceFile { file, text, linger }),
     }
 }

@@ -1,15 +1,12 @@
-//! The commands that agents cannot run: those that start, stop, or change what murmur does. The guard refuses them where an
-//! agent calls them; here they are refused to whatever an agent's process runs, such as a script.
+//! Commands that agents must not run, because they start, stop or change murmur. The guard refuses an agent's own calls.
+//! This check also refuses them to scripts and other processes of an agent.
 
 use super::args::{Command, HostCommand, ServiceCommand, WorkspacesCommand};
 use super::setup_args::SetupCommand;
-use crate::error::Failure;
 use crate::rpc::asker;
+use sys::error::Failure;
 
-/// That `command` may run here.
-///
-/// # Errors
-/// That an agent's process runs it, and what agents cannot do.
+/// Fails if an agent's process runs a `command` that only people may run.
 pub(super) fn check(command: &Command) -> Result<(), Failure> {
     let what = match command {
         Command::Start(_) => "start the daemon",
@@ -18,7 +15,7 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Init(_)
         | Command::Workspaces(super::args::Workspaces {
             command: WorkspacesCommand::Add { .. } | WorkspacesCommand::Remove { .. },
-        }) => "change which workspaces there are",
+        }) => "add or remove workspaces",
         Command::Setup(args) => match &args.command {
             SetupCommand::Hooks(hooks) if hooks.check || hooks.dry_run => return Ok(()),
             SetupCommand::Hooks(_) => "change Claude Code's settings",
@@ -30,7 +27,7 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Record(_) => "start agents",
         Command::Host(args) => match &args.command {
             HostCommand::Spawn(_) | HostCommand::Send(_) | HostCommand::Stop(_) => {
-                return asker::require_manager_here("direct other agents");
+                return asker::require_manager_here("control other agents");
             }
             _ => return Ok(()),
         },

@@ -13,14 +13,14 @@ pub(super) use attach::run as attach;
 
 use super::args::{Host, HostCommand};
 use super::place::Place;
-use crate::failure;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
 use crate::rpc::client::Client;
-use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
 use std::process::ExitCode;
+use sys::paths::DataDir;
+use sys::{failure, spelling};
 
 pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -38,7 +38,16 @@ pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
 /// The host of `agent`, whatever its condition.
 async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
     let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
-    Ok(seen.ok_or_else(|| failure!("no host of agent {agent}"; "see: murmur host list --all"))?)
+    Ok(seen.ok_or_else(|| {
+        let known = discover::known(&dir.hosts()).unwrap_or_default();
+        let known: Vec<&str> = known.iter().map(AgentId::as_str).collect();
+        match spelling::nearest(agent.as_str(), &known) {
+            Some(meant) => {
+                failure!("no host of agent {agent}"; "did you mean {meant}? See: murmur host list --all")
+            }
+            None => failure!("no host of agent {agent}"; "see: murmur host list --all"),
+        }
+    })?)
 }
 
 /// A connection to the host of `agent`, which is up.

@@ -1,19 +1,21 @@
-//! What can be typed after `murmur host`, and after `murmur-host`.
+//! The arguments of `murmur host` and of the program `murmur-host`.
 
 use crate::host::id::AgentId;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Agents that outlive the daemon: start, list, follow, speak to, and stop them
+/// Start, list, message and stop hosted agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
+Hosted agents run without the daemon and outlive it.
+
 Examples:
-  murmur host spawn \"Mend the build\" --attach   an agent in this folder, and what it does
-  murmur host list                               who is there
-  murmur host send site-1f2e3d4c \"And the docs\"  one more turn
-  murmur attach site-1f2e3d4c --from 0           all that it did, and what it does
-  murmur host stop site-1f2e3d4c                 that was all")]
+  murmur host spawn \"Fix the build\" --attach     start an agent in this folder and follow it
+  murmur host list                               list running agents
+  murmur host send site-1f2e3d4c \"And the docs\"  send another message
+  murmur attach site-1f2e3d4c --from 0           show all its output
+  murmur host stop site-1f2e3d4c                 stop it")]
 pub(crate) struct Host {
     #[command(subcommand)]
     pub(crate) command: HostCommand,
@@ -21,26 +23,26 @@ pub(crate) struct Host {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostCommand {
-    /// Every agent that runs
+    /// List running agents
     List {
-        /// Those that ended as well
+        /// Include agents that have ended
         #[arg(long)]
         all: bool,
-        /// One JSON object on stdout
+        /// Print output as JSON
         #[arg(long)]
         json: bool,
     },
-    /// How one agent is
+    /// Show the status of an agent
     Status {
-        /// The agent
+        /// Agent ID
         agent: AgentId,
-        /// One JSON object on stdout
+        /// Print output as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Look for hosts, and clean up after those that were killed
+    /// Find running hosts and clean up after killed ones
     Discover {
-        /// One JSON object on stdout
+        /// Print output as JSON
         #[arg(long)]
         json: bool,
     },
@@ -52,127 +54,136 @@ pub(crate) enum HostCommand {
     Serve(HostServe),
 }
 
-/// Start a live agent; returns when it runs
+/// Start a live agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostSpawn {
-    /// The first message to it; - reads it from stdin
+    /// First message, or - to read it from stdin
     pub(crate) message: Option<String>,
-    /// Its id [default: the project and eight random digits]
+    /// Agent ID [default: the project and eight random digits]
     #[arg(long, value_name = "ID")]
     pub(crate) agent_id: Option<AgentId>,
-    /// What it belongs to [default: the folder's name]
+    /// Project it belongs to [default: the name of the folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// What it is for
+    /// Role of the agent
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
-    /// The folder it works in
+    /// Folder to work in
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
-    /// What it works on, such as #42
+    /// Issue to work on, such as #42
     #[arg(long)]
     pub(crate) issue: Option<String>,
-    /// The model, where it is not your default
+    /// Model to use instead of your default
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// Follow it at once
+    /// Follow the agent's output
     #[arg(long)]
     pub(crate) attach: bool,
-    /// JSON on stdout
+    /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// More arguments to Claude Code
+    /// Additional arguments for Claude Code
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
 }
 
-/// Show what an agent did and does, until it ends; Ctrl-C leaves it running
+/// Follow an agent's output
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Ends with the agent. Ctrl-C leaves the agent running.")]
 pub(crate) struct HostAttach {
-    /// The agent
+    /// Agent ID
     pub(crate) agent: AgentId,
-    /// Begin with this event; 0 is the first [default: the next one]
+    /// Event to start at, where 0 is the first [default: the next one]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
-    /// The events as they are, one JSON object a line
+    /// Print events as JSON, one per line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Say something to a live agent: now, or when the turn that runs is over
+/// Send a message to a live agent
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "An agent that is busy gets the message after its current turn.")]
 pub(crate) struct HostSend {
-    /// The agent
+    /// Agent ID
     pub(crate) agent: AgentId,
-    /// What; - reads it from stdin
+    /// Message, or - to read it from stdin
     pub(crate) message: String,
-    /// One JSON object on stdout
+    /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// End an agent; returns when none of its processes is left
+/// Stop an agent
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Returns when none of the agent's processes is left.")]
 pub(crate) struct HostStop {
-    /// The agent
+    /// Agent ID
     #[arg(required_unless_present = "all")]
     pub(crate) agent: Option<AgentId>,
-    /// Every live agent
+    /// Stop every live agent
     #[arg(long, conflicts_with = "agent")]
     pub(crate) all: bool,
-    /// Kill it at once, and its host as well if that does not answer
+    /// Kill the agent at once, and its host if that does not answer
     #[arg(long)]
     pub(crate) force: bool,
-    /// How long it has to end by itself [default: 5s]
+    /// Time to end by itself before it is killed [default: 5s]
     #[arg(long, value_name = "INTERVAL", value_parser = humantime::parse_duration, conflicts_with = "force")]
     pub(crate) grace: Option<Duration>,
-    /// One JSON object on stdout for each
+    /// Print output as JSON, one object per agent
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// The host of one agent; murmur starts it, for `murmur host spawn` and for every beat
+/// Run the host of one agent
 #[derive(Debug, Parser)]
-#[command(name = "murmur-host", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    name = "murmur-host",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "murmur starts this program for `murmur host spawn` and for every beat."
+)]
 pub(crate) struct HostProgram {
-    /// Where murmur keeps its files [default: $MURMUR_DIR, else ~/.murmur]
+    /// Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) serve: HostServe,
 }
 
-/// Be the host of one agent until it ends (spec 3, Spawn Flow)
+/// Run the host of one agent until it ends (spec 3, Spawn Flow)
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostServe {
-    /// Its id
+    /// Agent ID
     #[arg(long, value_name = "ID", required_unless_present = "beat")]
     pub(crate) agent_id: Option<AgentId>,
-    /// What it belongs to
+    /// Project it belongs to
     #[arg(long, required_unless_present = "beat")]
     pub(crate) project: Option<String>,
-    /// What it is for
+    /// Role of the agent
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
-    /// Which program it is
+    /// Program that runs the agent
     #[arg(long, default_value = "claude")]
     pub(crate) backend: String,
-    /// The folder it works in
+    /// Folder to work in
     #[arg(long, value_name = "PATH", required_unless_present = "beat", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: Option<PathBuf>,
-    /// What it works on
+    /// Issue to work on
     #[arg(long)]
     pub(crate) issue: Option<String>,
-    /// The model
+    /// Model to use
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// Say on stdout, in one line, that it runs or why not; the first message stands on stdin
+    /// Report readiness on stdout, and read the first message from stdin
     #[arg(long)]
     pub(crate) announce: bool,
-    /// Run the one beat whose job stands on stdin
+    /// Run the beat whose job is on stdin
     #[arg(long, conflicts_with_all = ["agent_id", "project", "worktree", "announce"])]
     pub(crate) beat: bool,
-    /// More arguments to the agent's program
+    /// Additional arguments for the agent's program
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
 }

@@ -2,31 +2,31 @@
 
 use super::args::Init;
 use super::place::Place;
-use super::start::warn_of_denied_calls;
 use super::workspaces::{self, Registered};
 use crate::config::cron::Crons;
 use crate::config::edit::NewWorkspace;
 use crate::config::file::File;
-use crate::config::heartbeat::{self, Standing};
+use crate::config::heartbeat::{self, CurrentSchedule};
 use crate::config::interval::Interval;
 use crate::config::spelling::nearest;
 use crate::config::template::{DEFAULT, TEMPLATES, is_schedule, is_unedited, split};
 use crate::config::timing::Schedule as Timing;
 use crate::daemon::approved;
-use crate::error::Failure;
-use crate::failure;
-use crate::sys::paths::DataDir;
-use crate::sys::text::Shown;
-use crate::sys::{atomic, shell};
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
+use derun::cli::stdout::stdout;
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use sys::error::Failure;
+use sys::failure;
+use sys::paths::DataDir;
+use sys::text::Shown;
+use sys::{atomic, shell};
 
 /// The names of the templates, for help and completions; the path of a file is as good.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ const SYSTEM: [&str; 23] = [
 const INTERVAL: &str = "30m";
 
 pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.own_data_dir()?;
+    let dir = place.agents_data_dir()?;
     let (workspace, is_new) = folder(&args.path, place)?;
     if !args.force {
         refuse_broad(&workspace, place)?;
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     if let Some(name) = args.template.as_ref().filter(|_| file.symlink_metadata().is_ok()) {
         return Err(not_applied(name, &file).into());
     }
-    let mut out = Shown(io::stdout().lock());
+    let mut out = Shown(stdout().lock());
     if is_new {
         std::fs::create_dir(&workspace).with_context(|| format!("cannot make {}", workspace.display()))?;
         writeln!(out, "made {}", workspace.display())?;
@@ -134,8 +134,6 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     if let Some(untrusted) = Workspaces::of(&dir, &place.home()).untrusted(&workspace) {
         writeln!(out, "{}", untrusted.line())?;
     }
-    drop(out);
-    warn_of_denied_calls(&dir, place)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -201,8 +199,8 @@ pub(super) fn refuse_other(
     let crons = Crons::new(place.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let Some(Typed { words, timing }) = &schedule.typed else { return Ok(()) };
-    let standing = heartbeat::standing(&file, &dir.config(), workspace, name, &crons);
-    let Some(Standing { schedule, said_in }) =
+    let standing = heartbeat::current_schedule(&file, &dir.config(), workspace, name, &crons);
+    let Some(CurrentSchedule { schedule, file: said_in }) =
         standing.filter(|there| there.schedule.as_ref() != Some(timing))
     else {
         return Ok(());

@@ -5,27 +5,30 @@ mod span;
 
 use super::args::Log;
 use super::place::Place;
-use super::span::span as lasting;
-use super::style::{Style, plain_line, remarks};
+use super::style::{Colors, Style, plain_line, remarks, text_of};
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
 use crate::config::heartbeat;
 use crate::daemon::client;
-use crate::failure;
+use crate::daemon::status::waiting;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use crate::journal::tail::Tail;
 use crate::journal::unfinished;
-use crate::sys::paths::DataDir;
-use crate::sys::shell;
-use crate::sys::text::Shown;
 use anyhow::{Context, bail};
+use derun::cli::span::span as lasting;
+use derun::cli::stdout::stdout;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+use sys::failure;
+use sys::paths::DataDir;
+use sys::text::Shown;
+use sys::{shell, spelling};
 
 pub(super) use span::{count, since};
 
@@ -43,7 +46,7 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
         since: args.since,
     };
     let printer = Printer { json: args.json, style: Style::of_stdout(), zone: TimeZone::system() };
-    let mut out = Shown(io::stdout().lock());
+    let mut out = Shown(stdout().lock());
     let unreadable = || format!("cannot read {}", dir.journal().display());
     // Following begins where the first look ended, so that no line is missed or shown twice.
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;
@@ -71,7 +74,7 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how many lines are not here yet, since the disk is full.
+/// Says how many lines are not here yet, and why.
 fn warn_of_waiting(dir: &DataDir) {
     // What cannot be read is said by `murmur status`.
     let kept = unfinished::waiting(dir).unwrap_or_default();
@@ -80,8 +83,16 @@ fn warn_of_waiting(dir: &DataDir) {
     }
     // The daemon may hold more in memory.
     let told = super::runtime().ok().and_then(|runtime| runtime.block_on(client::status(dir)).ok());
-    let count = told.map_or(kept, |status| status.waiting_lines.max(kept));
-    let _closed = writeln!(Shown(io::stderr()), "warning: {}", super::status::waiting(count));
+    let runs = told.is_some();
+    // Asked, it has just counted them, and may have written them.
+    let (count, reason) = match told {
+        Some(status) => (status.waiting_lines, status.waiting_reason),
+        None => (kept, super::status::waits(dir)),
+    };
+    if count > 0 {
+        let warning = waiting(count, reason.as_deref(), runs);
+        let _closed = writeln!(Shown(io::stderr()), "warning: {warning}");
+    }
 }
 
 /// Whether the journal has a line of `workspace`.
@@ -109,9 +120,21 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -
                 failure!("no workspace at {workspace}"; "{typed} is the name of one, say its path: --workspace {path}")
             )
         }
-        _ => bail!(
-            failure!("{workspace} is not registered and not in the journal"; "see: murmur workspaces list")
-        ),
+        _ => {
+            let workspace_path = Path::new(workspace);
+            let beside = file.workspaces.iter().flatten().map(|known| &*known.path);
+            let beside: Vec<&Path> = beside.filter(|path| path.parent() == workspace_path.parent()).collect();
+            let names: Vec<&str> = beside.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+            let name = workspace_path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let hint = match spelling::nearest(name, &names) {
+                Some(meant) => format!(
+                    "did you mean {}? See: murmur workspaces list",
+                    shell::path(&workspace_path.with_file_name(meant))
+                ),
+                None => "see: murmur workspaces list".to_owned(),
+            };
+            bail!(failure!("{workspace} is not registered and not in the journal"; "{hint}"))
+        }
     }
 }
 
@@ -142,8 +165,8 @@ impl Printer {
                 lasting(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default()))
             }
         };
-        let text = entry.text().as_deref().map(plain_line).unwrap_or_default();
-        let kind = entry.kind.word().map(|word| format!("{word}: ")).unwrap_or_default();
+        let text = text_of(entry.text().as_deref(), entry.stopped);
+        let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
         let (style, workspace) = (self.style, plain_line(&entry.workspace));
         let remarks = remarks(entry);
         let line = format!(

@@ -1,23 +1,23 @@
-//! `murmur man`: a manual page for every command, made from the commands themselves; packages install them.
+//! `murmur man`: a manual page for every command, generated from the commands themselves. Packages install them.
 //!
-//! clap_mangen renders the sections. What it leaves out of a synopsis, and the layout of examples, is made here; what is said of
-//! files, variables and exit codes stands in `man/texts.rs`.
+//! clap_mangen renders the sections, except for the synopsis and the examples. `man/texts.rs` has the text about files,
+//! variables and exit codes.
 
 mod texts;
 
 use super::args::Args;
-use super::derun::Derun;
 use anyhow::Context;
 use clap::{Arg, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use derun::cli::args::Derun;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Writes `murmur.1`, `murmur-beat.1`, ..., the same of derun, `murmur-hook.1`, and `mm.1`, which is murmur's, into `folder`.
+/// Writes `murmur.1`, `murmur-beat.1` and so on, the pages of derun, `murmur-hook.1`, and `mm.1` as an alias into `folder`.
 pub(super) fn run(folder: &Path) -> anyhow::Result<ExitCode> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for command in [Args::command(), Derun::command(), texts::hook()] {
         let mut command = command.disable_help_subcommand(true);
         command.build();
@@ -35,7 +35,7 @@ fn write(command: &Command, folder: &Path) -> anyhow::Result<()> {
         .source(concat!("murmur ", env!("CARGO_PKG_VERSION")));
     let file = folder.join(man.get_filename());
     let mut page = Vec::new();
-    render(&man, command, &mut page).with_context(|| format!("cannot make {}", file.display()))?;
+    render(&man, command, &mut page).with_context(|| format!("cannot render {}", file.display()))?;
     save(&file, &page)
 }
 
@@ -85,7 +85,7 @@ fn render(man: &Man, command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What stands below a command's help: whole sentences, and lines of examples.
+/// The sentences and the example lines below a command's help.
 fn remarks_and_examples(command: &Command) -> (Vec<String>, Vec<String>) {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let (remarks, examples) = text.split_once("Examples:\n").unwrap_or((&text, ""));
@@ -94,7 +94,7 @@ fn remarks_and_examples(command: &Command) -> (Vec<String>, Vec<String>) {
     (remarks, examples)
 }
 
-/// A command with its options, each with its value, and its arguments; `--help` and `--version` go without saying.
+/// The synopsis of a command: its options with their values, except `--help` and `--version`, and its arguments.
 fn usage(command: &Command) -> String {
     let mut words = vec![command.get_bin_name().unwrap_or(command.get_name()).to_owned()];
     let asks = |argument: &&Arg| {

@@ -15,10 +15,10 @@ use crate::config::cron::Crons;
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::broker::Kind;
-use crate::sys::clock;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use sys::clock;
 
 pub(super) fn run(args: &Permission, place: &Place) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -66,7 +66,7 @@ impl Whose<'_> {
         }
         Ok(match own() {
             Some((name, folder)) => {
-                Project::of(folder.as_deref().unwrap_or(self.folder)).called(Some(name.as_str()))
+                Project::of(folder.as_deref().unwrap_or(self.folder)).with_name(Some(name.as_str()))
             }
             None => Project::of(self.folder),
         })

@@ -1,20 +1,20 @@
-//! What can be typed after `murmur permission`.
+//! The arguments of `murmur permission` and `murmur question`.
 
-use super::requests::Verdicts;
+use super::requests::Answer;
 use crate::permit::policy::Role;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
-/// What agents may do: what waits for an answer, the rules, and what would happen to a call
+/// Answer permission requests and check the rules
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur permission list --watch                           what waits for an answer, as it comes
+  murmur permission list --watch                           follow requests
   murmur permission respond k3v9x2ab allow                 allow one call
-  murmur permission respond                                one after the other, on a terminal
-  murmur permission rules                                  every rule, in the order in which they are looked at
-  murmur permission check 'Bash(git push -f)'              what would happen to it here, and who decides
-  murmur permission check 'Edit(/etc/hosts)' --as hosted   the same for an agent that somebody speaks to")]
+  murmur permission respond                                answer every request in turn
+  murmur permission rules                                  list the rules
+  murmur permission check 'Bash(git push -f)'              show who would decide about a call
+  murmur permission check 'Edit(/etc/hosts)' --as hosted   check a call of a hosted agent")]
 pub(crate) struct Permission {
     #[command(subcommand)]
     pub(crate) command: PermissionCommand,
@@ -28,41 +28,43 @@ pub(crate) enum PermissionCommand {
     Rules(PermissionRules),
 }
 
-/// List what agents wait for
+/// List requests that wait for an answer
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RequestList {
-    /// Go on and show what comes, and what becomes of it
+    /// Keep running and show requests as they open and close
     #[arg(long)]
     pub(crate) watch: bool,
-    /// One JSON object on stdout; with --watch, one for each that comes or goes
+    /// Print output as JSON, one object per change with --watch
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Allow or deny a call that waits; without arguments, on a terminal, asks about one after the other
+/// Allow or deny a call that waits for approval
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Without arguments, asks about every request in turn. This needs a terminal.")]
 pub(crate) struct PermissionRespond {
-    /// The request, as `murmur permission list` shows it
+    /// Request ID, from `murmur permission list`
     #[arg(requires = "verdict")]
     pub(crate) id: Option<String>,
-    /// What becomes of it
-    pub(crate) verdict: Option<Verdicts>,
-    /// Why, for the agent
+    /// Answer to the request
+    #[arg(value_name = "ANSWER")]
+    pub(crate) verdict: Option<Answer>,
+    /// Reason to tell the agent
     #[arg(long, requires = "verdict")]
     pub(crate) reason: Option<String>,
-    /// From now on as well: a rule for just this call is added to the project's permissions.toml
+    /// Also add a rule for this call to the project's permissions.toml
     #[arg(long, requires = "verdict")]
     pub(crate) always: bool,
 }
 
-/// Agents' questions, and a person's answers
+/// Answer questions that agents ask
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur question list                              what agents ask
-  murmur question respond k3v9x2ab '{\"q1\":2}'     answer with the second choice
+  murmur question list                              list open questions
+  murmur question respond k3v9x2ab '{\"q1\":2}'       answer with the second choice
   murmur question respond k3v9x2ab '{\"q1\":\"neither, mock it\"}'   answer in your own words
-  murmur question respond                           one after the other, on a terminal")]
+  murmur question respond                           answer every question in turn")]
 pub(crate) struct Question {
     #[command(subcommand)]
     pub(crate) command: QuestionCommand,
@@ -74,47 +76,52 @@ pub(crate) enum QuestionCommand {
     Respond(QuestionRespond),
 }
 
-/// Answer an agent's questions; without arguments, on a terminal, asks about one after the other
+/// Answer an agent's questions
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+ANSWERS maps a question (q1, q2 and so on, its header or its text) to an answer: a label, its number, a list of these, \
+or your own text. Write your own text as {\"other\":\"...\"} if it could be taken for a label.
+Without arguments, asks every question in turn. This needs a terminal.")]
 pub(crate) struct QuestionRespond {
-    /// The request, as `murmur question list` shows it
+    /// Request ID, from `murmur question list`
     #[arg(requires = "answers")]
     pub(crate) id: Option<String>,
-    /// A JSON object: q1, q2 and so on, a header or a question's text; and for each a label, its number, a list of them,
-    /// or a text of your own ({"other":"a text"} if it looks like a label)
+    /// Answers as a JSON object
     pub(crate) answers: Option<String>,
 }
 
-/// Say what would happen to a call, and who decides; runs nothing, asks nobody
+/// Show what would happen to a call and who would decide
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Runs nothing and asks nobody. A CALL is 'Bash(git push)', 'Edit(/path)', 'WebFetch(https://...)', \
+'Tool({\"key\":\"value\"})' or 'Tool'. With -, it is read from stdin as {\"tool_name\":...,\"tool_input\":{...}}.")]
 pub(crate) struct PermissionCheck {
-    /// The call, such as 'Bash(git push)', 'Edit(/path)', 'WebFetch(https://...)', 'Tool({"key":"value"})' or 'Tool'; - reads
-    /// {"tool_name":...,"tool_input":{...}} from stdin
+    /// Call to check, such as 'Bash(git push)', or - to read it from stdin
     pub(crate) call: String,
-    /// The folder that the agent is in [default: this one]
+    /// Folder of the agent [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// The project whose rules come first [default: $MURMUR_PROJECT, else that of a beat or agent in the folder]
+    /// Project whose rules apply [default: $MURMUR_PROJECT or by folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// What the agent is
+    /// Role of the agent
     #[arg(long = "as", value_name = "ROLE", default_value = "beat")]
     pub(crate) role: RoleArg,
-    /// One JSON object on stdout
+    /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// List the rules in the order in which they are looked at
+/// List the rules in the order they are checked
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PermissionRules {
-    /// The folder that the agent is in [default: this one]
+    /// Folder of the agent [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// The project whose rules come first [default: $MURMUR_PROJECT, else that of a beat in the folder]
+    /// Project whose rules apply [default: $MURMUR_PROJECT or by folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// One JSON object on stdout
+    /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,16 +1,17 @@
 //! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
 
+use crate::agent::rule_files;
 use crate::config::settings::{Provider, Secret};
-use crate::error::Hinted;
-use crate::failure;
 use crate::pulse::owner;
-use crate::sys::paths::{DataDir, PathsError, SettingsDir, User};
 use jiff::tz::TimeZone;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::failure;
+use sys::paths::{DataDir, PathsError, SettingsDir, User};
 
 fn warn(problem: &PathsError) {
     let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
@@ -32,6 +33,7 @@ impl Place {
     /// The data folder, which need not exist, to be read only. Warns, once, where others can write to it.
     pub(super) fn read_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.data_dir()?;
+        dir.check_is_folder()?;
         if let Err(writable @ PathsError::Writable { .. }) = dir.require_ours()
             && !self.has_warned.replace(true)
         {
@@ -56,13 +58,35 @@ impl Place {
     /// The data folder to be written to, made where it does not exist, and where nobody else can change anything; warns
     /// where others can look in.
     pub(super) fn own_data_dir(&self) -> Result<DataDir, PathsError> {
+        let (dir, open) = self.own_data_dir_and_warning()?;
+        self.warn_of(open.as_ref());
+        Ok(dir)
+    }
+
+    /// The same for who starts agents: first warns of what denies all their calls.
+    pub(super) fn agents_data_dir(&self) -> Result<DataDir, PathsError> {
+        let (dir, open) = self.own_data_dir_and_warning()?;
+        for problem in rule_files::problems(&dir, &self.settings_dir()?) {
+            let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
+        }
+        self.warn_of(open.as_ref());
+        Ok(dir)
+    }
+
+    /// The same, with what [`Self::warn_of`] is to say.
+    pub(super) fn own_data_dir_and_warning(&self) -> Result<(DataDir, Option<PathsError>), PathsError> {
         let dir = self.prepared_data_dir()?;
-        if let Some(open) = dir.require_ours()?
+        let open = dir.require_ours()?;
+        Ok((dir, open))
+    }
+
+    /// Warns, once, where others can look into the data folder.
+    pub(super) fn warn_of(&self, open: Option<&PathsError>) {
+        if let Some(open) = open
             && !self.has_warned.replace(true)
         {
-            warn(&open);
+            warn(open);
         }
-        Ok(dir)
     }
 
     /// The folder of what holds for all agents, which need not exist.

@@ -3,13 +3,13 @@
 use super::args::{Beat, Record};
 use super::place::Place;
 use crate::agent::find;
-use crate::failure;
-use crate::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
-use crate::trust::Kept;
+use crate::trust::WrittenFile;
 use anyhow::Context;
+use fake_claude::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use sys::failure;
 
 pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
     let (plan, _kept) = match &args.beat {
@@ -58,11 +58,11 @@ fn plan_beat(
     args: &Record,
     workspace: &std::path::Path,
     place: &Place,
-) -> anyhow::Result<(RecordPlan, Option<Kept>)> {
+) -> anyhow::Result<(RecordPlan, Option<WrittenFile>)> {
     let name = args.heartbeat.clone();
     let beat = Beat { path: workspace.to_path_buf(), name, verbose: false, json: false, dry_run: true };
     let (invocation, start) = super::beat::plan(&beat, place)?;
-    let kept = start.file.map(|file| file.keep()).transpose()?;
+    let kept = start.file.map(|file| file.write()).transpose()?;
     let plan = RecordPlan {
         name: args.name.clone(),
         into: args.into.clone(),

@@ -3,6 +3,7 @@
 //! An event of a host goes in, whether it came from a socket or was made here; a tag and a line come out.
 
 use super::style::plain_line;
+use crate::permit::pipeline::ASK;
 use crate::rpc::envelope::Event;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub(super) fn is_known(event_type: &str) -> bool {
             | "permission_asked"
             | "permission_withdrawn"
             | "api_error"
+            | "waiting"
+            | "waited"
     )
 }
 
@@ -71,14 +74,31 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             "plan" => ("mode", "plan: the agent explores and changes nothing".to_owned()),
             mode => ("mode", mode.to_owned()),
         },
-        ("permission_asked", _) => ("permission", format!("the agent asks to use {}", text("name"))),
-        ("permission_withdrawn", _) => ("permission", "the request was withdrawn".to_owned()),
+        // What a person has to answer of these is a request, which waits.
+        ("permission_asked" | "permission_withdrawn", _) => return None,
+        ("waiting", _) => ("waiting", waiting_for(&text("request"), &text("tool"))),
+        ("waited", _) => ("waiting", format!("request {} is no longer open", text("request"))),
         ("api_error", _) => {
             let status = number("status").map(|status| format!(" (status {status})")).unwrap_or_default();
             ("refused", format!("{}{status}", text("error")))
         }
         _ => return None,
     })
+}
+
+/// That a call of `tool` waits for a person, and how to answer `request`.
+pub(super) fn waiting(request: &str, tool: &str) -> String {
+    format!("waiting {}", waiting_for(request, tool))
+}
+
+fn waiting_for(request: &str, tool: &str) -> String {
+    let tool = plain_line(tool);
+    let (what, list) = match &*tool {
+        ASK => ("an answer to a question".to_owned(), "question"),
+        "" => ("your approval".to_owned(), "permission"),
+        tool => (format!("your approval of {tool}"), "permission"),
+    };
+    format!("for {what} (request {}); run: murmur {list} list", plain_line(request))
 }
 
 /// How many tasks run in the background, behind an agent's state; nothing if none does.
@@ -107,6 +127,21 @@ mod tests {
         let line = json!({ "event_type": event_type, "agent_id": "a", "offset": 0, "payload": payload });
         let event: Event = serde_json::from_value(line).unwrap();
         words(&event).map(|(tag, text)| format!("[{tag}] {text}")).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_request_comes_with_the_command_that_answers_it() {
+        let waiting = |tool: &str| shown("waiting", json!({ "request": "7k3v9m2x", "tool": tool }));
+        assert_eq!(
+            waiting("Bash"),
+            "[waiting] for your approval of Bash (request 7k3v9m2x); run: murmur permission list"
+        );
+        assert!(
+            waiting(ASK)
+                .ends_with("for an answer to a question (request 7k3v9m2x); run: murmur question list")
+        );
+        let over = shown("waited", json!({ "request": "7k3v9m2x" }));
+        assert_eq!(over, "[waiting] request 7k3v9m2x is no longer open");
     }
 
     #[test]

@@ -7,23 +7,26 @@ mod shown;
 
 use super::place::Place;
 use crate::daemon::broker::{Broker, Kind, Page, Row};
-use crate::daemon::client;
-use crate::error::Hinted;
-use crate::failure;
+use crate::daemon::{client, instance};
+use crate::host::discover;
+use crate::permit::request::{ANSWERED, RequestId};
 use crate::rpc::asker;
 use crate::rpc::client::{AskError, Client};
-use crate::sys::paths::DataDir;
-use crate::sys::unreadable::unreadable;
 use anyhow::bail;
+use jiff::Timestamp;
 pub(super) use list::list;
 pub(super) use one_by_one::one_by_one;
-pub(super) use respond::{Verdicts, respond, respond_question};
+pub(super) use respond::{Answer, respond, respond_question};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::DataDir;
+use sys::unreadable::unreadable;
 
-/// All that waits. Without a daemon, what was put off.
+/// All that waits.
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
     match client::connect(dir).await {
         Ok(mut client) => ask_rows(&mut client).await,
@@ -31,9 +34,41 @@ pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
         Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
             Err(unreadable(dir.root(), error).into())
         }
-        Err(AskError::Gone(_)) => Ok(Broker::begin(dir, PathBuf::new(), |_| false).rows()),
+        Err(AskError::Gone(_)) => Ok(without_daemon(dir).await),
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     }
+}
+
+/// What waits where no daemon runs: what was deferred, and what the hosts of agents say. The oldest comes first.
+pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
+    let mut rows = Broker::begin(dir, PathBuf::new(), |_| false).rows();
+    for wait in discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await {
+        let (Ok(id), Some(call)) = (RequestId::parse(&wait.request), wait.call) else { continue };
+        // A beat that has just been put off may not have ended.
+        if rows.iter().all(|row| row.id != id) {
+            rows.push(Row::waiting(&id, &call));
+        }
+    }
+    rows.sort_by_cached_key(|row| (row.asked_at.parse::<Timestamp>().ok(), row.id.clone()));
+    rows
+}
+
+/// Whether somebody has yet to answer `row`.
+pub(super) fn is_open(row: &Row) -> bool {
+    row.standing != ANSWERED
+}
+
+/// That no daemon runs that would take an answer.
+fn not_running() -> Failure {
+    failure!("murmur is not running, so nothing can be answered"; "run: murmur start")
+}
+
+/// Says what to do about requests where no daemon runs that would take an answer.
+pub(super) fn note_no_daemon(dir: &DataDir) -> io::Result<()> {
+    if instance::is_running(dir)? {
+        return Ok(());
+    }
+    writeln!(io::stderr(), "note: murmur is not running; to answer, run: murmur start")
 }
 
 /// What waits, of this kind.
@@ -60,9 +95,7 @@ async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
 async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
-        Err(AskError::Gone(_)) => {
-            bail!(failure!("murmur is not running, so nothing can be answered"; "run: murmur start"))
-        }
+        Err(AskError::Gone(_)) => bail!(not_running()),
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
     let row = client.answer("permission.respond", response, client::PATIENCE).await?;

@@ -4,16 +4,17 @@
 use super::args::Restart;
 use super::place::Place;
 use super::service;
-use super::start::{Started, start_behind, start_or_find, warn_of_denied_calls};
+use super::start::{Started, start_behind, start_or_find};
 use super::stop::{kill_if_silent, leave};
 use crate::daemon::instance;
-use crate::failure;
 use anyhow::bail;
-use std::io::{self, Write};
+use derun::cli::stdout::stdout;
+use std::io::Write;
 use std::process::ExitCode;
+use sys::failure;
 
 pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.own_data_dir()?;
+    let dir = place.agents_data_dir()?;
     let is_service = match service::daemon(&dir, place) {
         // Nothing is killed that somebody else may start again.
         Err(error) if args.force => return Err(error),
@@ -39,7 +40,6 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
         false => None,
     };
     let kept = old.as_ref().and_then(|old| humantime::parse_duration(old.tick.as_deref()?).ok());
-    warn_of_denied_calls(&dir, place)?;
     let new = match is_service {
         true => service::start_again(killed.is_some())?,
         // Somebody else may have started one meanwhile, as with two restarts at once.
@@ -49,8 +49,8 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     };
     let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
     match killed.or(old.as_ref().map(|old| old.pid)) {
-        Some(old) => writeln!(io::stdout(), "murmur was restarted (PID {old} -> {new})")?,
-        None => writeln!(io::stdout(), "murmur was not running; it is now (PID {new})")?,
+        Some(old) => writeln!(stdout(), "murmur was restarted (PID {old} -> {new})")?,
+        None => writeln!(stdout(), "murmur was not running; it is now (PID {new})")?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! What a beat shows while it runs, written by a thread of its own: a terminal that is stopped, or a pager that does
 //! not read, must not keep the beat from its timeout.
 
+use derun::cli::stdout::stdout;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ pub(super) struct Screen {
     pieces: Sender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
     left_out: usize,
-    done: oneshot::Receiver<()>,
+    done: oneshot::Receiver<io::Result<()>>,
 }
 
 impl Screen {
@@ -27,8 +28,7 @@ impl Screen {
         let waiting = Arc::new(AtomicUsize::new(0));
         let still_waiting = Arc::clone(&waiting);
         std::thread::spawn(move || {
-            write_all(&written, &still_waiting);
-            let _gone = tell.send(());
+            let _gone = tell.send(write_all(&written, &still_waiting));
         });
         Self { pieces, waiting, left_out: 0, done }
     }
@@ -59,18 +59,23 @@ impl Screen {
     }
 
     /// Waits until all of it is written, or nobody reads any more.
-    pub(super) async fn finish(self) {
+    ///
+    /// # Errors
+    /// Why it could not be written.
+    pub(super) async fn finish(self) -> io::Result<()> {
         drop(self.pieces);
-        let _written = self.done.await;
+        self.done.await.unwrap_or(Ok(()))
     }
 }
 
-fn write_all(pieces: &Receiver<Vec<u8>>, waiting: &AtomicUsize) {
-    let mut stdout = io::stdout().lock();
+fn write_all(pieces: &Receiver<Vec<u8>>, waiting: &AtomicUsize) -> io::Result<()> {
+    let mut stdout = stdout().lock();
     for piece in pieces {
-        if stdout.write_all(&piece).and_then(|()| stdout.flush()).is_err() {
-            return;
+        match stdout.write_all(&piece).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written?,
         }
         waiting.fetch_sub(piece.len(), Ordering::Relaxed);
     }
+    Ok(())
 }

@@ -8,19 +8,20 @@ use super::args::{Service as Args, ServiceCommand};
 use super::place::Place;
 use super::stop::{daemon_pid, leave};
 use crate::daemon::instance;
-use crate::failure;
 use crate::service::{Service, UNIT};
-use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
+use derun::cli::stdout::stdout;
 use manager::{IS_LAUNCHD, ManagerError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use sys::failure;
+use sys::paths::DataDir;
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let (path, text) = file_of(place)?;
     match args.command {
-        ServiceCommand::Install { print: true } => io::stdout().write_all(text.as_bytes())?,
+        ServiceCommand::Install { print: true } => stdout().write_all(text.as_bytes())?,
         ServiceCommand::Install { print: false } => install(&path, &text, place)?,
         ServiceCommand::Uninstall => uninstall(&path, place)?,
         ServiceCommand::Status { json } => return status::run(&path, &text, json),
@@ -93,7 +94,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
             manager::tell("systemctl", &["--user", "restart", UNIT])?;
         }
     }
-    let mut out = io::stdout();
+    let mut out = stdout();
     writeln!(out, "murmur runs as a service")?;
     if !IS_LAUNCHD {
         writeln!(out, "It ends when you log out, unless you run once: loginctl enable-linger")?;
@@ -126,7 +127,7 @@ fn unload(place: &Place) -> anyhow::Result<Result<(), ManagerError>> {
 }
 
 fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
-    let mut out = io::stdout();
+    let mut out = stdout();
     let shown = path.display();
     if !is_new {
         return writeln!(out, "{shown} is up to date");
@@ -148,7 +149,7 @@ fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Resul
 fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
     file::require_ours(path)?;
     if file::read(path)?.is_none() {
-        writeln!(io::stdout(), "murmur is no service")?;
+        writeln!(stdout(), "murmur is no service")?;
         return Ok(());
     }
     let ended = match IS_LAUNCHD {
@@ -161,7 +162,7 @@ fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
     if link.is_symlink() {
         file::remove(&link)?;
     }
-    writeln!(io::stdout(), "Removed {}; agents that run go on", path.display())?;
+    writeln!(stdout(), "Removed {}; agents that run go on", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
         false => manager::tell("systemctl", &["--user", "daemon-reload"]),

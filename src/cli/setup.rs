@@ -5,18 +5,19 @@ use super::place::Place;
 use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
 use crate::agent::settings::HookProgram;
-use crate::failure;
 use crate::setup::change::Outcome;
 use crate::setup::file::{self, Backup, Changed, Found};
 use crate::setup::flaw::flaws;
 use crate::setup::plan::{self, Said};
 use crate::setup::wanted::Wanted;
 use crate::setup::{Surroundings, check, diff};
-use crate::sys::paths::DataDir;
 use anyhow::bail;
+use derun::cli::stdout::stdout;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use sys::failure;
+use sys::paths::DataDir;
 
 pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
@@ -41,7 +42,7 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let dir = place.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     tell(&mut out, &changed)?;
     if changed.plan.backup == Backup::Made && changed.before.is_some() {
         writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
@@ -106,7 +107,7 @@ fn show(changed: &Changed<Said>) -> anyhow::Result<ExitCode> {
     let text = |bytes: &Option<Vec<u8>>| {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
     };
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     writeln!(out, "Nothing is written. It would be:")?;
     tell(&mut out, changed)?;
     let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
@@ -165,7 +166,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     }
     let dir = pulses_dir(place)?;
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
-    writeln!(io::stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
+    writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.said.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
         writeln!(io::stderr(), "warning: {path} has the hooks of another murmur; `{again}` updates them")?;

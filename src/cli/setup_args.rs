@@ -1,9 +1,9 @@
-//! What can be typed after `murmur setup`.
+//! The arguments of `murmur setup`.
 
 use crate::setup::Scope;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-/// Make Claude Code sessions that you start yourself known to murmur
+/// Install murmur's hooks in Claude Code's settings
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Setup {
     #[command(subcommand)]
@@ -15,31 +15,33 @@ pub(crate) enum SetupCommand {
     Hooks(SetupHooks),
 }
 
-/// Add murmur's hooks to Claude Code's settings, so that sessions write pulses; changes nothing else there
+/// Install or remove the hooks that report your own sessions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
+Settings files by scope: user is ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR), project is .claude/settings.json \
+and local is .claude/settings.local.json in the current directory. Nothing else in the file changes.
+
 Examples:
-  murmur setup hooks                   all your sessions: ~/.claude/settings.json
-  murmur setup hooks --scope local     only those in this folder: .claude/settings.local.json
-  murmur setup hooks --dry-run         what would change, changing nothing
-  murmur setup hooks --check           whether a pulse arrives
-  murmur setup hooks --remove          the file as it was before
-  murmur setup hooks --fix-flat        mend entries of others in the flat form; adds no hooks")]
+  murmur setup hooks                   report all your sessions
+  murmur setup hooks --scope local     report only sessions in this folder
+  murmur setup hooks --dry-run         show what would change
+  murmur setup hooks --check           check that the installed hook works
+  murmur setup hooks --remove          remove the hooks again
+  murmur setup hooks --fix-flat        fix entries that Claude Code does not read")]
 pub(crate) struct SetupHooks {
-    /// Whose sessions: user is ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR), project .claude/settings.json and
-    /// local .claude/settings.local.json in this folder
+    /// Settings file to change
     #[arg(long, value_name = "SCOPE", default_value = "user")]
     pub(crate) scope: ScopeArg,
-    /// Take them out again
+    /// Remove the hooks
     #[arg(long, conflicts_with_all = ["check", "fix_flat"])]
     pub(crate) remove: bool,
-    /// Run the installed hook once, and say whether a pulse arrives
+    /// Run the installed hook once and check that its pulse arrives
     #[arg(long, conflicts_with_all = ["dry_run", "fix_flat"])]
     pub(crate) check: bool,
-    /// Show what would change, and write nothing
+    /// Show what would change without writing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only rewrite entries in the flat form, because of which Claude Code ignores the file; adds no hooks
+    /// Only fix flat entries, which make Claude Code ignore the file
     #[arg(long)]
     pub(crate) fix_flat: bool,
 }

@@ -6,17 +6,13 @@ use super::status::Silent;
 use super::stop::ends_within;
 use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
-use crate::daemon::follow::NOTHING_RUNS;
+use crate::daemon::follow::{NOTHING_RUNS, corrected};
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::journal::append;
 use crate::rpc::client::AskError;
-use crate::sys::notify::Manager;
-use crate::sys::paths::DataDir;
-use crate::sys::{atomic, clock, inherited, process, shell, socket, syslog};
 use anyhow::{Context, bail};
+use derun::cli::stdout::stdout;
 use jiff::tz::TimeZone;
 use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Write};
@@ -24,6 +20,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::notify::Manager;
+use sys::paths::DataDir;
+use sys::{atomic, clock, inherited, process, shell, socket, syslog};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
@@ -32,16 +33,15 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         let served = serve_here(args, place);
         if let (true, Err(error)) = (args.announce, &served) {
             let failure = serde_json::to_string(&super::told(error))?;
-            writeln!(io::stdout(), "error {failure}")?;
+            writeln!(stdout(), "error {failure}")?;
         }
         return served;
     }
-    let dir = place.own_data_dir()?;
+    let dir = place.agents_data_dir()?;
     append::check(&dir.journal())?;
-    warn_of_denied_calls(&dir, place)?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
-        Started::Now(pid) => writeln!(io::stdout(), "murmur is running (PID {pid})")?,
-        Started::Before(pid) => writeln!(io::stdout(), "murmur is running already (PID {pid})")?,
+        Started::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
+        Started::Before(pid) => writeln!(stdout(), "murmur is running already (PID {pid})")?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -130,7 +130,8 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     // Before the daemon corrects some of it.
-    let problems = problems_of_config(dir);
+    let mut problems = problems_of_config(dir);
+    problems.extend(super::status::waits(dir));
     let mut child = command.spawn().context("cannot start the daemon")?;
     let mut said = String::new();
     if let Some(stdout) = child.stdout.take() {
@@ -154,18 +155,10 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
 }
 
-/// Says first that agents may do nothing, where that is so.
-pub(super) fn warn_of_denied_calls(dir: &DataDir, place: &Place) -> anyhow::Result<()> {
-    for problem in rule_files::problems(dir, &place.settings_dir()?) {
-        let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
-    }
-    Ok(())
-}
-
 /// What is wrong with the configuration of the daemon that is about to be started.
 fn problems_of_config(dir: &DataDir) -> Vec<String> {
     match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
-        Ok(loaded) => loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect(),
+        Ok(loaded) => [loaded.problem_lines(corrected), loaded.heartbeat_problem_lines()].concat(),
         Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
     }
 }
@@ -177,18 +170,15 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         let _leads_already = process::lead_session();
     }
     // In the background its parent has warned.
-    let dir = if args.announce { place.prepared_data_dir()? } else { place.own_data_dir()? };
+    let dir = if args.announce { place.prepared_data_dir()? } else { place.agents_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
     append::check(&dir.journal())?;
-    if !args.announce {
-        warn_of_denied_calls(&dir, place)?;
-    }
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {
         // The process that started this one finds out whether the other is a daemon, and retries if not.
         let Some(instance) = become_daemon()? else {
-            writeln!(io::stdout(), "running already")?;
+            writeln!(stdout(), "running already")?;
             return Ok(ExitCode::SUCCESS);
         };
         instance
@@ -196,7 +186,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         match start_or_find(&dir, become_daemon)? {
             Started::Now(instance) => instance,
             Started::Before(pid) => {
-                writeln!(io::stdout(), "murmur is running already (PID {pid})")?;
+                writeln!(stdout(), "murmur is running already (PID {pid})")?;
                 return Ok(ExitCode::SUCCESS);
             }
         }
@@ -237,7 +227,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             say(&format!("warning: {}", problem.line()));
         }
         if args.announce {
-            writeln!(io::stdout(), "ready {}", std::process::id())?;
+            writeln!(stdout(), "ready {}", std::process::id())?;
             process::close_stdout()?;
         }
         let setup = Setup {

@@ -2,41 +2,48 @@
 
 use super::args::Status as Args;
 use super::place::Place;
-use super::span::span;
-use super::style::{Style, plain_line};
+use super::requests;
+use super::style::{Colors, Style, plain_line, text_of};
 use crate::agent::rule_files;
-use crate::config::heartbeat::{self, Cache};
+use crate::config::heartbeat::{self, Cache, HeartbeatId};
 use crate::config::settings::Settings;
 use crate::daemon::broker::Broker;
-use crate::daemon::state::{Running, State, approve_hint};
+use crate::daemon::state::{LastRuns, Running, State, approve_hint};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{approved, client, instance, last_runs};
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::host::discover;
 use crate::journal::append;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use crate::journal::unfinished;
 use crate::rpc::client::AskError;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
-use crate::sys::text::Shown;
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
+use derun::cli::span::span;
+use derun::cli::stdout::{is_unwritten, stdout};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use sys::clock;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::DataDir;
+use sys::text::Shown;
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
+    dir.check_is_folder()?;
     match show(args, place, &dir) {
         Ok(runs) => Ok(if args.check && !runs { ExitCode::FAILURE } else { ExitCode::SUCCESS }),
         // A daemon that answers is well, also where a file cannot be read that belongs to what is shown.
         Err(error)
-            if args.check && !error.is::<Silent>() && answers(&dir) && !super::is_closed_pipe(&error) =>
+            if args.check
+                && !error.is::<Silent>()
+                && !super::is_closed_pipe(&error)
+                && !is_unwritten(&error)
+                && answers(&dir) =>
         {
             super::complain(&error);
             Ok(ExitCode::SUCCESS)
@@ -89,13 +96,25 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     {
         status.problems.push(open.line());
     }
-    append::check(&dir.journal())?;
-    add_last(dir, &mut status.heartbeats)?;
+    match append::check(&dir.journal())
+        .map_err(Into::into)
+        .and_then(|()| add_last(dir, &mut status.heartbeats))
+    {
+        // The rest is known by the daemon, which may have told why.
+        Err(error) if status.daemon.is_some() => {
+            let journal = dir.journal().display().to_string();
+            let mut told = status.problems.iter().chain(&status.waiting_reason);
+            if !told.any(|told| told.contains(&journal)) {
+                status.problems.push(super::told(&error).line());
+            }
+        }
+        read => read?,
+    }
     let mut trust = Workspaces::of(dir, &place.home());
     for heartbeat in &mut status.heartbeats {
         heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
     }
-    let mut out = Shown(io::stdout().lock());
+    let mut out = Shown(stdout().lock());
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {
@@ -112,17 +131,21 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let denied = rule_files::problems(dir, &place.settings_dir()?);
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
+    let mut known = LastRuns::new();
     let settings = Settings::read(&place.settings_dir()?.settings()).unwrap_or_default().asking;
     match Cache::new(place.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);
-            problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
+            problems.extend(loaded.problem_lines(|ahead| format!("{ahead}; run: murmur start")));
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
             let saved = last_runs::read(dir, now);
+            known.clone_from(&saved.runs);
             state.recall(saved.runs, now);
             // Without the file the whole journal would be read.
             if saved.as_of.is_some() {
-                state.recall(last_runs::since(dir, saved.as_of, &state).unwrap_or_default(), now);
+                let since = last_runs::since(dir, saved.as_of, &state).unwrap_or_default();
+                known.extend(since.clone());
+                state.recall(since, now);
             }
         }
         Err(error) => problems.push(error.line()),
@@ -136,15 +159,35 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let mut heartbeats = status::heartbeats(&state, &settings, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
+        // One that config.json has wrong may be known here.
+        let began = known.get(&HeartbeatId::parse(&heartbeat.id)).filter(|began| **began < now);
+        heartbeat.learn_run(began.copied());
     }
-    // The others were killed; their lines are written when murmur starts, and need no room to be made.
+    // The others were killed; their lines are written when murmur starts.
     let waiting_lines =
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
     let live_agents = live.iter().map(ToString::to_string).collect();
-    let requests = broker.waiting();
-    Ok(Status { denied, daemon: None, problems, waiting_lines, live_agents, requests, heartbeats })
+    let asked = super::runtime()?.block_on(requests::without_daemon(dir));
+    let requests = asked.iter().filter(|row| requests::is_open(row)).count();
+    let waiting_reason = match waiting_lines {
+        0 => {
+            problems.extend(waits(dir));
+            None
+        }
+        _ => waits(dir),
+    };
+    Ok(Status {
+        denied,
+        daemon: None,
+        problems,
+        waiting_lines,
+        waiting_reason,
+        live_agents,
+        requests,
+        heartbeats,
+    })
 }
 
 /// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
@@ -184,10 +227,9 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     Ok(())
 }
 
-/// That `count` journal lines wait, and what to do.
-pub(super) fn waiting(count: usize) -> String {
-    let [lines, wait] = if count == 1 { ["line", "waits"] } else { ["lines", "wait"] };
-    format!("{count} journal {lines} {wait} for room on the disk; make room")
+/// Why no line can be written to the journal now, and what to do; `None` if one can be.
+pub(super) fn waits(dir: &DataDir) -> Option<String> {
+    append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
 /// `advises` is whether to say how to make a heartbeat where there is none.
@@ -214,7 +256,9 @@ fn print(
         writeln!(out, "problem: {problem}")?;
     }
     if status.waiting_lines > 0 {
-        writeln!(out, "problem: {}", waiting(status.waiting_lines))?;
+        let (count, reason) = (status.waiting_lines, status.waiting_reason.as_deref());
+        let waiting = status::waiting(count, reason, status.daemon.is_some());
+        writeln!(out, "problem: {waiting}")?;
     }
     match status.live_agents.len() {
         0 => {}
@@ -227,7 +271,12 @@ fn print(
         } else {
             &format!("{} requests wait", status.requests)
         };
-        writeln!(out, "{wait} for you; see: murmur permission list, murmur question list")?;
+        let hint = match (&status.daemon, status.requests) {
+            (Some(_), _) => "see: murmur permission list, murmur question list",
+            (None, 1) => "to answer it, run: murmur start",
+            (None, _) => "to answer them, run: murmur start",
+        };
+        writeln!(out, "{wait} for you; {hint}")?;
     }
     if status.heartbeats.is_empty() {
         let advice = if advises { "; make one with: murmur init PATH" } else { "" };
@@ -253,23 +302,24 @@ fn print_heartbeat(
     writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
     writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
     match (&heartbeat.last, heartbeat.unjournaled_run()) {
-        (_, Some(began)) => {
-            writeln!(out, "  last      {}, by its lastRun; the journal has no line for it", ago(began, now))?;
+        (None, Some(began)) => {
+            writeln!(out, "  last      {}; the journal has no line for it", ago(began, now))?;
         }
-        (Some(last), None) => {
-            let text = last.text.as_deref().map(plain_line).unwrap_or_default();
+        (Some(last), later) => {
+            let text = text_of(last.text.as_deref(), last.stopped);
             let line = format!(
                 "  last      {} {} {text}",
                 style.outcome_of(last.outcome, last.stopped),
                 ago(&last.ended_at, now)
             );
             writeln!(out, "{}", line.trim_end())?;
+            if let Some(began) = later {
+                let began = ago(began, now);
+                writeln!(out, "            a later run, {began}, has no line in the journal")?;
+            }
         }
-        (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      not known")?,
+        (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      unknown")?,
         (None, None) => writeln!(out, "  last      never")?,
-    }
-    if let Some(ahead) = &heartbeat.last_run_ahead {
-        writeln!(out, "  problem   lastRun is in the future ({ahead}); it counts as now")?;
     }
     match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run) {
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,

@@ -2,18 +2,23 @@
 
 use super::args::Stop;
 use super::place::Place;
+use super::requests;
+use super::status::waits;
 use crate::daemon::client::{self, Beats, Ping};
 use crate::daemon::instance::{self, End};
-use crate::failure;
+use crate::daemon::status;
 use crate::host::discover;
+use crate::journal::unfinished;
 use crate::rpc::client::{AskError, Client};
-use crate::sys::paths::DataDir;
-use crate::sys::process::{self, Signal};
 use anyhow::bail;
+use derun::cli::stdout::stdout;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
+use sys::failure;
+use sys::paths::DataDir;
+use sys::process::{self, Signal};
 
 /// How long it may take: beats have 5 s to end by themselves and 2 s to be ended.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,20 +26,22 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.read_data_dir()?;
     if !instance::is_running(&dir)? {
-        writeln!(io::stdout(), "murmur is not running")?;
+        writeln!(stdout(), "murmur is not running")?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.force
         && let Some(pid) = kill_if_silent(&dir)?
     {
-        writeln!(io::stdout(), "murmur (PID {pid}) did not answer and was killed; its agents go on")?;
+        writeln!(stdout(), "murmur (PID {pid}) did not answer and was killed; its agents go on")?;
+        say_what_waits(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.leave_agents {
         match leave(&dir, "murmur stop --force", |_| Ok(()))? {
-            Some(daemon) => writeln!(io::stdout(), "murmur stopped (PID {}); its agents go on", daemon.pid)?,
-            None => writeln!(io::stdout(), "murmur is not running")?,
+            Some(daemon) => writeln!(stdout(), "murmur stopped (PID {}); its agents go on", daemon.pid)?,
+            None => writeln!(stdout(), "murmur is not running")?,
         }
+        say_what_waits(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     let end = instance::end(&dir)?;
@@ -51,14 +58,31 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     } else {
         wait(end, pid, PATIENCE)?;
     }
-    writeln!(io::stdout(), "murmur stopped (PID {pid})")?;
+    writeln!(stdout(), "murmur stopped (PID {pid})")?;
+    // Nobody can answer them until a daemon runs again.
+    let asked = super::runtime()?.block_on(requests::without_daemon(&dir));
+    match asked.iter().filter(|row| requests::is_open(row)).count() {
+        0 => {}
+        1 => writeln!(stdout(), "1 request still waits for you; to answer it, run: murmur start")?,
+        many => writeln!(stdout(), "{many} requests still wait for you; to answer them, run: murmur start")?,
+    }
     // They do not need the daemon, and whoever stops that may have forgotten them.
     match discover::live(&dir.hosts()).unwrap_or_default().len() {
         0 => {}
-        1 => writeln!(io::stdout(), "1 live agent goes on; stop it with: murmur host stop --all")?,
-        many => writeln!(io::stdout(), "{many} live agents go on; stop them with: murmur host stop --all")?,
+        1 => writeln!(stdout(), "1 live agent goes on; stop it with: murmur host stop --all")?,
+        many => writeln!(stdout(), "{many} live agents go on; stop them with: murmur host stop --all")?,
     }
+    say_what_waits(&dir)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how many journal lines nobody writes until a daemon runs again or there is a beat, and why they wait.
+fn say_what_waits(dir: &DataDir) -> io::Result<()> {
+    // What cannot be read is said by `murmur status`.
+    match unfinished::waiting(dir).unwrap_or_default() {
+        0 => Ok(()),
+        count => writeln!(stdout(), "{}", status::waiting(count, waits(dir).as_deref(), false)),
+    }
 }
 
 /// How long a daemon may take to answer before it is taken for one that hangs, and one of those to end when it is told.

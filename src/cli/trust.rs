@@ -5,16 +5,17 @@ use super::place::Place;
 use super::requests::only_people;
 use super::style::Style;
 use super::trust_args::Trust;
-use crate::failure;
-use crate::sys::text::visible;
-use crate::sys::{clock, shell};
 use crate::trust::effects;
 use crate::trust::{Change, Claude, Found, Kind, Standing, Store, Trusted, Why, collect, compare};
 use anyhow::bail;
+use derun::cli::stdout::stdout;
 use serde_json::json;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use sys::failure;
+use sys::text::visible;
+use sys::{clock, shell};
 
 pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
     let writes = args.yes || args.remove;
@@ -40,10 +41,10 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
             trust()?;
         }
         let standing = Standing::of(&Store::read(&dir), &workspace, Ok(&found));
-        writeln!(io::stdout(), "{}", object(name, &standing, &changes, &found))?;
+        writeln!(stdout(), "{}", object(name, &standing, &changes, &found))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     show(&mut out, &workspace, &changes, &found)?;
     if before.is_some() && changes.is_empty() && (!found.is_empty() || args.yes) {
         writeln!(out, "trusted already")?;
@@ -81,7 +82,7 @@ fn remove(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
     // A folder that is gone can still be forgotten.
     let path = args.path.canonicalize().or_else(|_| std::path::absolute(&args.path))?;
     let was = Store::set(&dir, &path.to_string_lossy(), None)?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         let path = path.display().to_string();
         writeln!(out, "{}", json!({ "workspace": path, "removed": was }))?;

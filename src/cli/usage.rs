@@ -1,177 +1,23 @@
-//! Wrong usage, in murmur's own words: what was typed, what is accepted, and the nearest to it.
-//!
-//! In: clap's error. Out: what failed and a hint, shown as every other error is.
+//! Usage errors in murmur's own words: `derun::cli::usage` with murmur's hints.
 
 use super::complaint;
-use crate::error::Failure;
-use crate::failure;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, ValueHint};
-use std::error::Error;
+use clap::Command;
 use std::ffi::OsString;
+use sys::error::Failure;
 
-/// What was wrong with the arguments `typed`, the program's name first, of which `root` is the command; `None` for help
-/// and versions, which are answers.
+/// Describes what is wrong with the arguments `typed` (the program's name first) of the command `root`. Returns `None` for
+/// help and version, which are not errors.
 pub(super) fn told(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
-    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return None;
-    }
-    let (names, command) = meant(root, typed);
-    let see = format!("see: {names} --help");
-    let also = |hint: String| format!("{hint}; {see}");
-    // One of our own parsers may have said it all.
-    if let Some(own) = error.source().and_then(|source| source.downcast_ref::<Failure>()) {
-        let hint = own.to_do().map_or_else(|| see.clone(), |hint| also(hint.to_owned()));
-        return Some(own.clone().hint(hint));
-    }
-    let shown = text(error, ContextKind::InvalidArg).unwrap_or_default();
-    let arg = command.get_arguments().find(|arg| arg.to_string() == shown);
-    let option = shown.split([' ', '=']).next().unwrap_or_default();
-    let accepted =
-        || arg.map(accepted).unwrap_or_else(|| ("what it takes".to_owned(), "write a value".to_owned()));
-    let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
-    let listed = list(error, ContextKind::InvalidArg);
-    let (what, to_do) = match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            let typed = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            (failure!("no command {typed:?}"), None)
-        }
-        ErrorKind::UnknownArgument if option.starts_with('-') => (failure!("no option {option:?}"), None),
-        ErrorKind::UnknownArgument => (failure!("{shown:?} is one argument too many"), None),
-        ErrorKind::InvalidValue if value.is_empty() => {
-            (failure!("{option} needs a value"), Some(accepted().1))
-        }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => match error.source() {
-            Some(source) if complaint::hint(source).is_some() => {
-                (failure!("{option}: {source}"), complaint::hint(source))
-            }
-            _ => {
-                let (kind, write) = accepted();
-                (failure!("{option} {value:?} is not {kind}"), Some(write))
-            }
-        },
-        ErrorKind::MissingRequiredArgument => (failure!("{} is missing", listed.join(" ")), None),
-        ErrorKind::ArgumentConflict if !shown.is_empty() => {
-            let prior = list(error, ContextKind::PriorArg);
-            match prior.iter().any(|prior| prior == shown) || prior.is_empty() {
-                true => (failure!("{option} is given twice"), Some("give it once".to_owned())),
-                false => (
-                    failure!("{option} does not go with {}", prior.join(" ")),
-                    Some("leave one of them out".to_owned()),
-                ),
-            }
-        }
-        ErrorKind::ArgumentConflict => {
-            (Failure::new(said(&rendered(error))), Some("leave it out".to_owned()))
-        }
-        ErrorKind::MissingSubcommand => (failure!("a command is missing"), None),
-        _ => (Failure::new(said(&rendered(error))), None),
-    };
-    let nearest = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let nearest = nearest.into_iter().find_map(|kind| list(error, kind).into_iter().next_back());
-    #[cfg(unix)]
-    let nearest = nearest.or_else(|| nearest_command(error, &command));
-    let hint = to_do.map_or_else(|| see.clone(), also);
-    Some(what.hint(match nearest {
-        Some(nearest) => format!("did you mean {nearest:?}? {}", capitalized(&hint)),
-        None => hint,
-    }))
+    derun::cli::usage::told(error, root, typed, complaint::hint)
 }
 
-/// The command that was probably meant, where clap finds none: `lgo`, `LOG`.
-#[cfg(unix)]
-fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
-    let typed = text(error, ContextKind::InvalidSubcommand)?;
-    let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
-    let names: Vec<&str> = shown.map(Command::get_name).collect();
-    crate::config::spelling::nearest(typed, &names).map(str::to_owned)
-}
-
-/// The command that `typed` means, with the names that lead to it: `murmur log`.
-fn meant(root: &Command, typed: &[OsString]) -> (String, Command) {
-    let (mut names, mut command) = (root.get_name().to_owned(), root.clone());
-    command.build();
-    let mut words = typed.iter().skip(1);
-    while let Some(word) = words.next().map(|word| word.to_string_lossy()) {
-        if let Some(option) = word.strip_prefix("--").filter(|option| !option.is_empty()) {
-            let takes = |arg: &&Arg| arg.get_long() == Some(option) && arg.get_action().takes_values();
-            if command.get_arguments().any(|arg| takes(&arg)) {
-                words.next();
-            }
-            continue;
-        }
-        let Some(below) = command.find_subcommand(&*word).filter(|_| !word.starts_with('-')).cloned() else {
-            break;
-        };
-        names = format!("{names} {}", below.get_name());
-        command = below;
-    }
-    (names, command)
-}
-
-/// What a value of `arg` is, and what to write.
-fn accepted(arg: &Arg) -> (String, String) {
-    let words: Vec<String> =
-        arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-    if let Some((last, others)) = words.split_last() {
-        let words = if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
-        return ("known".to_owned(), format!("write {words}"));
-    }
-    let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
-    let (kind, write) = match (name, arg.get_value_hint()) {
-        (_, ValueHint::DirPath) => ("a folder", "write its path, such as ~/repos/site"),
-        (_, ValueHint::FilePath | ValueHint::AnyPath) => ("a file", "write its path, such as ~/notes.md"),
-        ("INTERVAL" | "DURATION", _) => ("a time span", "write one such as 10s, 5m or 1h30m"),
-        ("WHEN", _) => ("a time", "write a span such as 2h, today, yesterday, or a date such as 2026-11-22"),
-        ("N", _) => ("a whole number", "write one such as 20"),
-        ("CRON", _) => ("a cron expression", "write five fields, such as \"0 9 * * MON-FRI\""),
-        ("DIR" | "PATH", _) => ("a path", "write one such as ~/repos/site"),
-        ("ID" | "AGENT", _) => ("an id", "write one such as site-1"),
-        ("JSON", _) => ("JSON", "write it in single quotes, such as '{\"q1\":\"yes\"}'"),
-        _ => ("a text", "write a text, in quotes if it has spaces"),
-    };
-    (kind.to_owned(), write.to_owned())
-}
-
-fn rendered(error: &clap::Error) -> String {
-    error.render().to_string()
-}
-
-/// What clap says of it, without usage and tips, in one line.
-fn said(all: &str) -> String {
-    let all = all.trim_start_matches("error: ");
-    let first = all.split("\n\n").next().unwrap_or(all);
-    let lines = first.lines().map(str::trim).filter(|line| !line.starts_with("[possible values"));
-    lines.collect::<Vec<_>>().join(" ")
-}
-
-fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind)? {
-        ContextValue::String(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
-    match error.get(kind) {
-        Some(ContextValue::String(one)) => vec![one.clone()],
-        Some(ContextValue::Strings(several)) => several.clone(),
-        _ => Vec::new(),
-    }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::super::args::Args;
     use super::*;
     use clap::CommandFactory;
 
-    /// What clap and humantime say, and no message of ours.
+    /// Phrases of clap and humantime that must not reach a user.
     const STOCK: [&str; 12] = [
         "invalid value",
         "a value is required",
@@ -187,7 +33,7 @@ mod tests {
         "possible values",
     ];
 
-    /// Every command with the words that lead to it.
+    /// Every command with its full name.
     fn commands(command: &Command, words: &[String]) -> Vec<(Vec<String>, Command)> {
         let mut all = vec![(words.to_vec(), command.clone())];
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
@@ -225,7 +71,7 @@ mod tests {
                     let mut typed = words.clone();
                     typed.push(option.clone());
                     typed.extend(value.map(str::to_owned));
-                    // Where any text will do there is nothing to say.
+                    // Any text is valid for some options.
                     let Some(failure) = wrong(&typed) else { continue };
                     let (what, hint) = (failure.to_string(), failure.to_do().unwrap_or_default().to_owned());
                     checked += 1;

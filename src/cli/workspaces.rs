@@ -1,6 +1,7 @@
 //! `murmur workspaces list|add|approve|remove`: what config.json has. Only the entry in question changes in it.
 
 use super::args::{Workspaces, WorkspacesCommand};
+use super::beat::unknown_name;
 use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::place::Place;
 use super::requests::only_people;
@@ -11,16 +12,17 @@ use crate::config::file::File;
 use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::approved;
 use crate::daemon::state::approve_hint;
-use crate::error::Hinted;
-use crate::failure;
-use crate::sys::paths::DataDir;
-use crate::sys::text::Shown;
-use crate::sys::{clock, shell};
 use crate::trust::Workspaces as Trust;
 use anyhow::{Context, bail};
-use std::io::{self, Write};
+use derun::cli::stdout::stdout;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::failure;
+use sys::paths::DataDir;
+use sys::text::Shown;
+use sys::{clock, shell};
 
 /// Whether a workspace is new to config.json.
 pub(super) enum Registered {
@@ -53,19 +55,15 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
                 schedule.interval = None;
             }
             match register(&dir, &schedule.workspace(&workspace))? {
-                Registered::New => writeln!(Shown(io::stdout()), "registered {}", workspace.display())?,
+                Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
                 Registered::Already => {
-                    writeln!(Shown(io::stdout()), "{} is registered already", workspace.display())?
+                    writeln!(Shown(stdout()), "{} is registered already", workspace.display())?
                 }
             }
             let unapproved: Vec<_> = seen(&dir, place, &workspace)?;
             let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
             for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
-                writeln!(
-                    Shown(io::stdout()),
-                    "not approved yet: {name}; {}",
-                    approve_hint(&workspace, &name)
-                )?;
+                writeln!(Shown(stdout()), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -75,7 +73,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             // A folder that is gone can still be forgotten.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
-            writeln!(Shown(io::stdout()), "forgot {}; its files are as they were", path.display())?;
+            writeln!(Shown(stdout()), "forgot {}; its files are as they were", path.display())?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -102,18 +100,13 @@ fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<Exi
         named.partition(|heartbeat| name.is_none() || heartbeat.name.as_deref() == name);
     if let (Some(name), true) = (name, chosen.is_empty()) {
         let known: Vec<&str> = rest.iter().filter_map(|heartbeat| heartbeat.name.as_deref()).collect();
-        let failure = failure!("no heartbeat {name:?} in {}", workspace.display());
-        bail!(if known.is_empty() {
-            failure
-        } else {
-            failure.hint(format!("there are: {}", known.join(", ")))
-        });
+        bail!(unknown_name(name, &known, &workspace));
     }
     let chosen: Vec<&Heartbeat> = chosen.into_iter().filter(|heartbeat| !heartbeat.approved).collect();
     let names: Vec<&str> = chosen.iter().filter_map(|heartbeat| heartbeat.name.as_deref()).collect();
     approved::approve(&dir, &workspace, &names)
         .with_context(|| format!("cannot write {}", dir.approved().display()))?;
-    let mut out = Shown(io::stdout().lock());
+    let mut out = Shown(stdout().lock());
     if chosen.is_empty() {
         writeln!(out, "nothing to approve in {}", plain_line(&workspace.to_string_lossy()))?;
     }
@@ -138,9 +131,10 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let mut loaded = Cache::new(place.time_zone()).load(&dir.config(), now)?;
     approved::mark(&dir, &mut loaded.heartbeats, now);
-    let problems: Vec<String> = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
+    let problems = loaded.problems.iter().chain(&loaded.warnings).chain(&loaded.ahead);
+    let problems: Vec<String> = problems.map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &place.home());
-    let mut out = Shown(io::stdout().lock());
+    let mut out = Shown(stdout().lock());
     if json {
         let heartbeats: Vec<_> = loaded
             .heartbeats

@@ -1,21 +1,20 @@
-//! A value of a settings file that its type accepts, or why it does not and what to write.
+//! A value of a settings file: valid, or an error with a hint.
 //!
-//! serde's errors are nothing but text. What has rules of its own is read without one, so that what to do about a value
-//! stays apart from what is wrong with it; the file's reader adds the place.
+//! serde's errors are only text. Types with rules of their own report violations as values instead, which keeps the hint
+//! separate from the error; the file's reader adds the position.
 
-use crate::error::Failure;
 use serde::de::{Deserialize, Deserializer};
+use sys::error::Failure;
 
 /// A type with rules of its own.
 pub(super) trait Check: Sized {
-    /// Reads a value, and says what its rules say about it.
+    /// Reads a value and applies the type's rules.
     ///
-    /// # Errors
-    /// When it is of another kind altogether: a number where a text should be.
+    /// The outer error is for values of another kind altogether, such as a number in place of a string.
     fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error>;
 }
 
-/// What was read.
+/// A value that was read, or the rule that it violates.
 #[derive(Debug)]
 pub(super) struct Checked<T>(pub(super) Result<T, Failure>);
 
@@ -25,10 +24,7 @@ impl<'de, T: Check> Deserialize<'de> for Checked<T> {
     }
 }
 
-/// The value itself, for what is not a person's file: what is wrong with it becomes serde's text, without a hint.
-///
-/// # Errors
-/// When it is none.
+/// Reads a value where hints are not needed: a violated rule becomes an ordinary serde error.
 pub(super) fn strictly<'de, T: Check, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     T::check(deserializer)?.map_err(serde::de::Error::custom)
 }

@@ -1,58 +1,58 @@
-//! A cron expression in a time zone, and the instant after another at which it fires.
+//! A cron expression in a time zone, and when it fires next.
 //!
-//! In come five fields and a zone, out go instants. Which schedule is due is not decided here.
+//! Takes five fields and a zone, returns instants. Must not know which schedules are due.
 
 mod pattern;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-use crate::error::Hinted;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use sys::error::Hinted;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use pattern::Pattern;
 
-/// How many runs are looked at to tell how often an expression runs.
+/// How many runs to examine to find the shortest gap.
 const RUNS: usize = 200;
 
 /// Five cron fields in a time zone. Cheap to clone: heartbeats with the same expression share it.
 ///
-/// An expression that names its hours runs once for every wall time it names: at the end of the gap where the
-/// clock skips that time, at its first passing where the clock repeats it. One whose hour field covers every
-/// hour keeps its rhythm in real time: it skips what the clock skips and repeats what the clock repeats.
+/// An expression with specific hours runs once for every wall time that it names: at the end of the gap if the clock skips
+/// that time, at the first occurrence if the clock repeats it. An expression whose hour field covers every hour keeps its
+/// rhythm in real time: it skips what the clock skips and repeats what the clock repeats.
 #[derive(Debug, Clone)]
 pub struct Cron {
     pattern: Arc<Pattern>,
     zone: TimeZone,
 }
 
-/// Why an expression with its zone is no schedule.
+/// Why an expression or its zone is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
-    /// It is not five fields that make sense, nor a nickname.
+    /// The text is neither five valid fields nor a nickname.
     #[error("{text:?} is not a cron expression ({reason})")]
     Syntax {
-        /// What was found.
+        /// The text.
         text: Box<str>,
-        /// What the parser says.
+        /// The parser's reason.
         reason: Box<str>,
     },
-    /// There is no such day.
+    /// The expression names no existing day.
     #[error("{text:?} never fires")]
     Never {
-        /// What was found.
+        /// The text.
         text: Box<str>,
     },
     /// The time zone is unknown.
     #[error("time zone {zone:?} is unknown")]
     Zone {
-        /// What was found.
+        /// The zone's name.
         zone: Box<str>,
     },
 }
@@ -68,24 +68,21 @@ impl Hinted for CronError {
 }
 
 impl Cron {
-    /// The expression in a zone.
-    ///
-    /// # Errors
-    /// When it is no expression or can never fire.
+    /// Parses an expression for a zone.
     pub fn new(text: &str, zone: TimeZone) -> Result<Self, CronError> {
         Ok(Self { pattern: Arc::new(Pattern::parse(text)?), zone })
     }
 
-    /// The first instant later than `after` at which it fires; none where the calendar ends before.
+    /// The first instant after `after` at which it fires; `None` if the calendar ends before.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         walk::next_after(&self.pattern, &self.zone, after)
     }
 
-    /// The shortest time between two of its runs, by a clock that is never set.
+    /// The shortest time between two of its runs, ignoring clock changes.
     #[must_use]
     pub fn shortest_gap(&self) -> SignedDuration {
-        // A day has the same times whichever it is, and what is rare comes in the first year or never.
+        // All days have the same times, and rare runs come within the first year or never.
         let mut runs = std::iter::successors(Some(Timestamp::UNIX_EPOCH), |run| {
             walk::next_after(&self.pattern, &TimeZone::UTC, *run)
         });
@@ -98,13 +95,13 @@ impl Cron {
         shortest
     }
 
-    /// The expression as it was written.
+    /// The expression as written.
     #[must_use]
     pub fn expression(&self) -> &str {
         self.pattern.text()
     }
 
-    /// The zone's IANA name, where it has one.
+    /// The zone's IANA name, if it has one.
     #[must_use]
     pub fn zone_name(&self) -> Option<&str> {
         self.zone.iana_name()
@@ -126,7 +123,7 @@ impl fmt::Display for Cron {
     }
 }
 
-/// Reads cron expressions, each of them once, with a zone for those that name none.
+/// Parses cron expressions, caching each, with a default zone.
 #[derive(Debug)]
 pub struct Crons {
     zone: TimeZone,
@@ -134,16 +131,13 @@ pub struct Crons {
 }
 
 impl Crons {
-    /// A reader whose default zone is `zone`: the system's, in production.
+    /// Creates a parser with the default zone `zone`: the system's, in production.
     #[must_use]
     pub fn new(zone: TimeZone) -> Self {
         Self { zone, known: RefCell::default() }
     }
 
-    /// The expression in the zone named, or in the default zone.
-    ///
-    /// # Errors
-    /// When it is no expression, can never fire, or the zone is unknown.
+    /// Parses an expression in the zone called `zone`, or in the default zone.
     pub fn get(&self, text: &str, zone: Option<&str>) -> Result<Cron, CronError> {
         let zone = zone.map_or_else(|| Ok(self.zone.clone()), zone_of)?;
         let known = self.known.borrow().get(text).cloned();
@@ -159,10 +153,7 @@ impl Crons {
     }
 }
 
-/// The zone of an IANA name.
-///
-/// # Errors
-/// When there is none of that name.
+/// Returns the zone with an IANA name.
 pub fn zone_of(name: &str) -> Result<TimeZone, CronError> {
     TimeZone::get(name).map_err(|_| CronError::Zone { zone: name.into() })
 }

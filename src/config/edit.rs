@@ -9,18 +9,19 @@ mod member;
 mod tests;
 mod workspaces;
 
-use crate::error::Hinted;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::error::Hinted;
 
 use jiff::Timestamp;
 
 use super::json::{self, Object};
 use super::problem::Problem;
-use crate::sys;
-use crate::sys::pause::pause;
-use crate::sys::replace::{self, Care, Outcome, Replaced};
+use sys;
+use sys::pause::pause;
+use sys::replace::{self, Care, Outcome, Replaced};
+use sys::unreadable::uncommon;
 
 pub use workspaces::{NewWorkspace, add_workspace, remove_workspace};
 
@@ -100,8 +101,11 @@ impl Hinted for EditError {
             Self::NotUtf8 { .. } => "rename the folder".to_owned(),
             Self::Lock { .. } => "check the owner and mode of its folder".to_owned(),
             Self::Busy { .. } => "it is tried again".to_owned(),
-            Self::Read { .. } => "check its owner and mode".to_owned(),
-            Self::Write { .. } => "check its folder's owner, mode and free space".to_owned(),
+            Self::Read { path, source } => {
+                uncommon(path, source).unwrap_or_else(|| "check its owner and mode".to_owned())
+            }
+            Self::Write { path, source } => uncommon(path, source)
+                .unwrap_or_else(|| "check its folder's owner, mode and free space".to_owned()),
             Self::Open { .. } => "it is tried again".to_owned(),
             Self::Restless { .. } => "stop what changes it".to_owned(),
             Self::Wrong(problem) => return problem.hint(),

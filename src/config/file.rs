@@ -1,71 +1,72 @@
-//! config.json: bytes in, workspaces out, each of which is right or wrong on its own.
+//! config.json: parses bytes into workspaces, each of which is valid or invalid on its own.
 //!
-//! It looks at nothing but the text: whether the folders exist is `heartbeat`'s business.
+//! Looks only at the text; `heartbeat` checks whether the folders exist.
 
 #[cfg(test)]
 mod tests;
 mod workspace;
 
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 use super::cron::Crons;
 use super::json::{self, Member, Object};
-use super::problem::{Place, Problem};
+use super::problem::{Position, Problem};
 use super::spelling;
 use super::timing::Schedule;
-use crate::sys::file;
 use jiff::Timestamp;
+use sys::file;
+use sys::unreadable::uncommon;
 
 #[cfg(test)]
 pub(super) use workspace::KEYS;
 pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, Workspace};
 pub(super) use workspace::{DEFAULT_TIMEOUT, is_word};
 
-/// How many beats run at once where config.json does not say.
+/// The default for how many beats run at once.
 pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();
 
-/// What config.json says.
+/// The contents of config.json.
 #[derive(Debug)]
 pub struct File {
     /// How many beats may run at once, in all workspaces together.
     pub max_concurrent: NonZeroU32,
-    /// Its entries, in their order.
+    /// The entries, in order.
     pub workspaces: Vec<Result<Workspace, Box<BadWorkspace>>>,
-    /// What is probably a slip and was skipped. One line each.
+    /// Probable typos that were skipped, one line each.
     pub warnings: Vec<Problem>,
 }
 
-/// An entry that is wrong. Nothing runs there.
+/// An invalid entry. Nothing runs in its workspace.
 #[derive(Debug, Clone)]
 pub struct BadWorkspace {
     /// What is wrong with it.
     pub problem: Problem,
-    /// Its path, where that much could be read and no entry before has it.
+    /// Its path, if it is readable and no earlier entry has it.
     pub path: Option<Arc<Path>>,
-    /// Its schedule, where that much could be read.
+    /// Its schedule, if it is readable.
     pub schedule: Option<Schedule>,
-    /// Its last run, where that much could be read.
+    /// Its last run, if it is readable.
     pub last_run: Option<Timestamp>,
 }
 
-/// Why config.json as a whole cannot be used.
+/// Why config.json as a whole is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system could not read it.
-    #[error("{} cannot be read", path.display())]
+    /// The file is not readable.
+    #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
-    /// A place in it is wrong in a way that leaves no entry to be trusted.
+    /// The file is invalid in a way that affects all entries.
     #[error(transparent)]
     Wrong(#[from] Problem),
 }
@@ -73,7 +74,9 @@ pub enum FileError {
 impl Hinted for FileError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Read { .. } => "check its owner and mode".to_owned(),
+            Self::Read { path, source } => {
+                uncommon(path, source).unwrap_or_else(|| file::read_hint(source).to_owned())
+            }
             Self::Wrong(problem) => return problem.hint(),
         })
     }
@@ -82,10 +85,9 @@ impl Hinted for FileError {
 const ROOT_KEYS: [&str; 3] = ["maxConcurrent", "workspaces", "$schema"];
 
 impl File {
-    /// Reads the file at `path`. One that does not exist is an empty one.
+    /// Reads the file at `path`. A missing file is an empty one.
     ///
-    /// # Errors
-    /// When it cannot be read, or is wrong as a whole; [`File::parse`] says when that is.
+    /// Fails if the file is not readable, or as [`File::parse`] does.
     pub fn read(path: &Path, crons: &Crons) -> Result<Self, FileError> {
         match file::read_regular(path) {
             Ok(Some(bytes)) => Self::parse(&bytes, path, crons),
@@ -95,17 +97,16 @@ impl File {
         }
     }
 
-    /// Reads the bytes of a file; `path` is for messages. Nothing but white space is what a torn write leaves.
+    /// Parses the bytes of a file; `path` is for messages. A file with only white space is an error: a torn write leaves one.
     ///
-    /// # Errors
-    /// When it is not UTF-8, not JSON, not an object, when `workspaces` is no array, `maxConcurrent` no number of
-    /// at least 1, or when rules are given at the top, where they would have no effect.
+    /// Fails unless the text is a JSON object in UTF-8, `workspaces` is an array, and `maxConcurrent` is a number of at least
+    /// 1. Also fails on rules at the top level, where they would have no effect.
     pub fn parse(bytes: &[u8], path: &Path, crons: &Crons) -> Result<Self, FileError> {
         let text = text_of(bytes, path)?;
         let mut file = Self::empty();
         if text.body().trim().is_empty() {
             let what = Failure::new("it is empty, which is not JSON").hint("write {} into it, or remove it");
-            return Err(Problem::at(path, Place { line: 1, column: 1 }, what).into());
+            return Err(Problem::at(path, Position { line: 1, column: 1 }, what).into());
         }
         let root = text.object(text.body())?;
         for member in &root.0 {
@@ -145,9 +146,9 @@ impl File {
     }
 }
 
-/// The first entry of a path counts, and a later one is wrong. Where they disagree about rules, so is the first.
+/// Marks all entries of a path but the first as invalid; the first one as well if they disagree on rules.
 fn refuse_duplicates(entries: &mut [Result<Workspace, Box<BadWorkspace>>], text: &Text<'_>) {
-    // The paths are clean, so their bytes tell them apart, which is cheaper than their components.
+    // The paths are clean, so their bytes are enough to compare, which is cheaper than comparing components.
     let paths: Vec<Option<Arc<Path>>> = entries.iter().map(path_of).collect();
     let mut seen: HashMap<&[u8], usize> = HashMap::with_capacity(entries.len());
     for (index, path) in paths.iter().enumerate() {
@@ -174,14 +175,14 @@ fn refuse_duplicates(entries: &mut [Result<Workspace, Box<BadWorkspace>>], text:
     }
 }
 
-/// The key about what agents may do that two entries of one folder disagree on.
+/// The first key about permissions on which two entries of one folder disagree.
 pub(super) fn disagreement(one: &Workspace, other: &Workspace) -> Option<&'static str> {
     let permissions = (one.permissions != other.permissions).then_some("permissions");
     permissions.or_else(|| one.asking.difference(&other.asking))
 }
 
-/// The message for a workspace that is listed twice.
-pub(super) fn twice(path: &Path, other: Place, what: &str) -> Failure {
+/// The error for a workspace that is listed twice.
+pub(super) fn twice(path: &Path, other: Position, what: &str) -> Failure {
     failure!("workspace {path:?} is also listed in line {}, {what}", other.line; "remove one of the two")
 }
 
@@ -189,12 +190,12 @@ fn path_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Option<Arc<Path>> {
     entry.as_ref().map_or_else(|bad| bad.path.clone(), |workspace| Some(Arc::clone(&workspace.path)))
 }
 
-fn place_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Place {
-    let unknown = Place { line: 1, column: 1 };
+fn place_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Position {
+    let unknown = Position { line: 1, column: 1 };
     entry.as_ref().map_or_else(|bad| bad.problem.place.unwrap_or(unknown), |workspace| workspace.place)
 }
 
-/// The text of a file with what its errors need.
+/// The text of a file, with its path for errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a> {
     source: &'a str,
@@ -207,7 +208,7 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Text<'a>, P
         Ok(source) => Ok(Text { source, path }),
         Err(error) => {
             let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
-            let place = Place::of(&start, start.len());
+            let place = Position::of(&start, start.len());
             Err(Problem::at(
                 path,
                 place,
@@ -218,12 +219,12 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Text<'a>, P
 }
 
 impl<'a> Text<'a> {
-    /// All of it, but for a byte order mark.
+    /// The whole text, without a byte order mark.
     pub(super) fn body(&self) -> &'a str {
         self.source.strip_prefix('\u{feff}').unwrap_or(self.source)
     }
 
-    /// The object that the whole text is.
+    /// Parses the whole text as an object.
     pub(super) fn object(&self, body: &'a str) -> Result<Object<'a>, Problem> {
         Object::parse(body).map_err(|error| {
             if error.is_data() {
@@ -231,12 +232,12 @@ impl<'a> Text<'a> {
                 let what = failure!("{}", json::message(&error); "write {{\"workspaces\": []}}");
                 return Problem::at(self.path, self.place(body.get(start..).unwrap_or(body)), what);
             }
-            // serde_json counts bytes; where a line has others than ASCII its column is brought back to characters.
+            // serde_json counts columns in bytes; convert to characters.
             let line = body.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
             let before = line.as_bytes().get(..error.column().saturating_sub(1)).unwrap_or(line.as_bytes());
             let column = String::from_utf8_lossy(before).chars().count();
             let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let place = Place { line: count(error.line()), column: count(column + 1) };
+            let place = Position { line: count(error.line()), column: count(column + 1) };
             Problem::at(
                 self.path,
                 place,
@@ -245,11 +246,11 @@ impl<'a> Text<'a> {
         })
     }
 
-    pub(super) fn place(&self, part: &str) -> Place {
-        let place = Place::of(self.source, json::span(self.source, part).start);
-        // The mark is no character that an editor would count.
+    pub(super) fn place(&self, part: &str) -> Position {
+        let place = Position::of(self.source, json::span(self.source, part).start);
+        // Editors don't count the byte order mark as a character.
         let marked = place.line == 1 && self.source.starts_with('\u{feff}');
-        Place { column: place.column - u32::from(marked && place.column > 1), ..place }
+        Position { column: place.column - u32::from(marked && place.column > 1), ..place }
     }
 
     /// The entries of the member `workspaces`.
@@ -258,7 +259,7 @@ impl<'a> Text<'a> {
             .map_err(|_| self.wrong("workspaces", member.value, "write a list of objects, [{\"path\": ...}]"))
     }
 
-    /// All of it, with the byte order mark.
+    /// The whole text, including a byte order mark.
     pub(super) fn source(&self) -> &'a str {
         self.source
     }
@@ -267,7 +268,7 @@ impl<'a> Text<'a> {
         self.wrong_since(key, value, "", accepted)
     }
 
-    /// The same, with `why` it is wrong.
+    /// Like `wrong`, with the reason `why`.
     fn wrong_since(&self, key: &str, value: &str, why: &str, accepted: &str) -> Problem {
         let mut found: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
         if found.chars().count() > 60 {
@@ -280,7 +281,7 @@ impl<'a> Text<'a> {
         let hint = match spelling::nearest(name, known) {
             Some(meant) => format!("did you mean {meant:?}?"),
             None if spelling::is_about_permission(name) => about_rules.to_owned(),
-            None => format!("it has no effect; known are {}", known.join(", ")),
+            None => format!("it has no effect; use one of {}", known.join(", ")),
         };
         Problem::at(self.path, self.place(raw), failure!("key {name:?} is not known"; "{hint}"))
     }

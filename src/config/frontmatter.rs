@@ -1,33 +1,33 @@
 //! The YAML between `---` lines at the very start of HEARTBEAT.md.
 //!
-//! Bytes in; settings and the body, which alone is sent to the agent, out. Whatever is not understood is an error:
-//! the author thought it had an effect.
+//! Takes bytes; returns settings and the body, which is all that the agent gets. Anything unknown is an error, since the
+//! author thought it had an effect.
 
 mod keys;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{Failure, Hinted};
 use std::num::NonZeroU32;
+use sys::error::{Failure, Hinted};
 
-use super::asking::Asking;
+use super::approval::ApprovalSettings;
 use super::cron::Crons;
 use super::interval::Interval;
 use super::mcp::Mcp;
 use super::permissions::Permissions;
-use super::problem::Place;
+use super::problem::Position;
 use super::requires::Requires;
 use super::timing::Schedule;
 
-/// How long the YAML may be, in bytes.
+/// Maximum size of the YAML, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// What a HEARTBEAT.md says about its own heartbeat. What is none is not said there.
+/// The settings in a HEARTBEAT.md. `None` means unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frontmatter {
-    /// What people call it.
+    /// The heartbeat's display name.
     pub name: Option<Box<str>>,
-    /// What it is for, one line.
+    /// What the heartbeat is for, in one line.
     pub description: Option<Box<str>>,
     /// When it runs. Replaces the workspace's schedule as a whole.
     pub schedule: Option<Schedule>,
@@ -35,41 +35,41 @@ pub struct Frontmatter {
     pub max_turns: Option<NonZeroU32>,
     /// How long a beat may take.
     pub timeout: Option<Interval>,
-    /// How long a beat is let be when its turn is over.
+    /// How long background tasks may run after the agent's turn ended.
     pub background_wait: Option<Interval>,
     /// The model.
     pub model: Option<Box<str>>,
-    /// What the agent may not do: added to what config.json says, or `skip`.
+    /// What the agent may not do in addition to config.json, or `skip`.
     pub permissions: Option<Permissions>,
-    /// Who is asked before the agent acts.
-    pub asking: Asking,
-    /// The MCP servers that it can't do without.
+    /// Who decides on the agent's calls.
+    pub asking: ApprovalSettings,
+    /// The MCP servers that it requires.
     pub requires: Option<Requires>,
-    /// The MCP servers that it may have, of those that config.json lets in.
+    /// The MCP servers that it may use, among those that config.json allows.
     pub mcp: Option<Mcp>,
 }
 
-/// Why a HEARTBEAT.md has no readable frontmatter.
+/// Why the frontmatter is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontmatterError {
-    /// The file is not text.
+    /// The file is not UTF-8.
     #[error("byte {offset} is not UTF-8")]
     NotUtf8 {
-        /// Where, counted from 0.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
-    /// There is a first `---` and no second.
+    /// There is no second `---`.
     #[error("the frontmatter has no end")]
     Unclosed,
-    /// It is too long to be one.
+    /// It is too long for frontmatter.
     #[error("the frontmatter is longer than {MAX_BYTES} bytes")]
     TooLong,
-    /// A place in it is wrong.
+    /// There is an error at a position.
     #[error("{what}")]
     Wrong {
-        /// Where in HEARTBEAT.md.
-        place: Place,
-        /// What is wrong and what to do.
+        /// The position in HEARTBEAT.md.
+        place: Position,
+        /// The error, with a hint.
         what: Failure,
     },
 }
@@ -86,24 +86,21 @@ impl Hinted for FrontmatterError {
 }
 
 impl FrontmatterError {
-    /// Where in HEARTBEAT.md, when it is about a place.
+    /// The position in HEARTBEAT.md, if the error has one.
     #[must_use]
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<Position> {
         match self {
             Self::NotUtf8 { .. } => None,
-            Self::Unclosed | Self::TooLong => Some(Place { line: 1, column: 1 }),
+            Self::Unclosed | Self::TooLong => Some(Position { line: 1, column: 1 }),
             Self::Wrong { place, .. } => Some(*place),
         }
     }
 }
 
-/// Takes frontmatter and body apart. A byte order mark belongs to neither.
+/// Splits a file into frontmatter and body, without a byte order mark.
 ///
-/// Frontmatter is there where the very first line is `---`. Without a second such line it is not closed, which is
-/// an error when the line after the first looks like a key, and else just a document that begins with a rule.
-///
-/// # Errors
-/// When the file is not UTF-8, or has frontmatter that is not closed, too long, or wrong.
+/// A file has frontmatter if its very first line is `---`. If there is no second such line, it is an error if the second
+/// line looks like a key; otherwise the document just begins with a horizontal rule.
 pub fn split<'a>(bytes: &'a [u8], crons: &Crons) -> Result<(Option<Frontmatter>, &'a str), FrontmatterError> {
     let (yaml, body) = parts(bytes)?;
     let Some(yaml) = yaml else { return Ok((None, body)) };
@@ -113,10 +110,7 @@ pub fn split<'a>(bytes: &'a [u8], crons: &Crons) -> Result<(Option<Frontmatter>,
     keys::read(yaml, crons).map(|read| (Some(read), body))
 }
 
-/// The body alone, without a look at what the frontmatter says.
-///
-/// # Errors
-/// When the file is not UTF-8, or its frontmatter is not closed.
+/// Returns the body without parsing the frontmatter.
 pub fn body(bytes: &[u8]) -> Result<&str, FrontmatterError> {
     parts(bytes).map(|(_, body)| body)
 }

@@ -1,9 +1,9 @@
-//! Heartbeats: config.json, what lies in a workspace's folder, and its frontmatter, made into one answer.
+//! Heartbeats: config.json, the files in a workspace's folder and their frontmatter, combined.
 //!
-//! A heartbeat that cannot run is still one: it carries its [`Problem`], comes due and says so in the journal.
+//! A heartbeat that can't run is still a heartbeat: it has a [`Problem`], comes due, and reports it in the journal.
 
 mod cache;
-mod note;
+mod heartbeat_file;
 mod resolve;
 #[cfg(test)]
 mod tests;
@@ -12,10 +12,11 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::error::Hinted;
 
 use jiff::Timestamp;
 
-use super::asking::Asking;
+use super::approval::ApprovalSettings;
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
 use super::interval::Interval;
@@ -27,7 +28,7 @@ use super::requires::Requires;
 use super::timing::Schedule;
 
 pub use cache::Cache;
-pub use note::{Content, MAX_BYTES, load_body};
+pub use heartbeat_file::{Content, MAX_BYTES, load_body};
 pub use resolve::file_of;
 
 /// The file that makes a folder a workspace.
@@ -35,12 +36,12 @@ pub const FILE: &str = "HEARTBEAT.md";
 /// The folder in a workspace that has its named heartbeats.
 pub const FOLDER: &str = "heartbeats";
 
-/// A heartbeat's id: the workspace path, or `path::heartbeats/<name>/HEARTBEAT.md`.
+/// A heartbeat's id: the workspace's path, or `path::heartbeats/<name>/HEARTBEAT.md`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeartbeatId(Arc<str>);
 
 impl HeartbeatId {
-    /// The id of a workspace's own heartbeat, or of one of its named ones.
+    /// The id of a workspace's own heartbeat, or of a named one.
     #[must_use]
     pub fn new(workspace: &Path, name: Option<&str>) -> Self {
         match name {
@@ -49,7 +50,7 @@ impl HeartbeatId {
         }
     }
 
-    /// The id that this text is.
+    /// Takes `text` as an id.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self(text.into())
@@ -68,77 +69,99 @@ impl fmt::Display for HeartbeatId {
     }
 }
 
-/// One scheduled prompt of a workspace, with everything resolved that a beat needs but the prompt itself.
+/// One scheduled prompt of a workspace, with everything resolved that a beat needs except the prompt itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heartbeat {
     /// Its id, unique in a configuration.
     pub id: HeartbeatId,
-    /// The folder it runs in: absolute, as config.json has it.
+    /// The folder that it runs in: absolute, as in config.json.
     pub workspace: Arc<Path>,
-    /// The folder's name under `heartbeats/`; none for the workspace's own HEARTBEAT.md.
+    /// The folder's name under `heartbeats/`; `None` for the workspace's own HEARTBEAT.md.
     pub name: Option<Box<str>>,
-    /// What to call it in lists.
+    /// Its title in lists.
     pub title: Box<str>,
-    /// What it is for, where its author says so.
+    /// What it is for, if its author wrote that.
     pub description: Option<Box<str>>,
     /// The file with its prompt.
     pub file: PathBuf,
-    /// When it runs; without one it never does by itself.
+    /// When it runs; `None` if it never runs by itself.
     pub schedule: Option<Schedule>,
-    /// Who says when it runs.
+    /// Where the schedule is set.
     pub scheduled_by: Source,
-    /// How many turns a beat may take; none is [`DEFAULT_MAX_TURNS`](super::file::DEFAULT_MAX_TURNS).
+    /// How many turns a beat may take; `None` for [`DEFAULT_MAX_TURNS`](super::file::DEFAULT_MAX_TURNS).
     pub max_turns: Option<Sourced<NonZeroU32>>,
     /// How long a beat may take.
     pub timeout: Sourced<Interval>,
-    /// How long a beat is let be when its turn is over, in case that it begins another one.
+    /// How long background tasks may run after the agent's turn ended, in case it takes another turn.
     pub background_wait: Sourced<Interval>,
-    /// The model, where it is not the agent's own choice.
+    /// The model, or `None` for the agent's own choice.
     pub model: Option<Sourced<Arc<str>>>,
     /// What its agent may not do.
     pub permissions: Permissions,
-    /// How many of the patterns in that are the user's, who come first; the others are the frontmatter's.
+    /// How many of those patterns are the user's, who come first; the others are the frontmatter's.
     pub denied_by_user: usize,
-    /// Whether the guard looks at what its agent does: not where config.json says `permissions: "skip"`. Frontmatter,
-    /// which lies where the agent can write, has no say in that.
+    /// Whether the guard checks its agent's calls; off if config.json sets `permissions: "skip"`. Frontmatter, which the
+    /// agent can edit, can't change it.
     pub guard: bool,
-    /// Who is asked before its agent acts, as config.json has it.
-    pub asking: Asking,
-    /// The same as its frontmatter has it, which can only make that stricter ([`Settled`](super::asking::Settled)).
-    pub tighter: Asking,
-    /// The MCP servers that it can't do without.
+    /// Who decides on its agent's calls, from config.json.
+    pub asking: ApprovalSettings,
+    /// The same settings from its frontmatter, which can only be stricter
+    /// ([`ResolvedApproval`](super::approval::ResolvedApproval)).
+    pub tighter: ApprovalSettings,
+    /// The MCP servers that it requires.
     pub requires: Requires,
-    /// How many of those are the user's, likewise.
+    /// How many of those are the user's, who come first.
     pub required_by_user: usize,
-    /// What its frontmatter asks for and does not get, but for what `tighter` asks for.
+    /// Settings of its frontmatter that have no effect, except those in `tighter`.
     pub notices: Notices,
-    /// The MCP servers that it may have: those that config.json and its frontmatter both let in.
+    /// The MCP servers that it may use: those that both config.json and its frontmatter allow.
     pub mcp: Mcp,
-    /// Why it cannot run. A beat that comes due then ends at once with this as its error.
+    /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
-    /// Whether its file is a template that nobody has edited: the daemon does not start it until somebody has.
+    /// Whether its file is an unedited template, which the daemon does not start.
     pub unedited: bool,
-    /// Whether a person has approved it, where that is known here; a workspace's own needs no approval but its workspace's.
+    /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its workspace.
     pub approved: bool,
     /// When it last ran.
     pub last_run: Option<Timestamp>,
 }
 
-/// A configuration, resolved.
+/// A resolved configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// How many beats may run at once.
     pub max_concurrent: NonZeroU32,
-    /// The heartbeats, in the order of config.json, a workspace's own before its named ones, those by name.
+    /// The heartbeats, in the order of config.json; a workspace's own before its named ones, which are sorted by name.
     pub heartbeats: Vec<Heartbeat>,
-    /// What is wrong and belongs to no heartbeat, such as an entry without a path.
+    /// Problems that belong to no heartbeat, such as an entry without a path.
     pub problems: Vec<Problem>,
-    /// What is probably a slip and was skipped.
+    /// Probable typos that were skipped.
     pub warnings: Vec<Problem>,
+    /// Last runs that are in the future; the daemon corrects them.
+    pub ahead: Vec<Problem>,
 }
 
-/// The heartbeats of one folder (an absolute path) as `file` has it, without a look at the other workspaces; `None`
-/// if it is not there.
+impl Resolved {
+    /// Problems that aren't about a single heartbeat, one line each. `ahead` describes a last run in the future.
+    #[must_use]
+    pub fn problem_lines(&self, ahead: impl Fn(&Problem) -> String) -> Vec<String> {
+        let lines = self.problems.iter().chain(&self.warnings).map(Hinted::line);
+        lines.chain(self.ahead.iter().map(ahead)).collect()
+    }
+
+    /// Why heartbeats can't run, one line each.
+    #[must_use]
+    pub fn heartbeat_problem_lines(&self) -> Vec<String> {
+        let problems = self.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
+        let mut lines: Vec<String> = problems.map(Hinted::line).collect();
+        // Heartbeats of a workspace share its problems.
+        lines.dedup();
+        lines
+    }
+}
+
+/// Returns the heartbeats of one registered folder (an absolute path), without resolving other workspaces; `None` if it is
+/// not in `file`.
 #[must_use]
 pub fn resolve_registered(file: &File, folder: &Path, crons: &Crons) -> Option<Vec<Heartbeat>> {
     match entry(file, folder)? {
@@ -158,46 +181,46 @@ pub fn entry<'a>(file: &'a File, folder: &Path) -> Option<Result<&'a Workspace, 
     })
 }
 
-/// The schedule that is there already, and the file where it stands, or would.
+/// The current schedule of a heartbeat, and the file that sets it, or would.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// When it runs, if that is said.
+pub struct CurrentSchedule {
+    /// When it runs, if that is set.
     pub schedule: Option<Schedule>,
-    /// Where that is said.
-    pub said_in: PathBuf,
+    /// The file that sets it.
+    pub file: PathBuf,
 }
 
-/// When a folder's own heartbeat runs, or the one called `name`; `None` where the folder is not registered, or has none
-/// of that name. `config` is where `file` was read.
+/// Returns the current schedule of a folder's own heartbeat, or of the one called `name`; `None` if the folder is not
+/// registered, or has no such heartbeat. `config` is the path of `file`.
 #[must_use]
-pub fn standing(
+pub fn current_schedule(
     file: &File,
     config: &Path,
     folder: &Path,
     name: Option<&str>,
     crons: &Crons,
-) -> Option<Standing> {
+) -> Option<CurrentSchedule> {
     let entry = entry(file, folder);
     let general = match entry {
         Some(Ok(workspace)) => workspace.schedule.clone(),
         Some(Err(bad)) => bad.schedule.clone(),
         None => None,
     };
-    // Without the entry there is no schedule but the file's own.
+    // Without an entry, only the HEARTBEAT.md can set a schedule.
     let found = resolve_folder(folder, crons).into_iter().find(|found| found.name.as_deref() == name);
     match (name, found) {
         (None, _) if entry.is_none() => None,
         (Some(_), None) => None,
         (_, Some(Heartbeat { schedule: Some(own), file, .. })) => {
-            Some(Standing { schedule: Some(own), said_in: file })
+            Some(CurrentSchedule { schedule: Some(own), file })
         }
-        (Some(_), Some(found)) => Some(Standing { schedule: general, said_in: found.file }),
-        (None, _) => Some(Standing { schedule: general, said_in: config.to_owned() }),
+        (Some(_), Some(found)) => Some(CurrentSchedule { schedule: general, file: found.file }),
+        (None, _) => Some(CurrentSchedule { schedule: general, file: config.to_owned() }),
     }
 }
 
-/// The heartbeats of one folder (an absolute path) that config.json does not name: defaults, frontmatter, and no
-/// complaint about a missing schedule.
+/// Returns the heartbeats of one folder (an absolute path) that config.json doesn't list: defaults and frontmatter. A
+/// missing schedule is not a problem here.
 #[must_use]
 pub fn resolve_folder(folder: &Path, crons: &Crons) -> Vec<Heartbeat> {
     resolve_workspace(&Workspace::unregistered(folder), crons)
@@ -205,10 +228,10 @@ pub fn resolve_folder(folder: &Path, crons: &Crons) -> Vec<Heartbeat> {
 
 fn resolve_workspace(workspace: &Workspace, crons: &Crons) -> Vec<Heartbeat> {
     let mut problems = Vec::new();
-    let seen = resolve::Folder::look(&workspace.path, crons);
+    let seen = resolve::Folder::read(&workspace.path, crons);
     let mut heartbeats = Vec::new();
     resolve::heartbeats(workspace, &seen, &mut heartbeats, &mut problems);
-    // A name that cannot be used has no heartbeat of its own to tell it, so the first one does.
+    // An unusable name has no heartbeat to report its problem, so the first one does.
     if let (Some(problem), Some(first)) = (problems.pop(), heartbeats.first_mut()) {
         first.problem.get_or_insert(problem);
     }

@@ -1,13 +1,13 @@
 //! A time span as people write it: `30m`, `1h30m`, `2d`.
 //!
-//! In comes text, out goes a number of whole seconds that is never 0 and never so large that arithmetic overflows.
+//! Parses text into whole seconds, never 0 and never so large that arithmetic overflows.
 
 use super::checked::{Check, strictly};
-use crate::error::{Failure, Hinted};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use sys::error::{Failure, Hinted};
 
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -17,30 +17,30 @@ const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1
 
 /// A span of whole seconds, from `1s` to `36500d` (100 years).
 ///
-/// Its text is one number with a unit, or several: units go from large to small, each at most once, with or
-/// without a space between them. What is written in another order or twice is refused as a likely mistake.
+/// Its text is one or more numbers with units. Units go from large to small, each at most once, with or without a space
+/// between them. Any other order or a repeated unit is refused as a likely mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Interval(u32);
 
-/// Why a text is no interval.
+/// Why a text is not an interval.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IntervalError {
-    /// It has not the shape of one.
+    /// The text has another form.
     #[error("{text:?} is not an interval")]
     Shape {
-        /// What was found, cut to a readable length.
+        /// The text, shortened to a readable length.
         text: String,
     },
-    /// It is nothing at all.
-    #[error("{text:?} is no time at all")]
+    /// The interval is zero.
+    #[error("{text:?} is too short")]
     Zero {
-        /// What was found.
+        /// The text.
         text: String,
     },
-    /// It is more than 100 years.
+    /// The interval is longer than 100 years.
     #[error("{text:?} is too long")]
     TooLong {
-        /// What was found, cut to a readable length.
+        /// The text, shortened to a readable length.
         text: String,
     },
 }
@@ -62,13 +62,13 @@ impl Interval {
     /// 100 years.
     pub const MAX: Self = Self(36_500 * 86_400);
 
-    /// The interval of so many seconds, where that is in range.
+    /// Returns the interval of this many seconds, if that is in range.
     #[must_use]
     pub const fn from_secs(seconds: u32) -> Option<Self> {
         if seconds == 0 || seconds > Self::MAX.0 { None } else { Some(Self(seconds)) }
     }
 
-    /// Its length in whole seconds.
+    /// Its length, in whole seconds.
     #[must_use]
     pub const fn as_secs(self) -> u32 {
         self.0
@@ -95,7 +95,7 @@ impl FromStr for Interval {
         if !has_shape(text) {
             return Err(IntervalError::Shape { text: found() });
         }
-        // The shape is right, so what humantime refuses is a number that overflows.
+        // The form is valid, so humantime only fails on numbers that overflow.
         let seconds = humantime::parse_duration(text.trim())
             .map_err(|_| IntervalError::TooLong { text: found() })?
             .as_secs();
@@ -107,7 +107,7 @@ impl FromStr for Interval {
     }
 }
 
-/// Digits and a unit, again and again, the units in their order. humantime alone would take `1 fortnight` or `5min`.
+/// Whether the text consists of digits and units, in order. humantime alone would accept `1 fortnight` or `5min`.
 fn has_shape(text: &str) -> bool {
     let mut units = UNITS.iter();
     let mut rest = text.trim();
@@ -176,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_people_write_is_understood() {
+    fn common_spellings_are_accepted() {
         for (text, seconds, back) in [
             ("30m", 1_800, "30m"),
             ("1h30m", 5_400, "1h30m"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_and_says_what_is_accepted() {
+    fn anything_else_is_refused_with_a_hint() {
         for text in
             ["", " ", "m", "30", "30min", "1.5h", "-1h", "30m1h", "5m5m", "1 h", "1h\t3m", "½h", "30M", "5ms"]
         {
@@ -201,7 +201,7 @@ mod tests {
         }
         assert_eq!(
             "0s".parse::<Interval>().unwrap_err().line(),
-            "\"0s\" is no time at all; write at least \"1s\""
+            "\"0s\" is too short; write at least \"1s\""
         );
         for text in ["36501d", "99999999999999999999999d", "36500d1s"] {
             let error = text.parse::<Interval>().unwrap_err().line();

@@ -1,33 +1,33 @@
-//! What counts where more than one place says something: the user's own files set the upper limit, and a HEARTBEAT.md,
-//! which lies where the agent can write, can only ask for less, or for what they leave open.
+//! Which value applies if several files set a key. The user's own files set limits; a HEARTBEAT.md, which the agent can edit,
+//! can only ask for less, or for what they leave open.
 //!
-//! One rule for each kind of key: the lower counts (`Notices::lower`), the stricter (`Notices::stricter`), the rarer
-//! (`Notices::rarer`), the user's own (`Notices::own`); lists add up, where they are read.
+//! Each kind of key has a rule: the lower value applies (`Notices::lower`), the stricter (`Notices::stricter`), the rarer
+//! (`Notices::rarer`), or the user's own (`Notices::own`). Lists are merged where they are read.
 
 use std::fmt;
 
-use super::asking::Choice;
+use super::approval::Choice;
 use super::interval::Interval;
 use super::timing::Schedule;
 use std::num::NonZeroU32;
 
-/// The most turns that a HEARTBEAT.md can ask for where config.json says nothing.
-pub const MOST_TURNS: NonZeroU32 = NonZeroU32::new(1000).unwrap();
-/// The longest time that a HEARTBEAT.md can ask for where config.json says nothing.
-pub const LONGEST: Interval = Interval::from_secs(6 * 3600).unwrap();
-/// The shortest interval that a HEARTBEAT.md can ask for where config.json says nothing.
-pub const SHORTEST: Interval = Interval::from_secs(60).unwrap();
+/// The most turns that a HEARTBEAT.md can set if config.json sets none.
+pub const MAX_TURNS: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+/// The longest time that a HEARTBEAT.md can set if config.json sets none.
+pub const MAX_TIME: Interval = Interval::from_secs(6 * 3600).unwrap();
+/// The shortest interval that a HEARTBEAT.md can set if config.json sets none.
+pub const MIN_INTERVAL: Interval = Interval::from_secs(60).unwrap();
 
-/// The place that says something.
+/// Where a value is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// None does.
+    /// Nowhere; it is the default.
     Default,
-    /// What holds for all of a user's agents.
+    /// config.toml, which applies to all of a user's agents.
     ConfigToml,
-    /// The workspace's entry.
+    /// The workspace's entry in config.json.
     ConfigJson,
-    /// The frontmatter.
+    /// The frontmatter of a HEARTBEAT.md.
     Heartbeat,
 }
 
@@ -42,17 +42,17 @@ impl fmt::Display for Source {
     }
 }
 
-/// A value and who says it.
+/// A value and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Who says it.
+    /// Where it is set.
     pub source: Source,
 }
 
 impl<T> Sourced<T> {
-    /// The default.
+    /// A default value.
     pub const fn default(value: T) -> Self {
         Self { value, source: Source::Default }
     }
@@ -66,7 +66,7 @@ impl<T> Sourced<T> {
     }
 }
 
-/// The value of a key for which HEARTBEAT.md asks for no more than it may.
+/// The value of a key for which HEARTBEAT.md stays within its limits.
 fn allowed<T: PartialEq>(user: Option<Sourced<T>>, front: Option<T>) -> Option<Sourced<T>> {
     match (user, front) {
         (Some(user), Some(asked)) if asked == user.value => Some(user),
@@ -75,7 +75,7 @@ fn allowed<T: PartialEq>(user: Option<Sourced<T>>, front: Option<T>) -> Option<S
     }
 }
 
-/// What a HEARTBEAT.md asks for and does not get, a line each.
+/// Settings of a HEARTBEAT.md that have no effect, one line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notices(Vec<Box<str>>);
 
@@ -86,11 +86,11 @@ impl Notices {
         &self.0
     }
 
-    pub(super) fn say(&mut self, line: String) {
+    pub(super) fn add(&mut self, line: String) {
         self.0.push(line.into());
     }
 
-    /// The lower of the two, and never more than `most` where the user says nothing.
+    /// The lower value; at most `most` if the user sets none.
     pub(super) fn lower<T: Copy + Ord + fmt::Display>(
         &mut self,
         key: &str,
@@ -101,14 +101,14 @@ impl Notices {
         match (user, front) {
             (Some(user), Some(asked)) if asked > user.value => {
                 let (source, value) = (user.source, user.value);
-                self.say(format!(
+                self.add(format!(
                     "{key}: {asked} in HEARTBEAT.md is more than {source} allows; {value} applies"
                 ));
                 Some(user)
             }
             (None, Some(asked)) if asked > most => {
-                self.say(format!(
-                    "{key}: {asked} in HEARTBEAT.md is more than {most}, the most that HEARTBEAT.md can set; {most} applies"
+                self.add(format!(
+                    "{key}: {asked} in HEARTBEAT.md exceeds {most}, the maximum for HEARTBEAT.md; {most} applies"
                 ));
                 Some(Sourced::default(most))
             }
@@ -116,7 +116,7 @@ impl Notices {
         }
     }
 
-    /// The stricter of the two.
+    /// The stricter value.
     pub(super) fn stricter<T: Choice + Ord>(
         &mut self,
         key: &str,
@@ -126,7 +126,7 @@ impl Notices {
         match (user, front) {
             (Some(user), Some(asked)) if asked < user.value => {
                 let (asked, source, value) = (asked.word(), user.source, user.value.word());
-                self.say(format!(
+                self.add(format!(
                     "{key}: {asked} in HEARTBEAT.md is less strict than {source}; {value} applies"
                 ));
                 Some(user)
@@ -135,7 +135,7 @@ impl Notices {
         }
     }
 
-    /// The user's, where there is one.
+    /// The user's value, if there is one.
     pub(super) fn own<T: PartialEq + fmt::Display>(
         &mut self,
         key: &str,
@@ -146,8 +146,8 @@ impl Notices {
             (Some(user), front) => {
                 if let Some(asked) = front.filter(|asked| *asked != user.value) {
                     let (source, value) = (user.source, &user.value);
-                    self.say(format!(
-                        "{key}: {asked} in HEARTBEAT.md is not what {source} says; {value} applies"
+                    self.add(format!(
+                        "{key}: {asked} in HEARTBEAT.md differs from {source}; {value} applies"
                     ));
                 }
                 Some(user)
@@ -156,7 +156,7 @@ impl Notices {
         }
     }
 
-    /// The schedule by which it runs more rarely, and never more often than [`SHORTEST`] where the user says nothing.
+    /// The schedule with the longer gaps; at least [`MIN_INTERVAL`] if the user sets none.
     pub(super) fn rarer(
         &mut self,
         user: Option<Schedule>,
@@ -170,16 +170,16 @@ impl Notices {
             (Some(user), Some(front)) if *front == user => Some(Sourced::user(user)),
             (Some(user), Some(front)) if front.shortest_gap() < user.shortest_gap() => {
                 let asked = asked(front);
-                self.say(format!(
+                self.add(format!(
                     "{asked} in HEARTBEAT.md is more often than config.json allows; {user} applies"
                 ));
                 Some(Sourced::user(user))
             }
-            (None, Some(Schedule::Every(interval))) if *interval < SHORTEST => {
-                self.say(format!(
-                    "interval: {interval} in HEARTBEAT.md is less than {SHORTEST}, the least that HEARTBEAT.md can set; {SHORTEST} applies"
+            (None, Some(Schedule::Every(interval))) if *interval < MIN_INTERVAL => {
+                self.add(format!(
+                    "interval: {interval} in HEARTBEAT.md is below {MIN_INTERVAL}, the minimum for HEARTBEAT.md; {MIN_INTERVAL} applies"
                 ));
-                Some(Sourced::default(Schedule::Every(SHORTEST)))
+                Some(Sourced::default(Schedule::Every(MIN_INTERVAL)))
             }
             (_, Some(front)) => Some(Sourced::front(front.clone())),
             (user, None) => user.map(Sourced::user),

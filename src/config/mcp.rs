@@ -1,47 +1,47 @@
-//! `mcp`: which MCP servers a heartbeat's agent may have.
+//! `mcp`: the MCP servers that a heartbeat's agent may use.
 
 use super::checked::{Check, strictly};
 use super::file::is_word;
-use crate::error::Failure;
-use crate::failure;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer};
 use std::borrow::Cow;
+use sys::error::Failure;
+use sys::failure;
 
-/// The MCP servers that an agent may have; by default all that Claude Code knows of.
+/// The MCP servers that an agent may use; by default all that Claude Code knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mcp {
-    /// Only those of the repository's `.mcp.json`.
+    /// Only servers of the repository's `.mcp.json`.
     project_only: bool,
-    /// Only those called so.
+    /// Only servers with these names.
     names: Option<Vec<String>>,
 }
 
 impl Mcp {
-    /// What to write.
+    /// The accepted values, for hints.
     pub(super) const ACCEPTED: &str =
         "write \"none\", \"project\", or a list of the names of MCP servers, such as [\"mail\"]";
 
-    /// Whether none is kept out.
+    /// Whether all servers are allowed.
     #[must_use]
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether the user's own are kept out.
+    /// Whether the user's own servers are excluded.
     #[must_use]
     pub fn is_project_only(&self) -> bool {
         self.project_only
     }
 
-    /// Whether one of this name is let in.
+    /// Whether a server of this name is allowed.
     #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
         self.names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
     }
 
-    /// Those that both let in.
+    /// The servers that both allow.
     #[must_use]
     pub fn narrowed(&self, other: &Self) -> Self {
         let names = match (&self.names, &other.names) {
@@ -73,7 +73,7 @@ impl Check for Mcp {
     }
 }
 
-/// As it is written in a configuration.
+/// The value as written in a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Written(pub(super) Mcp);
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn two_let_in_what_both_do() {
+    fn narrowing_keeps_what_both_allow() {
         let of = |json: &str| read(json).unwrap();
         let (none, project, ab) = (of("\"none\""), of("\"project\""), of("[\"a\",\"b\"]"));
         assert_eq!(none.narrowed(&ab), none);

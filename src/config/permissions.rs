@@ -1,13 +1,13 @@
-//! What a heartbeat's agent may not do beyond the built-in deny list, or that it may do everything.
+//! What a heartbeat's agent may not do in addition to the built-in deny list, or that it may do everything.
 //!
-//! Read strictly: whatever is not exactly understood is an error, because a fallback would mean fewer rules.
+//! Parsed strictly: anything unknown is an error, because a fallback would mean fewer rules.
 
 use super::checked::{Check, strictly};
-use crate::error::Failure;
-use crate::failure;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use sys::error::Failure;
+use sys::failure;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -21,7 +21,7 @@ pub enum Permissions {
     Deny(Arc<[Box<str>]>),
 }
 
-/// What is accepted, for errors.
+/// The accepted values, for hints.
 pub const ACCEPTED: &str = "write \"skip\" or {\"deny\": [\"Bash(curl *)\"]}";
 
 impl Default for Permissions {
@@ -31,7 +31,7 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// The patterns beyond the built-in ones; none for [`Self::Skip`].
+    /// The patterns in addition to the built-in ones; none for [`Self::Skip`].
     #[must_use]
     pub fn denied(&self) -> &[Box<str>] {
         match self {
@@ -40,8 +40,8 @@ impl Permissions {
         }
     }
 
-    /// These permissions, the user's, with those of a place that an agent can write to: patterns add up, `skip` there
-    /// changes nothing, and patterns there end a `skip` here.
+    /// Combines the user's permissions with those of a file that the agent can edit: patterns are merged, `skip` there has no
+    /// effect, and patterns there override `skip` here.
     #[must_use]
     pub fn tightened(&self, narrower: &Self) -> Self {
         match (self, narrower) {
@@ -55,7 +55,7 @@ impl Permissions {
     }
 }
 
-/// A pattern becomes an argument of a command line, so one that looks like an option is refused.
+/// Checks a pattern. It becomes a command-line argument, so it must not look like an option.
 fn check(pattern: &str, index: usize) -> Result<(), Failure> {
     let wrong = if pattern.trim().is_empty() {
         "is empty"
@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for PermissionsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut deny: Option<Vec<Box<str>>> = None;
         let mut wrong = None;
-        // To the end in any case: whoever reads on takes up behind it.
+        // Read to the end in any case: the caller continues after this map.
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             if key == "deny" && deny.is_none() {
                 deny = Some(map.next_value()?);

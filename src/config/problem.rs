@@ -1,20 +1,20 @@
-//! One line for a person: which file, where in it, what is wrong, and what to do.
+//! A problem with a configuration file, on one line: the file, the position, what is wrong, and a hint.
 
-use crate::error::{Failure, Hinted, one_line};
 use std::fmt;
 use std::path::Path;
+use sys::error::{Failure, Hinted, one_line};
 
-/// A place in a text file. Both count from 1; columns count characters.
+/// A position in a text file. Both numbers count from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: u32,
     /// The character in the line.
     pub column: u32,
 }
 
-impl Place {
-    /// The place of a byte of `text`.
+impl Position {
+    /// The position of a byte of `text`.
     #[must_use]
     pub fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -27,26 +27,26 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.line, self.column)
     }
 }
 
-/// What keeps a heartbeat from running. Shown as `<file>:<line>:<column>: <what>`, and what to do about it.
+/// What keeps a heartbeat from running. Displayed as `<file>:<line>:<column>: <what>`, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Problem {
     text: Box<str>,
     hint: Option<Box<str>>,
-    /// Where in the file, when it is about a place in it.
-    pub place: Option<Place>,
+    /// The position in the file, if the problem has one.
+    pub place: Option<Position>,
 }
 
 impl Problem {
-    /// A problem at a place of a file.
+    /// A problem at a position in a file.
     #[must_use]
-    pub fn at(file: &Path, place: Place, what: impl Into<Failure>) -> Self {
+    pub fn at(file: &Path, place: Position, what: impl Into<Failure>) -> Self {
         Self { place: Some(place), ..Self::new(&format!("{}:{place}", file.display()), &what.into()) }
     }
 
@@ -56,7 +56,7 @@ impl Problem {
         Self::new(&path.display().to_string(), &what.into())
     }
 
-    /// Paths and keys are text from outside, and go into one line.
+    // Paths and keys are foreign text and must not break the line.
     fn new(before: &str, what: &Failure) -> Self {
         let hint = what.to_do().map(|hint| one_line(hint).into());
         Self { text: one_line(&format!("{before}: {what}")).into(), hint, place: None }
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_counts_lines_and_characters_from_one() {
-        assert_eq!(Place::of("äb\ncd", 0).to_string(), "1:1");
-        assert_eq!(Place::of("äb\ncd", 2).to_string(), "1:2");
-        assert_eq!(Place::of("äb\ncd", 5).to_string(), "2:2");
-        assert_eq!(Place::of("", 9).to_string(), "1:1");
+    fn a_position_counts_lines_and_characters_from_one() {
+        assert_eq!(Position::of("äb\ncd", 0).to_string(), "1:1");
+        assert_eq!(Position::of("äb\ncd", 2).to_string(), "1:2");
+        assert_eq!(Position::of("äb\ncd", 5).to_string(), "2:2");
+        assert_eq!(Position::of("", 9).to_string(), "1:1");
     }
 
     #[test]

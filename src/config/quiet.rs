@@ -1,16 +1,16 @@
-//! How long an agent may be quiet before that says something: config.toml's table `quiet`.
+//! How long an agent may be quiet before it counts as stale or stuck: config.toml's table `quiet`.
 
 use super::interval::Interval;
 use std::time::Duration;
 
-/// From which length of silence on an agent at work is what (spec 2, the consumers' thresholds).
+/// The lengths of silence of a working agent and what they mean (spec 2, the consumers' thresholds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quiet {
-    /// Stale; before it the agent is active.
+    /// The agent is stale; before that it is active.
     pub stale: Interval,
-    /// Worth a look.
+    /// The agent is worth a look.
     pub warning: Interval,
-    /// Stuck.
+    /// The agent is stuck.
     pub stuck: Interval,
 }
 
@@ -22,13 +22,13 @@ impl Default for Quiet {
 }
 
 impl Quiet {
-    /// Whether each is longer than the one before it.
+    /// Whether each threshold is longer than the one before.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.stale < self.warning && self.warning < self.stuck
     }
 
-    /// Them all, from short to long.
+    /// The thresholds, from short to long.
     #[must_use]
     pub fn steps(&self) -> [Duration; 3] {
         [self.stale, self.warning, self.stuck].map(|step| Duration::from_secs(step.as_secs().into()))

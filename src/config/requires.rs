@@ -1,21 +1,21 @@
-//! `requires`: the MCP servers that a heartbeat can't do without.
+//! `requires`: the MCP servers that a heartbeat requires.
 
 use super::checked::{Check, strictly};
 use super::file::is_word;
-use crate::error::Failure;
-use crate::failure;
 use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer};
+use sys::error::Failure;
+use sys::failure;
 
 /// Names of MCP servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
 pub struct Requires(pub Box<[Box<str>]>);
 
 impl Requires {
-    /// What to write.
+    /// The accepted values, for hints.
     pub(super) const ACCEPTED: &str = "write a list of the names of MCP servers, such as [\"mail\"]";
 
-    /// These and those of another place that are not among them.
+    /// These names and those of `others`, without duplicates.
     #[must_use]
     pub fn joined(&self, others: &Self) -> Self {
         let new = others.0.iter().filter(|name| !self.0.contains(name));

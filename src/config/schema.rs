@@ -1,6 +1,6 @@
-//! The shape of config.json as types, and the JSON Schema made from them.
+//! The form of config.json as types, and the JSON Schema generated from them.
 //!
-//! The reader fills these same fields, one by one, so the schema cannot name another type than what is accepted.
+//! The parser fills the same fields, one by one, so the schema can't name other types than it accepts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
-use super::asking::{Approval, Asking, Checker, Questions, Word};
+use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::interval::Interval;
 use super::mcp;
 use super::permissions::Permissions;
@@ -21,62 +21,62 @@ use super::requires::Requires;
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "murmur config.json")]
-#[expect(dead_code, reason = "only its shape is used: the reader takes the file apart entry by entry")]
+#[expect(dead_code, reason = "only its shape is used: the file is parsed entry by entry")]
 struct Config {
     /// How many beats may run at once, in all workspaces together.
     #[schemars(default = "default_max_concurrent")]
     max_concurrent: Option<NonZeroU32>,
-    /// The workspaces. A wrong one stops no other.
+    /// The workspaces. An invalid one doesn't affect the others.
     #[schemars(default)]
     workspaces: Vec<WorkspaceEntry>,
 }
 
 /// A folder with a HEARTBEAT.md, or with `heartbeats/<name>/HEARTBEAT.md` for more than one. Frontmatter there can ask for
-/// less than what is said here, and say what is left open here.
+/// less than what is set here, and set what is left open here.
 #[derive(Debug, Default, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkspaceEntry {
     /// The folder's absolute path. `~` is not expanded.
     #[schemars(required, with = "String", regex(pattern = "^/"))]
     pub(super) path: Option<String>,
-    /// What to call it in lists; without it, the folder's name.
+    /// Its display name. Default: the folder's name.
     pub(super) name: Option<String>,
-    /// How long after the last run the next one is due. Not together with `cron`.
+    /// The time between the last run and the next. Can't be combined with `cron`.
     pub(super) interval: Option<Interval>,
-    /// When to run, as five cron fields: minute, hour, day of month, month, weekday. Not together with `interval`.
+    /// When to run, as five cron fields: minute, hour, day of month, month, weekday. Can't be combined with `interval`.
     #[schemars(example = "0 9 * * MON-FRI")]
     pub(super) cron: Option<String>,
-    /// The time zone of `cron`, an IANA name; without it, the system's.
+    /// The time zone of `cron`, an IANA name. Default: the system's.
     #[schemars(example = "Europe/Berlin")]
     pub(super) tz: Option<String>,
-    /// How many turns a beat may take in all, also those that it begins by itself after its answer.
+    /// How many turns a beat may take in total, including those that the agent starts by itself after its answer.
     #[schemars(default = "default_max_turns")]
     pub(super) max_turns: Option<NonZeroU32>,
-    /// How long a beat may take until it is stopped. Time spent waiting for a person doesn't count.
+    /// How long a beat may take before it is stopped. Time spent waiting for a person doesn't count.
     #[schemars(default = "default_timeout")]
     pub(super) timeout: Option<Interval>,
-    /// How long a beat that has answered is given to take another turn, until what it runs in the background is ended.
+    /// How long a beat may wait for background tasks after its answer, in case it takes another turn.
     #[schemars(default = "default_background_wait")]
     pub(super) background_wait: Option<Interval>,
-    /// The model; without it, the agent's own choice.
+    /// The model. Default: the agent's own choice.
     pub(super) model: Option<String>,
     /// What its agents may not do. Anything but `"skip"` or a deny list is an error, and nothing runs there.
     #[schemars(with = "Permissions", default)]
     pub(super) permissions: Option<Permissions>,
-    /// Who decides on a tool call that neither the guard nor a rule decides; without it, as config.toml says.
+    /// Who decides on a tool call that neither the guard nor a rule decides. Default: as in config.toml.
     pub(super) permissions_checker: Option<Word<Checker>>,
-    /// What happens when a person does not answer in time; without it, as config.toml says.
+    /// What happens if a person does not answer in time. Default: as in config.toml.
     pub(super) approval: Option<Word<Approval>>,
-    /// How long a person has to answer until the call is denied or put off; without it, as config.toml says.
+    /// How long a person has to answer before the call is denied or deferred. Default: as in config.toml.
     pub(super) approval_wait: Option<Interval>,
-    /// How long a call that was put off waits for its answer; without it, as config.toml says.
+    /// How long a deferred call waits for its answer. Default: as in config.toml.
     pub(super) approval_expiry: Option<Interval>,
-    /// Who answers the questions of its agents; without it, as config.toml says.
+    /// Who answers the questions of its agents. Default: as in config.toml.
     pub(super) questions: Option<Word<Questions>>,
-    /// The MCP servers that its heartbeats can't do without, by name: a beat without one of them is an error.
+    /// The MCP servers that its heartbeats require, by name. A beat without one of them is an error.
     pub(super) requires: Option<Requires>,
-    /// The MCP servers that its agents may have: "none", "project" for those of the repository's .mcp.json, or their names;
-    /// without it, all that Claude Code knows of.
+    /// The MCP servers that its agents may use: "none", "project" for those in the repository's .mcp.json, or a list of names.
+    /// Default: all that Claude Code knows.
     pub(super) mcp: Option<mcp::Written>,
     /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
     pub(super) last_run: Option<Moment>,
@@ -85,9 +85,9 @@ pub(super) struct WorkspaceEntry {
 }
 
 impl WorkspaceEntry {
-    /// Who is asked before its agents act.
-    pub(super) fn asking(&self) -> Asking {
-        Asking {
+    /// Who decides on its agents' calls.
+    pub(super) fn asking(&self) -> ApprovalSettings {
+        ApprovalSettings {
             checker: self.permissions_checker.map(|word| word.0),
             approval: self.approval.map(|word| word.0),
             approval_wait: self.approval_wait,
@@ -146,7 +146,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_schema_has_the_keys_that_the_reader_knows_each_with_its_words() {
+    fn the_schema_describes_every_key_that_the_parser_knows() {
         let schema = schema().to_value();
         let entry = &schema["$defs"]["WorkspaceEntry"];
         let keys: BTreeSet<&str> =

@@ -1,55 +1,56 @@
-//! config.toml: what holds for all agents of a user, where neither a workspace nor a heartbeat says otherwise.
+//! config.toml: the settings for all agents of a user, unless a workspace or a heartbeat overrides them.
 //!
-//! Read strictly: whoever finds it wrong denies, because a fallback could allow what it was meant to forbid.
+//! Parsed strictly: on an error, callers deny, because a fallback could allow what the file was meant to forbid.
 
-use crate::error::Hinted;
-use crate::failure;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::failure;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::asking::{Approval, Asking, Checker, Questions, Word};
+use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::checked::Checked;
 use super::interval::Interval;
 use super::problem::Problem;
 use super::quiet::Quiet;
 use super::toml_text;
-use crate::sys::file;
+use sys::file;
+use sys::unreadable::uncommon;
 
-/// What config.toml says.
+/// The contents of config.toml.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Who is asked before an agent acts.
-    pub asking: Asking,
-    /// Which model is asked, where one is to be.
+    /// Who decides on an agent's calls.
+    pub asking: ApprovalSettings,
+    /// The model that decides, if one is configured.
     pub llm: Option<LlmAuth>,
-    /// How the providers of models are reached.
+    /// How to reach the providers of models.
     pub providers: BTreeMap<Provider, Access>,
-    /// When a quiet agent is stuck.
+    /// When a quiet agent counts as stuck.
     pub quiet: Quiet,
 }
 
-/// The table `llm_auth`: which model decides where the checker is `llm`.
+/// The table `llm_auth`: the model that decides if the checker is `llm`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LlmAuth {
-    /// Whose model.
+    /// The provider.
     pub provider: Provider,
-    /// Its name at the provider.
+    /// The model's name at the provider.
     pub model: String,
 }
 
-/// Who runs a model.
+/// A provider of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
-    /// Anthropic, or who speaks its Messages API.
+    /// Anthropic, or any service with its Messages API.
     Anthropic,
-    /// OpenAI, or who speaks its Chat Completions API.
+    /// OpenAI, or any service with its Chat Completions API.
     Openai,
 }
 
@@ -57,7 +58,7 @@ impl Provider {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Anthropic, Self::Openai];
 
-    /// Its name, as config.toml has it.
+    /// Its name, as in config.toml.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,7 +67,7 @@ impl Provider {
         }
     }
 
-    /// The variable of the environment that has its key where config.toml has none.
+    /// The environment variable with its key, if config.toml has none.
     #[must_use]
     pub fn key_variable(self) -> &'static str {
         match self {
@@ -76,31 +77,31 @@ impl Provider {
     }
 }
 
-/// The table `providers.<name>`: how a provider is reached.
+/// The table `providers.<name>`: how to reach a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Access {
-    /// The key itself.
+    /// The API key.
     pub api_key: Option<Secret>,
-    /// A file that holds it. Not together with the key.
+    /// A file with the API key. Can't be combined with `api_key`.
     pub api_key_file: Option<PathBuf>,
-    /// Where to ask instead of at the provider's own address.
+    /// The address to use instead of the provider's own.
     pub base_url: Option<String>,
 }
 
-/// A text that is not to be shown.
+/// A text that must not be displayed.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps `text` from being shown.
+    /// Wraps `text` so that it isn't displayed.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text, for whoever needs it.
+    /// The text itself.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -113,18 +114,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why config.toml cannot be used.
+/// Why config.toml is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The system could not read it.
-    #[error("{} cannot be read", path.display())]
+    /// The file is not readable.
+    #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
-    /// A place in it is wrong.
+    /// The file has an error.
     #[error(transparent)]
     Wrong(#[from] Problem),
 }
@@ -132,7 +133,9 @@ pub enum SettingsError {
 impl Hinted for SettingsError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Read { .. } => "check its owner and mode".to_owned(),
+            Self::Read { path, source } => {
+                uncommon(path, source).unwrap_or_else(|| file::read_hint(source).to_owned())
+            }
             Self::Wrong(problem) => return problem.hint(),
         })
     }
@@ -156,12 +159,12 @@ struct Keys {
     quiet: QuietKeys,
 }
 
-/// A value whose type has rules of its own, if there is one, and where it stands.
+/// An optional value of a type with rules of its own, and its position.
 type Given<T> = Option<Spanned<Checked<T>>>;
 
 /// The table `quiet`.
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table of spans of time, as [quiet]")]
+#[serde(deny_unknown_fields, default, expecting = "a table of time spans, such as [quiet]")]
 struct QuietKeys {
     stale: Given<Interval>,
     warning: Given<Interval>,
@@ -169,10 +172,9 @@ struct QuietKeys {
 }
 
 impl Settings {
-    /// Reads the file at `path`. One that does not exist says nothing.
+    /// Reads the file at `path`. A missing file is an empty one.
     ///
-    /// # Errors
-    /// When it cannot be read, or [`Settings::parse`] finds it wrong.
+    /// Fails if the file is not readable, or as [`Settings::parse`] does.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         match file::read_regular(path) {
             Ok(Some(bytes)) => Ok(Self::parse(&bytes, path)?),
@@ -181,10 +183,9 @@ impl Settings {
         }
     }
 
-    /// Reads the bytes of a file; `path` is for messages.
+    /// Parses the bytes of a file; `path` is for messages.
     ///
-    /// # Errors
-    /// When it is not TOML, or has a key or value that is not known, or a key and a file with a key for one provider.
+    /// Fails on unknown keys and values, and on a key together with a key file for one provider.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Problem> {
         let keys: Keys = toml_text::read(bytes, path)?;
         for (provider, access) in &keys.providers {
@@ -196,7 +197,7 @@ impl Settings {
             }
         }
         let span = |given: Given<Interval>| toml_text::checked(given, bytes, path);
-        let asking = Asking {
+        let asking = ApprovalSettings {
             checker: toml_text::checked(keys.checker, bytes, path)?.map(|word| word.0),
             approval: toml_text::checked(keys.approval, bytes, path)?.map(|word| word.0),
             approval_wait: span(keys.approval_wait)?,
@@ -212,7 +213,7 @@ impl Settings {
         if !quiet.is_ordered() {
             let what = failure!(
                 "\"quiet\" is not in order";
-                "write \"stale\" shorter than \"warning\", and that shorter than \"stuck\""
+                "make \"stale\" shorter than \"warning\", and \"warning\" shorter than \"stuck\""
             );
             return Err(Problem::with(path, what));
         }
@@ -223,7 +224,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Hinted;
+    use sys::error::Hinted;
 
     fn parse(text: &str) -> Result<Settings, String> {
         Settings::parse(text.as_bytes(), Path::new("/c/config.toml")).map_err(|problem| problem.line())
@@ -253,7 +254,7 @@ mod tests {
         .unwrap();
         assert_eq!(
             settings.asking,
-            Asking {
+            ApprovalSettings {
                 checker: Some(Checker::Llm),
                 approval: Some(Approval::Defer),
                 approval_wait: Interval::from_secs(90),
@@ -272,26 +273,29 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_by_no_file_and_by_an_empty_one() {
+    fn a_missing_file_and_an_empty_one_set_nothing() {
         assert_eq!(Settings::read(Path::new("/nowhere/config.toml")).unwrap(), Settings::default());
         assert_eq!(parse("# nothing\n").unwrap(), Settings::default());
         let folder = tempfile::tempdir().unwrap();
         let error = Settings::read(folder.path()).unwrap_err().line();
         assert_eq!(
             error,
-            format!("{} cannot be read: it is no file; check its owner and mode", folder.path().display())
+            format!(
+                "cannot read {}: it is not a regular file; put a file in its place",
+                folder.path().display()
+            )
         );
     }
 
     #[test]
-    fn a_stuck_agent_is_one_that_was_stale_before() {
-        let expected = "/c/config.toml: \"quiet\" is not in order; write \"stale\" shorter than \"warning\", and that \
+    fn quiet_thresholds_must_be_in_order() {
+        let expected = "/c/config.toml: \"quiet\" is not in order; make \"stale\" shorter than \"warning\", and \"warning\" \
                         shorter than \"stuck\"";
         assert_eq!(parse("[quiet]\nstuck = \"10m\"").unwrap_err(), expected);
     }
 
     #[test]
-    fn whatever_is_not_understood_is_an_error_with_its_place() {
+    fn anything_unknown_is_an_error_with_its_position() {
         for (text, expected) in [
             (
                 "\npermissions-checker = \"of\"",
@@ -302,9 +306,9 @@ mod tests {
                 "1:1: key \"permission-checker\" is not known; did you mean \"permissions-checker\"?",
             ),
             ("approval = \"later\"", "1:12: \"later\" is not known; write \"wait\" or \"defer\""),
-            ("questions = true", "1:13: invalid type: boolean `true`, expected a string"),
-            ("approval-wait = \"0s\"", "1:17: \"0s\" is no time at all; write at least \"1s\""),
-            ("approval-wait = 5", "1:17: invalid type"),
+            ("questions = true", "1:13: boolean \"true\" is not a string"),
+            ("approval-wait = \"0s\"", "1:17: \"0s\" is too short; write at least \"1s\""),
+            ("approval-wait = 5", "1:17: integer \"5\" is not"),
             ("[quiet]\nstuk = \"1h\"", "2:1: key \"stuk\" is not known; did you mean \"stuck\"?"),
             ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
             ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),

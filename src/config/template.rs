@@ -1,11 +1,11 @@
-//! The templates of `murmur init`, and whether a HEARTBEAT.md is still one of them.
+//! The templates of `murmur init`, and whether a HEARTBEAT.md is an unedited template.
 //!
-//! A template is an example: what it names is nobody's. So the daemon starts no heartbeat whose file is one.
+//! A template is an example that refers to nobody's files, so the daemon does not start a heartbeat that is one.
 
-/// The template that is written where none is named.
+/// The template to write if none is named.
 pub const DEFAULT: &str = "default";
 
-/// The templates that come with murmur: their names and texts.
+/// The built-in templates: names and texts.
 pub const TEMPLATES: [(&str, &str); 4] = [
     (DEFAULT, include_str!("templates/default.md")),
     ("tests", include_str!("templates/tests.md")),
@@ -13,26 +13,26 @@ pub const TEMPLATES: [(&str, &str); 4] = [
     ("deploy", include_str!("templates/deploy.md")),
 ];
 
-/// A text's frontmatter without its `---` lines, and the rest.
+/// Splits a text into frontmatter, without its `---` lines, and the rest.
 #[must_use]
 pub fn split(text: &str) -> (&str, &str) {
     text.strip_prefix("---\n").and_then(|rest| rest.split_once("---\n")).unwrap_or(("", text))
 }
 
-/// Whether a line of frontmatter is part of a schedule, which `murmur init` writes into a template.
+/// Whether a line of frontmatter belongs to the schedule, which `murmur init` fills in.
 #[must_use]
 pub fn is_schedule(line: &str) -> bool {
     ["interval:", "cron:", "tz:"].iter().any(|key| line.starts_with(key))
 }
 
-/// Whether `text`, a whole HEARTBEAT.md, is a template that nobody has edited. The schedule, the ends of lines and blank
-/// lines at the end make no difference.
+/// Whether `text`, a whole HEARTBEAT.md, is an unedited template. Ignores the schedule, line endings and trailing blank
+/// lines.
 #[must_use]
 pub fn is_unedited(text: &str) -> bool {
     TEMPLATES.iter().any(|(_, template)| significant(text).eq(significant(template)))
 }
 
-/// The lines that make one text differ from another.
+/// The lines that count in a comparison.
 fn significant(text: &str) -> impl Iterator<Item = &str> {
     let mut lines = text.trim_end().lines().map(str::trim_end).peekable();
     let mut in_settings = lines.next_if_eq(&"---").is_some();

@@ -1,8 +1,8 @@
-//! When a heartbeat runs: every so often, or as cron says.
+//! A heartbeat's schedule: an interval, or a cron expression.
 
-use crate::error::Hinted;
 use jiff::SignedDuration;
 use std::fmt;
+use sys::error::Hinted;
 
 use super::cron::{Cron, CronError, Crons};
 use super::interval::Interval;
@@ -10,9 +10,9 @@ use super::interval::Interval;
 /// When a heartbeat runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Schedule {
-    /// So long after the last run.
+    /// This long after the last run.
     Every(Interval),
-    /// At the times a cron expression names.
+    /// At the times of a cron expression.
     Cron(Cron),
 }
 
@@ -26,16 +26,16 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Why the keys `interval`, `cron` and `tz` together make no schedule.
+/// Why the keys `interval`, `cron` and `tz` don't form a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// Two schedules.
+    /// There are two schedules.
     #[error("both \"interval\" and \"cron\" are given")]
     Both,
-    /// A zone for nothing.
+    /// There is a zone without a cron expression.
     #[error("\"tz\" is given without \"cron\"")]
     ZoneAlone,
-    /// The expression or its zone.
+    /// The expression or its zone is not valid.
     #[error(transparent)]
     Cron(#[from] CronError),
 }
@@ -71,10 +71,7 @@ impl Schedule {
         }
     }
 
-    /// The schedule that the three keys make, none where neither `interval` nor `cron` is given.
-    ///
-    /// # Errors
-    /// When they contradict each other, or the expression or the zone is wrong.
+    /// Builds the schedule from its three keys; `None` if neither `interval` nor `cron` is given.
     pub fn from_keys(
         interval: Option<Interval>,
         cron: Option<&str>,

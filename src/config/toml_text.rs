@@ -1,32 +1,26 @@
-//! TOML read strictly: text in; a value, or a problem with its place, out.
+//! Strict TOML: parses text into a value, or into a problem with its position.
 
-use crate::error::Failure;
-use crate::failure;
 use std::path::Path;
+use sys::error::Failure;
+use sys::failure;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use super::checked::Checked;
-use super::problem::{Place, Problem};
+use super::problem::{Position, Problem};
 use super::spelling;
 
-/// The value that `text` is. A byte order mark is skipped; `file` is for messages.
-///
-/// # Errors
-/// When it is not UTF-8, not TOML, or has a key or a value that is not known.
+/// Parses `bytes`, skipping a byte order mark; `file` is for messages.
 pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem> {
     let text = text_of(bytes, file)?;
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(text.len(), |span| span.start);
-        Problem::at(file, Place::of(text, start), described(error.message()))
+        Problem::at(file, Position::of(text, start), described(error.message()))
     })
 }
 
-/// The value that was `given` in `text`, if one was and its own rules accept it.
-///
-/// # Errors
-/// When they don't, with its place.
+/// The value that was `given` in `text`, if any, or the rule that it violates, with its position.
 pub(super) fn checked<T>(
     given: Option<Spanned<Checked<T>>>,
     text: &[u8],
@@ -34,7 +28,7 @@ pub(super) fn checked<T>(
 ) -> Result<Option<T>, Problem> {
     let Some(given) = given else { return Ok(None) };
     let start = given.span().start;
-    let wrong = |own| Ok::<_, Problem>(Problem::at(file, Place::of(text_of(text, file)?, start), own));
+    let wrong = |own| Ok::<_, Problem>(Problem::at(file, Position::of(text_of(text, file)?, start), own));
     match given.into_inner().0 {
         Ok(value) => Ok(Some(value)),
         Err(own) => Err(wrong(own)?),
@@ -42,45 +36,66 @@ pub(super) fn checked<T>(
 }
 
 /// The text of a file, without a byte order mark.
-///
-/// # Errors
-/// When it is not UTF-8.
 pub fn text_of<'a>(bytes: &'a [u8], file: &Path) -> Result<&'a str, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
         let what = failure!("byte {} is not UTF-8", error.valid_up_to(); "save the file as UTF-8");
-        Problem::at(file, Place::of(&start, start.len()), what)
+        Problem::at(file, Position::of(&start, start.len()), what)
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// What the parser says, in our words where it is about a key, and with what to do.
+/// Rephrases the parser's message where it is about a key, and adds a hint.
 fn described(message: &str) -> Failure {
     let line = message.lines().collect::<Vec<_>>().join(" ");
+    let line = line.trim_end_matches(", expected nothing");
     let words: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
     match words.as_slice() {
         [found, known @ ..] if line.starts_with("unknown field") => {
             let hint = spelling::nearest(found, known).map_or_else(
-                || format!("known are {}", known.join(", ")),
+                || format!("use one of {}", known.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
             failure!("key {found:?} is not known"; "{hint}")
         }
         [found, known @ ..] if line.starts_with("unknown variant") => {
             let known: Vec<String> = known.iter().map(|word| format!("{word:?}")).collect();
-            failure!("{found:?} is not known"; "write {}", known.join(" or "))
+            let known = match known.split_last() {
+                Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+                _ => known.concat(),
+            };
+            failure!("{found:?} is not known"; "write {known}")
         }
         [missing] if line.starts_with("missing field") => {
             failure!("{missing:?} is missing"; "write it, or remove the entry")
         }
-        _ => failure!("{line}"; "correct it there or just before"),
+        _ if line == "duplicate key" => failure!("the key is given twice"; "remove one of the two"),
+        _ => of_syntax(line)
+            .unwrap_or_else(|| failure!("not valid TOML: {line}"; "correct it there or just before")),
     }
+}
+
+/// Rephrases the parser's message about a value of the wrong type, or a missing character.
+fn of_syntax(line: &str) -> Option<Failure> {
+    let (what, expected) = line.split_once(", expected ")?;
+    if let Some(found) = what.strip_prefix("invalid type: ") {
+        return Some(failure!("{} is not {expected}", found.replace('`', "\""); "write {expected}"));
+    }
+    let missing = expected.strip_prefix('`')?.strip_suffix('`')?;
+    Some(match what {
+        "key with no value" => failure!("the key has no value"; "write \"=\" and a value after it"),
+        _ if what.ends_with("string") => failure!("the string is not closed"; "write {missing} at its end"),
+        _ => match what.strip_prefix("unclosed ") {
+            Some(what) => failure!("the {what} is not closed"; "write {missing} at its end"),
+            None => failure!("{missing} is missing"; "write it there or just before"),
+        },
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Hinted;
+    use sys::error::Hinted;
 
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -102,11 +117,19 @@ mod tests {
     fn an_error_names_file_line_and_column_and_says_what_to_do() {
         for (text, expected) in [
             ("count = 1\nwrod = 'yes'", "/p.toml:2:1: key \"wrod\" is not known; did you mean \"word\"?"),
-            ("count = 1\nzzz = 1", "/p.toml:2:1: key \"zzz\" is not known; known are word, count"),
+            ("count = 1\nzzz = 1", "/p.toml:2:1: key \"zzz\" is not known; use one of word, count"),
             ("count = 1\nword = 'maybe'", "/p.toml:2:8: \"maybe\" is not known; write \"yes\" or \"no\""),
             ("word = 'yes'", "/p.toml:1:1: \"count\" is missing; write it, or remove the entry"),
-            ("count = 1\ncount = 2", "/p.toml:2:1: duplicate key; correct it there or just before"),
-            ("# ä\n\"ä\" x", "/p.toml:2:5: key with no value, expected `=`; correct it there or just before"),
+            ("count = 1\ncount = 2", "/p.toml:2:1: the key is given twice; remove one of the two"),
+            ("count = [1", "/p.toml:1:11: the array is not closed; write ] at its end"),
+            ("[count", "/p.toml:1:7: the table is not closed; write ] at its end"),
+            ("word = \"yes", "/p.toml:1:12: the string is not closed; write \" at its end"),
+            (
+                "count = 01",
+                "/p.toml:1:9: not valid TOML: unexpected leading zero; correct it there or just before",
+            ),
+            ("count = true", "/p.toml:1:9: boolean \"true\" is not u8; write u8"),
+            ("# ä\n\"ä\" x", "/p.toml:2:5: the key has no value; write \"=\" and a value after it"),
         ] {
             let error = read::<Settings>(text.as_bytes(), Path::new("/p.toml")).unwrap_err();
             assert_eq!(error.line(), expected);

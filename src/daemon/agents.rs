@@ -1,8 +1,6 @@
 //! `host.*` on the daemon's socket: the same as on the hosts' own, for who knows only the daemon
-//! (docs/daemon-protocol.md).
+//! (docs/reference/daemon-protocol.md).
 
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::host::discover::{self, PATIENCE};
 use crate::host::id::{AgentId, not_a_payload};
 use crate::host::launch::Wanted;
@@ -10,13 +8,15 @@ use crate::host::protocol::{Attach, Send, Stop};
 use crate::rpc::client::{AskError, Client};
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::serve::Answer;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::time::Duration;
+use sys::clock;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::DataDir;
 
 /// What all of them begin with.
 pub const PREFIX: &str = "host.";

@@ -3,13 +3,13 @@
 
 use super::last_runs;
 use crate::config::heartbeat::Heartbeat;
-use crate::sys::paths::DataDir;
-use crate::sys::{atomic, file, lock};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use sys::paths::DataDir;
+use sys::{atomic, file, lock};
 
 /// The version of the file.
 const VERSION: u32 = 1;

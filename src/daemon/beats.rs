@@ -2,9 +2,9 @@
 
 use super::launch::{self, Said};
 use crate::beat::Job;
-use crate::sys::process::{self, Signal};
 use jiff::Timestamp;
 use std::collections::HashMap;
+use sys::process::{self, Signal};
 use tokio::process::Child;
 use tokio::task::JoinSet;
 

@@ -14,18 +14,19 @@ mod room;
 mod words;
 
 use super::state::PutOff as Waiting;
-use crate::error::{Failure, Hinted};
-use crate::hook::audit;
-use crate::journal::put_off::{self, Folder, PutOff};
+use crate::journal::decisions;
+use crate::journal::deferred::{self as put_off, DeferredCall as PutOff, Folder};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::permit::rules::Action;
-use crate::sys::paths::DataDir;
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use reply::{answer, unreadable};
 use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use sys::error::{Failure, Hinted};
+use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
 use words::PAGE;
@@ -98,7 +99,7 @@ impl Broker {
                 let request = self.asked(&id);
                 if self.requests.gone(&id, &hook) {
                     self.close(row, "gone");
-                    self.record(&id, request, "the agent ended before anybody answered", now);
+                    self.record(&id, request, decisions::AGENT_ENDED, now);
                 }
             }
             Order::List(after, to) => {
@@ -276,7 +277,7 @@ impl Broker {
     ) {
         let Some((request, asked)) = request else { return };
         let time = now.duration_since(asked).unsigned_abs();
-        let unwritten = audit::nobody_decided(&self.dir, id, &request, reason, time).err();
+        let unwritten = decisions::record_undecided(&self.dir, id, &request, reason, time).err();
         self.told.extend(unwritten.map(|error| Told::Trouble(error.to_string())));
     }
 
@@ -321,6 +322,14 @@ impl Broker {
         let unanswered =
             |id: &RequestId| self.requests.unanswered(id).is_ok_and(|request| request.whom == Whom::Person);
         self.requests.all().into_iter().filter(|(id, _)| unanswered(id)).count()
+    }
+
+    /// The agents that wait for a person.
+    #[must_use]
+    pub fn agents(&self) -> BTreeSet<String> {
+        let all = self.requests.all().into_iter().map(|(_, open)| open);
+        let waiting = all.filter(|open| !open.is_answered() && open.request.whom == Whom::Person);
+        waiting.map(|open| open.request.agent.clone()).collect()
     }
 
     /// The beat that went on with the answer to `id` is over.

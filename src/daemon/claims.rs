@@ -1,21 +1,21 @@
 //! What a request says of its agent, held against what the kernel says of the process that asks: an agent asks in its own name
 //! alone, of its own workspace and beat.
 
-use crate::error::Failure;
-use crate::failure;
 use crate::host::id::AgentId;
 use crate::host::record::Record;
-use crate::permit::request::{Request, is_session};
+use crate::permit::request::{Request, is_session_id};
 use crate::rpc::asker::Asker;
-use crate::sys::held;
-use crate::sys::paths::DataDir;
+use sys::error::Failure;
+use sys::failure;
+use sys::held;
+use sys::paths::DataDir;
 
 /// That `request` may be asked by `asker`. Whatever no host runs, such as a session that a person started, is believed.
 ///
 /// # Errors
 /// What is not as it says.
 pub(super) fn check(dir: &DataDir, request: &Request, asker: &Asker) -> Result<(), Failure> {
-    if !request.session.is_empty() && !is_session(&request.session) {
+    if !request.session.is_empty() && !is_session_id(&request.session) {
         return Err("the session id is not valid".into());
     }
     let refused = || failure!("the request names another agent than the one that sent it"; "send requests of your own agent only");

@@ -1,12 +1,12 @@
-//! Asking the daemon: what it is, how it is, and to go (docs/daemon-protocol.md).
+//! Asking the daemon: what it is, how it is, and to go (docs/reference/daemon-protocol.md).
 
 use super::status::Status;
 use crate::rpc::client::{AskError, Client};
-use crate::sys::paths::DataDir;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
+use sys::paths::DataDir;
 
 /// How long a daemon may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);

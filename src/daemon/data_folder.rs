@@ -5,13 +5,13 @@
 //! files first, and nothing may be made in it until that is done.
 
 use super::follow::changed;
-use crate::sys::anchor::{Anchor, Whereabouts};
-use crate::sys::paths::DataDir;
-use crate::sys::watch::{Place, Watch};
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use sys::anchor::{Anchor, Whereabouts};
+use sys::paths::DataDir;
+use sys::watch::{Place, Watch};
 use tokio::time::{Instant, sleep_until};
 
 /// How long a folder of which a file is gone has to stay as it is: it may be just being deleted.

@@ -7,8 +7,6 @@
 use super::broker::Told;
 use super::client::Attached;
 use super::hosts::News;
-use crate::error::Failure;
-use crate::failure;
 use crate::host::protocol::Card;
 use crate::host::record::Record;
 use crate::journal::entry::{Entry, LineKind};
@@ -16,15 +14,17 @@ use crate::journal::tail::{Position, Tail};
 use crate::journal::unfinished::Survey;
 use crate::rpc::envelope::event_line;
 use crate::rpc::feed::{Feed, Reader};
-use crate::sys::clock::rfc3339;
-use crate::sys::held;
-use crate::sys::paths::DataDir;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use sys::clock::rfc3339;
+use sys::error::Failure;
+use sys::failure;
+use sys::held;
+use sys::paths::DataDir;
 
 /// How much of the journal is read at once, in bytes, so that a flood of lines keeps no question waiting, and is fewer
 /// events than the feed keeps: no reader that is quick enough finds a gap.

@@ -4,14 +4,15 @@ use super::state::{Correction, State};
 use super::upkeep::at;
 use super::{approved, places};
 use crate::config::heartbeat::{Cache, Heartbeat};
-use crate::error::Hinted;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
-use crate::sys::replace;
-use crate::sys::watch::Watch;
+use crate::config::problem::Problem;
 use jiff::tz::TimeZone;
 use std::io;
 use std::time::Duration;
+use sys::clock;
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::replace;
+use sys::watch::Watch;
 use tokio::time::{Instant, Interval, interval_at};
 
 /// How often edits are looked for where the system cannot tell of them.
@@ -49,6 +50,12 @@ pub enum Edit {
     Settled,
     /// It is time to look for edits, and at the clock.
     Tick,
+}
+
+/// What is said of a last run in the future where a daemon runs.
+#[must_use]
+pub fn corrected(ahead: &Problem) -> String {
+    format!("{ahead}; the daemon corrects it within a minute")
 }
 
 impl Follow {
@@ -92,11 +99,15 @@ impl Follow {
         let mut corrections = Vec::new();
         let now = clock::now();
         let before = std::mem::take(&mut self.met);
+        // Said once: later it is a beat's error.
+        let mut first = Vec::new();
         let problems = match self.cache.load(&self.dir.config(), now) {
             Ok(mut loaded) => {
                 approved::mark(&self.dir, &mut loaded.heartbeats, now);
-                self.has_loaded = true;
-                let problems = loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line).collect();
+                if !std::mem::replace(&mut self.has_loaded, true) {
+                    first = loaded.heartbeat_problem_lines();
+                }
+                let problems = loaded.problem_lines(corrected);
                 self.watch(&loaded.heartbeats);
                 corrections = state.load(loaded.heartbeats, loaded.max_concurrent, now);
                 problems
@@ -117,7 +128,8 @@ impl Follow {
                 vec![format!("{}; {meanwhile}", error.line())]
             }
         };
-        let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned().collect();
+        let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned();
+        let new = new.chain(first).collect();
         self.problems = problems;
         (new, corrections)
     }

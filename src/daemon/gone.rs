@@ -3,17 +3,18 @@
 //! Only regular files and real folders are touched, and only right in the two folders; a link is never followed, not
 //! even where one stands in the place of such a folder.
 
-use crate::error::Hinted;
 use crate::host::discover;
 use crate::pulse::folder::{self, Found};
 use crate::pulse::{Pulse, State};
-use crate::sys::identity;
-use crate::sys::paths::DataDir;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashSet;
 use std::fs::{DirEntry, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::identity;
+use sys::paths::DataDir;
+use sys::unreadable::uncommon;
 
 /// How long after its last sign of life an agent that is gone is remembered.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -33,7 +34,7 @@ pub struct GoneError {
 
 impl Hinted for GoneError {
     fn hint(&self) -> Option<String> {
-        Some("check its owner and mode".to_owned())
+        Some(uncommon(&self.path, &self.source).unwrap_or_else(|| "check its owner and mode".to_owned()))
     }
 }
 
@@ -171,7 +172,7 @@ impl Cleaning<'_> {
 /// Whether the agent of `pulse` is gone. One whose process nobody knows counts as such: if it lives, its next call writes
 /// its pulse anew, whereas one that is dead would be taken for stuck for ever.
 fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
-    let lives = |at| pulse.pid != 0 && was_alive_at(pulse.pid, at);
+    let lives = |at| pulse.process().is_some_and(|pid| was_alive_at(pid, at));
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)
 }
 

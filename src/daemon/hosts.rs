@@ -9,13 +9,13 @@ use crate::host::hosting;
 use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::state::Kind;
-use crate::sys::held;
-use crate::sys::identity::Identity;
-use crate::sys::watch::{Place, Watch};
-use crate::sys::{atomic, clock};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::held;
+use sys::identity::Identity;
+use sys::watch::{Place, Watch};
+use sys::{atomic, clock};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 

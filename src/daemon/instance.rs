@@ -1,16 +1,16 @@
 //! The single instance: whoever holds the lock on `murmur.pid` is the daemon. Whether some PID lives proves nothing.
 
-use crate::sys::file::open_regular;
-use crate::sys::identity;
-use crate::sys::lock::{self, Lock};
-use crate::sys::paths::DataDir;
-use crate::sys::pause::pause;
-use crate::sys::unreadable::unreadable;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::file::open_regular;
+use sys::identity;
+use sys::lock::{self, Lock};
+use sys::paths::DataDir;
+use sys::pause::pause;
+use sys::unreadable::unreadable;
 
 /// Being the daemon, until this is dropped.
 #[derive(Debug)]

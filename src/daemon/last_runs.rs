@@ -6,14 +6,14 @@
 use super::state::{LastRuns, State};
 use crate::config::heartbeat::HeartbeatId;
 use crate::journal::read::{Backward, Entries, raw_workspace};
-use crate::sys::clock::rfc3339;
-use crate::sys::paths::DataDir;
-use crate::sys::{atomic, file};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
+use sys::clock::rfc3339;
+use sys::paths::DataDir;
+use sys::{atomic, file};
 
 /// The version of the file.
 const VERSION: u32 = 1;

@@ -3,8 +3,6 @@
 //! It leads a session of its own, so that neither a closed terminal nor the daemon's death ends it.
 
 use crate::beat::Job;
-use crate::sys::notify;
-use crate::sys::process::{self, Signal};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,6 +10,8 @@ use std::path::Path;
 use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
+use sys::notify;
+use sys::process::{self, Signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;

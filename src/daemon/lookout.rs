@@ -10,17 +10,20 @@ use super::gone::{self, Cleaned};
 use super::silence::{self, Silences};
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
-use crate::error::Hinted;
+use crate::host::discover;
 use crate::journal::entry::Entry;
 use crate::journal::read::{Backward, Entries};
 use crate::pulse::folder;
+use crate::pulse::health::Health;
 use crate::roster::{self, Agent, Sources};
-use crate::sys::paths::DataDir;
-use crate::sys::watch::{Changes, Place, Watch};
-use crate::sys::{atomic, clock};
 use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::watch::{Changes, Place, Watch};
+use sys::{atomic, clock};
 use tokio::sync::oneshot;
 
 /// When a look is tried again that nobody could take.
@@ -46,6 +49,8 @@ pub struct Lookout {
     look_at: Timestamp,
     clean_at: Timestamp,
     looking: Option<oneshot::Receiver<Seen>>,
+    /// The agents whose requests are here.
+    waiting: BTreeSet<String>,
     /// Tells of pulses that are written; `None` where the system cannot.
     pulses: Option<Watch>,
     /// How long one that is stuck has been quiet, as of the last look.
@@ -109,10 +114,16 @@ impl Lookout {
             look_at: due,
             clean_at: due,
             looking: None,
+            waiting: BTreeSet::new(),
             is_stale: false,
             troubles,
             uncleaned: None,
         }
+    }
+
+    /// These agents wait for a person.
+    pub fn wait(&mut self, agents: BTreeSet<String>) {
+        self.waiting = agents;
     }
 
     /// When to call [`Self::look_if_due`]; `None` while somebody looks.
@@ -141,8 +152,9 @@ impl Lookout {
     fn look(&mut self, now: Timestamp) {
         let (tell, told) = oneshot::channel();
         let (watched, known, cleans) = (self.watched.clone(), self.told.clone(), self.clean_at <= now);
+        let waiting = self.waiting.clone();
         let look = move || {
-            let _daemon_gone = tell.send(look(watched, &known, cleans));
+            let _daemon_gone = tell.send(look(watched, &known, waiting, cleans));
         };
         let started = std::thread::Builder::new().name("look".to_owned()).spawn(look);
         self.looking = started.is_ok().then_some(told);
@@ -229,7 +241,7 @@ fn quiet(settings: &Path) -> Result<Quiet, String> {
         .map_err(|error| format!("{}; until then the defaults hold", error.line()))
 }
 
-fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
+fn look(watched: Watched, known: &Silences, waiting: BTreeSet<String>, cleans: bool) -> Seen {
     let Watched { dir, claude, settings } = watched;
     let mut troubles = Vec::new();
     let quiet = quiet(&settings).unwrap_or_else(|trouble| {
@@ -241,7 +253,7 @@ fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
     let now = clock::now();
     let sources = Sources { dir: dir.clone(), claude, quiet };
     troubles.extend(sources.sessions().err().map(|error| error.line()));
-    let agents = agents(sources, now).unwrap_or_else(|error| {
+    let agents = agents(sources, waiting, now).unwrap_or_else(|error| {
         troubles.push(format!("cannot look after agents: {error}"));
         Vec::new()
     });
@@ -262,9 +274,19 @@ fn look(watched: Watched, known: &Silences, cleans: bool) -> Seen {
     }
 }
 
-fn agents(sources: Sources, now: Timestamp) -> io::Result<Vec<Agent>> {
+/// Every agent. Those of `waiting` wait for a person, and those of hosts that say so: their hooks may not have found this
+/// daemon yet.
+fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io::Result<Vec<Agent>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(roster::all(&sources, now))
+    let mut agents = runtime.block_on(roster::all(&sources, now))?;
+    let hosts = sources.dir.hosts();
+    let requests = discover::requests(&hosts, discover::LONG_PATIENCE);
+    let calls = runtime.block_on(requests).into_iter().filter_map(|wait| wait.call);
+    waiting.extend(calls.map(|call| call.agent));
+    for agent in agents.iter_mut().filter(|agent| waiting.contains(&agent.agent_id)) {
+        agent.health = Health::Waiting;
+    }
+    Ok(agents)
 }
 
 /// `lines` without those that the journal has, of a daemon before this one.

@@ -1,9 +1,9 @@
 //! Where edits are looked for.
 
 use crate::config::heartbeat::{FILE, FOLDER, Heartbeat};
-use crate::sys::paths::DataDir;
-use crate::sys::watch::Place;
 use std::path::Path;
+use sys::paths::DataDir;
+use sys::watch::Place;
 
 /// config.json, what is approved, and every file and folder from which `heartbeats` come, or from which new ones may come. One after the
 /// other: there may be thousands.

@@ -1,12 +1,12 @@
 //! Last runs on their way to config.json: gathered, so that many beats are one write.
 
 use crate::config::edit::{self, EditError, LastRun};
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
-use crate::sys::replace::{Care, Replaced};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use sys::clock;
+use sys::paths::DataDir;
+use sys::replace::{Care, Replaced};
 
 /// Runs that config.json does not have yet.
 #[derive(Debug, Default)]

@@ -30,13 +30,8 @@ use super::state::State;
 use super::upkeep::{Chore, Upkeep};
 use crate::agent::find;
 use crate::config::settings::{Provider, Secret};
-use crate::error::Hinted;
 use crate::journal::append;
 use crate::rpc;
-use crate::sys::alarm::{Alarm, Woke};
-use crate::sys::paths::{DataDir, User};
-use crate::sys::watch::Watch;
-use crate::sys::{clock, memory};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
@@ -46,6 +41,12 @@ use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use sys::alarm::{Alarm, Woke};
+use sys::error::Hinted;
+use sys::paths::{DataDir, User};
+use sys::unreadable::unwritable;
+use sys::watch::Watch;
+use sys::{clock, memory};
 use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -249,7 +250,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             (self.log)(&format!("warning: {missing}"));
         }
         if let Err(error) = append::repair(&self.dir.journal()) {
-            (self.log)(&format!("cannot repair the journal: {error}"));
+            (self.log)(&unwritable(&self.dir.journal(), &error).line());
         }
         let recovered = self.upkeep.recover();
         self.say(recovered);

@@ -8,20 +8,20 @@ use super::broker::{door, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::permit::request::{self, RequestId, Whom};
 use crate::rpc::asker::Asker;
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
-use crate::sys::paths::DataDir;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::DataDir;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
@@ -177,7 +177,7 @@ fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
         "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),
         "permission.list" | "question.list" | "host.list" | "host.status" | "host.attach" => Ok(()),
         "host.discover" | "host.spawn" | "host.send" | "host.stop" => {
-            asker.require_manager("direct other agents")
+            asker.require_manager("control other agents")
         }
         "permission.respond" | "question.respond" => asker.require_person("answer requests"),
         "beat" => asker.require_person("start beats"),
@@ -193,7 +193,7 @@ fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
         let id = request.payload.get("id").and_then(Value::as_str);
         let hint = id.and_then(|id| RequestId::parse(id).err()).and_then(|error| error.hint());
         failure!("{:?} with such a payload is not known: {error}", request.msg_type)
-            .hint(hint.unwrap_or_else(|| "see docs/daemon-protocol.md".to_owned()))
+            .hint(hint.unwrap_or_else(|| "see docs/reference/daemon-protocol.md".to_owned()))
     })
 }
 

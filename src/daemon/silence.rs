@@ -8,11 +8,11 @@ use crate::outcome::{Kind, first_characters};
 use crate::pulse::health::Health;
 use crate::pulse::{ACTION, Pulse};
 use crate::roster::Agent;
-use crate::secrets::mask;
-use crate::sys::clock::rfc3339;
 use jiff::{SignedDuration, Timestamp};
+use secrets::mask;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use sys::clock::rfc3339;
 
 /// The most characters of a line's summary.
 const SUMMARY: usize = 200;
@@ -112,7 +112,7 @@ mod tests {
             current_task: "Mend the build".to_owned(),
             git_branch: "main".to_owned(),
             workspace: "/w".into(),
-            pid: 0,
+            pid: None,
             session_id: Some("s".to_owned()),
             error: None,
             alive: Some(true),

@@ -1,15 +1,15 @@
-//! What `murmur status` says: the daemon, if one runs, and every heartbeat. One documented object (docs/json.md).
+//! What `murmur status` says: the daemon, if one runs, and every heartbeat. One documented object (docs/reference/json.md).
 
 use super::state::{Entry, Running, State};
 use crate::beat::sources;
-use crate::config::asking::Asking;
+use crate::config::approval::ApprovalSettings;
 use crate::config::heartbeat::Heartbeat;
-use crate::error::Hinted;
 use crate::outcome::Kind;
-use crate::sys::clock::rfc3339;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use sys::clock::rfc3339;
+use sys::error::Hinted;
 
 /// All of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,8 +22,11 @@ pub struct Status {
     pub daemon: Option<Daemon>,
     /// What is wrong with more than one heartbeat: config.json, the journal.
     pub problems: Vec<String>,
-    /// Journal lines that wait for room on the disk.
+    /// Journal lines that could not be written yet.
     pub waiting_lines: usize,
+    /// Why they could not, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_reason: Option<String>,
     /// The ids of live agents (`murmur host`), which do not need the daemon.
     #[serde(default)]
     pub live_agents: Vec<String>,
@@ -152,9 +155,21 @@ impl HeartbeatStatus {
     }
 }
 
+/// That `count` journal lines are not in the journal yet, and why, where that is known. `runs` is whether a daemon does.
+#[must_use]
+pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
+    let lines =
+        if count == 1 { "1 journal line is".to_owned() } else { format!("{count} journal lines are") };
+    match reason {
+        Some(reason) => format!("{lines} not written yet: {reason}"),
+        None if runs => format!("{lines} not written yet; the daemon tries every 10 s"),
+        None => format!("{lines} not written yet; run: murmur start"),
+    }
+}
+
 /// Every heartbeat of `state`, as of `now`, where config.toml says `settings`; what the journal knows is not in it yet.
 #[must_use]
-pub fn heartbeats(state: &State, settings: &Asking, now: Timestamp) -> Vec<HeartbeatStatus> {
+pub fn heartbeats(state: &State, settings: &ApprovalSettings, now: Timestamp) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &Entry| {

@@ -1,23 +1,26 @@
-//! What is on its way to disk: last runs to config.json, journal lines that found no room or no writer.
+//! What is on its way to disk: last runs to config.json, journal lines that could not be written yet.
+
+mod lines;
+mod waits;
 
 use super::last_runs;
 use super::recent::{Pending, Runs};
 use super::state::State;
 use crate::config::edit::EditError;
-use crate::error::Hinted;
 use crate::journal::entry::Entry;
-use crate::journal::reserve::Reserve;
-use crate::journal::{append, unfinished};
-use crate::sys::clock;
-use crate::sys::file::{is_full, room_hint};
-use crate::sys::paths::DataDir;
-use crate::sys::replace::{self, Care, Outcome, Replaced};
-use crate::sys::swap::write_beside;
+use crate::journal::unfinished;
 use jiff::Timestamp;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::clock;
+use sys::error::Hinted;
+use sys::file::{is_full, room_hint};
+use sys::paths::DataDir;
+use sys::replace::{self, Care, Outcome, Replaced};
+use sys::swap::write_beside;
 use tokio::time::{Instant, sleep_until};
+use waits::Waits;
 
 /// How long last runs are gathered before they are written.
 const GATHER: Duration = Duration::from_secs(1);
@@ -48,8 +51,11 @@ pub struct Upkeep {
     /// The config.json that was replaced last, and when to look at it.
     replaced: Option<(Instant, Replaced)>,
     retry_at: Option<Instant>,
-    /// Lines that wait in the reserve or in `beats/`.
-    waiting: usize,
+    waits: Waits,
+    /// How many lines waited on disk when they were last tried; `None` if that could not be told.
+    tried: Option<usize>,
+    /// Why it cannot be told which lines wait.
+    untold: Option<String>,
     /// Lines that not even the reserve has room for.
     homeless: Vec<Entry>,
     /// Whether what is needed on a full disk is there.
@@ -84,8 +90,10 @@ impl Upkeep {
             met: 0,
             replaced: None,
             retry_at: None,
-            waiting: 0,
             homeless: Vec::new(),
+            waits: Waits::default(),
+            tried: Some(0),
+            untold: None,
             has_room: false,
             full: None,
             unwritten: None,
@@ -104,12 +112,10 @@ impl Upkeep {
     /// # Errors
     /// Why they cannot be kept on a full disk; it is tried again.
     pub fn begin(&mut self) -> Result<(), String> {
-        let taken = unfinished::take_room(&self.dir);
+        let taken = unfinished::allocate(&self.dir);
         self.has_room = taken.is_ok();
         self.set_retry();
-        taken.map_err(|error| {
-            format!("no room for journal lines on a full disk yet: {error}; {}", room_hint(&error))
-        })
+        taken.map_err(|error| waits::unreserved(&self.dir, &error))
     }
 
     /// Takes that room, if it was not there the last time.
@@ -125,7 +131,7 @@ impl Upkeep {
         match recorded {
             Err(error) if is_full(error) => {
                 let full = format!(
-                    "no beat begins, as its journal line would find no room: {error}; {}",
+                    "no beat starts because its journal line could not be kept: {error}; {}",
                     room_hint(error)
                 );
                 let is_news = self.full.is_none();
@@ -245,6 +251,12 @@ impl Upkeep {
         }
     }
 
+    /// Why it cannot be told which lines wait, for `status`.
+    #[must_use]
+    pub fn untold(&self) -> Option<&str> {
+        self.untold.as_deref()
+    }
+
     /// What is wrong, for `status`.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
@@ -257,123 +269,8 @@ impl Upkeep {
         self.full.as_deref()
     }
 
-    /// Takes a line that nobody else has and writes it as soon as it can.
-    ///
-    /// # Errors
-    /// Why it has to wait.
-    pub fn keep(&mut self, entry: Entry) -> Result<(), String> {
-        self.homeless.push(entry);
-        self.write_lines()
-    }
-
-    /// Takes the line of a beat whose process is dead and could not even write it into the beat's record.
-    ///
-    /// # Errors
-    /// Why it has to wait.
-    pub fn keep_of_dead(&mut self, line: &str) -> Result<(), String> {
-        let entry: Entry = serde_json::from_str(line).map_err(|error| format!("no journal line: {error}"))?;
-        let beat = entry.beat.clone();
-        let kept = self.keep(entry);
-        if self.homeless.iter().all(|homeless| homeless.beat != beat) {
-            let _recovered_as_killed = unfinished::discard(&self.dir, &beat);
-        }
-        kept
-    }
-
-    /// Whether the line of `entry` is one of those that wait for room.
-    #[must_use]
-    pub fn keeps(&self, entry: &Entry) -> bool {
-        let reserved = Reserve::new(&self.dir).entries().unwrap_or_default();
-        self.homeless.iter().chain(&reserved).any(|kept| kept.is_same(entry))
-    }
-
-    /// The lines that are lost if this process ends now.
-    pub fn homeless(&self) -> impl Iterator<Item = String> {
-        self.homeless.iter().filter_map(|entry| entry.line().ok())
-    }
-
-    /// Gives the beats of dead processes their lines.
-    ///
-    /// # Errors
-    /// Why that cannot be told.
-    pub fn recover(&mut self) -> Result<(), String> {
-        if self.is_over {
-            return Ok(());
-        }
-        let recovered = unfinished::recover(&self.dir, clock::now());
-        let before = self.waiting;
-        let recovered = recovered.map(|waiting| self.waiting = waiting);
-        self.set_retry();
-        recovered
-            .map_err(|error| format!("journal lines are kept until they can be written: {}", error.line()))?;
-        if self.waiting > before {
-            return Err(format!("the journal has no room; lines kept until there is: {}", self.waiting));
-        }
-        Ok(())
-    }
-
-    /// Does the same after the death of a process that was to run the beat of `failed`; where it died so early that
-    /// nothing is known of its beat, `failed` becomes the line.
-    ///
-    /// # Errors
-    /// Why a line has to wait.
-    pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
-        let recovered = self.recover();
-        if self.is_over {
-            // Where the folder was moved, the next daemon there finds its record.
-            return Ok(());
-        }
-        match unfinished::is_known(&self.dir, failed) {
-            Ok(true) => recovered,
-            _ => self.keep(failed.clone()),
-        }
-    }
-
-    /// Tries again whatever waits.
-    ///
-    /// # Errors
-    /// Why it goes on waiting.
-    pub fn retry(&mut self) -> Result<(), String> {
-        let written = self.write();
-        // The journal first: what it needs is not taken from it.
-        self.take_room();
-        written
-    }
-
-    /// Writes whatever waits.
-    ///
-    /// # Errors
-    /// Why it goes on waiting.
-    pub fn write(&mut self) -> Result<(), String> {
-        self.write_lines().and_then(|()| self.recover())
-    }
-
-    /// How many journal lines wait for room on the disk.
-    #[must_use]
-    pub fn waiting_lines(&self) -> usize {
-        self.waiting + self.homeless.len()
-    }
-
-    fn write_lines(&mut self) -> Result<(), String> {
-        let mut result = Ok(());
-        if self.is_over {
-            return result;
-        }
-        for entry in std::mem::take(&mut self.homeless) {
-            let Err(error) = append::append(&self.dir.journal(), &entry) else { continue };
-            result =
-                Err(format!("cannot write the journal: {error}; its lines are kept until there is room"));
-            match Reserve::new(&self.dir).keep(&entry, || {}) {
-                Ok(()) => self.waiting += 1,
-                Err(_) => self.homeless.push(entry),
-            }
-        }
-        self.set_retry();
-        result
-    }
-
     fn set_retry(&mut self) {
-        let wants = self.waiting_lines() > 0 || !self.has_room;
+        let wants = self.waiting_lines() > 0 || self.untold.is_some() || !self.has_room;
         self.retry_at = wants.then(|| Instant::now() + RETRY);
     }
 }

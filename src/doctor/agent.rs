@@ -5,9 +5,9 @@ mod version;
 
 use super::{Check, Environment, Finding, Hint};
 use crate::agent::find::{self, CLAUDE};
-use crate::hook::DEFERS;
-use crate::secrets::mask;
+use crate::hook::MIN_DEFER_VERSION;
 pub use root::VARIABLES as SANDBOX_VARIABLES;
+use secrets::mask;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -27,7 +27,7 @@ const OLDEST: [u32; 3] = [2, 1, 197];
 
 /// What of murmur's needs a newer Claude Code than others, and which.
 const NEEDS: [([u32; 3], &str); 2] = [
-    (DEFERS, "putting a call off until somebody answers, which is denied instead"),
+    (MIN_DEFER_VERSION, "deferring a call until somebody answers, which is denied instead"),
     ([2, 1, 295], "blocking by itself a call whose hook is killed or gone, which runs instead"),
 ];
 
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(
             found("2.1.88"),
             format!(
-                "/bin/claude is 2.1.88, too old for putting a call off until somebody answers, which is denied instead \
+                "/bin/claude is 2.1.88, too old for deferring a call until somebody answers, which is denied instead \
                  (2.1.89) and for {blocks}; murmur was tried with 2.1.197 and newer"
             )
         );

@@ -4,15 +4,15 @@ use super::files::instead_of_a_file;
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
 use crate::beat::sources;
-use crate::config::asking::{Asking, Checker};
+use crate::config::approval::{ApprovalSettings, Checker};
 use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
 use crate::config::settings::Settings;
 use crate::daemon::approved;
 use crate::daemon::broker::model;
 use crate::permit::rules::Rules;
-use crate::sys::{clock, file};
 use std::path::Path;
+use sys::{clock, file};
 
 /// config.json, as it was read.
 pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, FileError>) -> Finding {
@@ -27,6 +27,8 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
     let problems = config.problems.iter().chain(broken).map(|problem| check.failed(problem));
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
+    let warnings =
+        warnings.chain(config.ahead.iter().map(|ahead| check.warn(ahead.to_string(), Hint::START)));
     let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default().asking;
     let notices = config.heartbeats.iter().flat_map(|heartbeat| {
         let notices = sources::notices(heartbeat, &settings);
@@ -59,7 +61,7 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
         Ok(settings) => settings,
         Err(error) => return check.failed(&error).after("every call is denied: "),
     };
-    let asks_a_model = |asking: &Asking| asking.checker == Some(Checker::Llm);
+    let asks_a_model = |asking: &ApprovalSettings| asking.checker == Some(Checker::Llm);
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
     let mut askings = heartbeats.flat_map(|heartbeat| [&heartbeat.asking, &heartbeat.tighter]);
     let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {

@@ -1,9 +1,9 @@
 //! Whether Claude Code has something to log in with; never what.
 
 use super::{Check, Environment, Finding, Hint};
-use crate::sys::file;
 use serde_json::{Map, Value};
 use std::path::Path;
+use sys::file;
 
 /// Variables that hold credentials of Claude Code's, or say that those of a cloud provider are used.
 pub const VARIABLES: [&str; 6] = [

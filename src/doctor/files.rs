@@ -4,15 +4,16 @@ use super::finding::counted;
 use super::{Check, Environment, Finding, Hint, config, folders};
 use crate::config::file::FileError;
 use crate::config::heartbeat::Resolved;
+use crate::journal::append;
 use crate::journal::read::{Backward, Entries};
-use crate::sys::clock;
-use crate::sys::file::{NotAFile, check_regular};
-use crate::sys::paths::{DataDir, PathsError};
 use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use sys::clock;
+use sys::file::{NotAFile, check_regular};
+use sys::paths::{DataDir, PathsError};
 
 /// With less room than this on its disk murmur still works, but not for long, in MiB.
 const LITTLE: u64 = 200;
@@ -53,6 +54,7 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
 /// Why it cannot, or could not be made.
 pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
     let unusable = |source| PathsError::Unusable { path: dir.root().to_path_buf(), source };
+    dir.check_is_folder()?;
     match dir.root().metadata() {
         Ok(_) => dir.prepare().map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !dir.root().is_symlink() => {
@@ -68,7 +70,7 @@ pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
 /// What is there instead of a file, behind whatever link; `None` for a file, or nothing at all.
 pub(super) fn instead_of_a_file(path: &Path) -> Option<&'static str> {
     Some(match NotAFile::of(&check_regular(path).err()?)? {
-        NotAFile::DanglingLink => "a link to nothing",
+        NotAFile::DanglingLink => "a dangling symlink",
         NotAFile::Folder => "a folder",
         NotAFile::Pipe => "a named pipe",
         NotAFile::Socket => "a socket",
@@ -169,6 +171,9 @@ fn journal(environment: &Environment) -> Finding {
             Ok(None) => break,
             Err(error) => return unreadable(error),
         }
+    }
+    if let Some(problem) = append::problem(&path) {
+        return check.failed(&problem);
     }
     if wrong == 0 {
         return check.ok(counted(count, "line"));

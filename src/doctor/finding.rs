@@ -1,9 +1,9 @@
 //! What came of a check.
 
 use super::hint::Hint;
-use crate::error::{Hinted, one_line};
-use crate::sys::paths::PathsError;
 use serde::Serialize;
+use sys::error::{Hinted, one_line};
+use sys::paths::PathsError;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,7 +27,7 @@ macro_rules! checks {
         impl Check {
             $(pub(super) const $name: Self = Self($text);)*
 
-            /// Every check, in the order in which they are done. docs/troubleshooting.md has a section for each.
+            /// Every check, in the order in which they are done. docs/guide/troubleshooting.md has a section for each.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };

@@ -1,10 +1,10 @@
 //! The folders that murmur keeps in its data folder: that it can use each, and that nobody else can look in.
 
 use super::{Check, Environment, Finding, Hint, Level};
-use crate::sys::unreadable::opened;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use sys::unreadable::opened;
 
 /// The first folder but that of the hosts that is wrong.
 pub(super) fn examine(environment: &Environment) -> Option<Finding> {

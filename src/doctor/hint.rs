@@ -1,10 +1,10 @@
-//! What to do about a finding: all texts in one place, so that docs/troubleshooting.md can be held against them.
+//! What to do about a finding: all texts in one place, so that docs/guide/troubleshooting.md can be held against them.
 
-use crate::sys::shell;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use sys::shell;
 
 /// What to do: one of [`Hint::ALL`], or what an error of another module says itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -16,7 +16,7 @@ macro_rules! hints {
         impl Hint {
             $(pub(super) const $name: Self = Self(Cow::Borrowed($text));)*
 
-            /// Every hint that is the doctor's own. `FILE` and `DIR` stand for paths. docs/troubleshooting.md has each.
+            /// Every hint that is the doctor's own. `FILE` and `DIR` stand for paths. docs/guide/troubleshooting.md has each.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };
@@ -25,7 +25,7 @@ macro_rules! hints {
 hints! {
     LOGIN_SHELL_IS_SILENT: "run it as a login shell by hand, and look at what its profile does",
     NO_LOGIN_SHELL: "set SHELL to one that is there: /etc/shells lists them",
-    LOGIN_SHELL_FINDS_NONE: "put its folder on the PATH of your login shell, as in ~/.profile: a service has no other",
+    LOGIN_SHELL_FINDS_NONE: "add its folder to the PATH of your login shell, as in ~/.profile: a service has no other",
     UPDATE_CLAUDE: "run: claude update",
     INSTALL_CLAUDE: "install Claude Code anew",
     RUN_CLAUDE: "run it by hand, and see what it waits for",

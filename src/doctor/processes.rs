@@ -5,11 +5,11 @@ mod service;
 use super::{Check, Environment, Finding, Hint, files, folders};
 use crate::daemon::{client, instance};
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
-use crate::sys::watch::{Place, Watch};
 pub use service::ServiceFile;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+use sys::watch::{Place, Watch};
 use tokio::time::timeout;
 
 /// How long a host may be silent that begins or ends just now.

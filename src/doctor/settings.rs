@@ -1,15 +1,15 @@
 //! Claude Code's settings files: that they load, and that nothing in them keeps hooks and rules from counting. A file with
-//! an entry of the wrong form is dropped whole by older versions, silently (docs/setup.md).
+//! an entry of the wrong form is dropped whole by older versions, silently (docs/guide/setup.md).
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
 use crate::agent::find;
 use crate::config::heartbeat::Resolved;
 use crate::setup::flaw::{self, flaws};
-use crate::sys::file;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use sys::file;
 
 const CHECK: Check = Check::CLAUDE_SETTINGS;
 

@@ -2,10 +2,10 @@
 
 use super::{Check, Environment, Finding};
 use crate::config::heartbeat::Resolved;
-use crate::error::one_line;
 use crate::trust::Workspaces;
 use std::collections::BTreeSet;
 use std::path::Path;
+use sys::error::one_line;
 
 /// Workspaces with Claude files that are not trusted.
 pub(super) fn examine(environment: &Environment, config: &Resolved) -> Option<Finding> {

@@ -1,4 +1,4 @@
-//! What Claude Code is answered, in the form of its event.
+//! The answer to Claude Code, in the form that its event requires.
 
 use super::event::Event;
 use crate::permit::decision::{Decision, Verdict};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer(Value);
 
-/// A decision, and the input that the call is to have instead of its own.
+/// A decision, and an input to replace the call's own.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Decided {
     /// The decision.
     pub(super) decision: Decision,
-    /// The input, where it changes: a question's answers are in it.
+    /// The new input, if it changes: a person's answers are in it.
     pub(super) input: Option<Value>,
 }
 
@@ -24,7 +24,7 @@ impl From<Decision> for Decided {
 }
 
 impl Answer {
-    /// `decided`, as an answer to `event`.
+    /// `decided`, in the form for `event`.
     pub(super) fn of(event: Event, decided: Decided) -> Self {
         let Decided { decision: Decision { verdict, reason, .. }, input } = decided;
         let mut output = match event {
@@ -36,7 +36,7 @@ impl Answer {
             Event::PermissionRequest => {
                 let decision = match verdict {
                     Verdict::Allow => json!({ "behavior": "allow" }),
-                    // This event knows no way to put a call off.
+                    // This event has no way to defer a call.
                     Verdict::Deny | Verdict::Defer => json!({ "behavior": "deny", "message": reason }),
                 };
                 json!({ "hookEventName": "PermissionRequest", "decision": decision })

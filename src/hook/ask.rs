@@ -1,66 +1,68 @@
-//! Asking the daemon: one question, and a wait for its answer, through restarts of the daemon, until the time is up.
+//! Asks the daemon: sends one request and waits for its answer, across restarts of the daemon, until the time is up.
 //!
-//! It also ends when the agent is gone: killed, it leaves this process behind, whose stdout then has no reader.
+//! Also stops when the agent has ended: if it is killed, this process remains, and its stdout has no reader.
 
-use super::surroundings::Surroundings;
-use crate::error::{Failure, Hinted};
+use super::context::HookContext;
+use super::without_daemon::{Outcome, WithoutDaemon};
 use crate::host::id::AgentId;
 use crate::host::protocol::{WAIT, Wait};
-use crate::permit::policy::HOLD;
+use crate::permit::policy::DEFER_AFTER;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom};
 use crate::rpc::asker;
 use crate::rpc::envelope::{Request as Question, Response};
 use crate::rpc::frame::LONGEST;
-use crate::sys::socket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+use sys::error::{Failure, Hinted};
+use sys::socket;
 
-/// How long a daemon that was never reached is looked for: it may just be restarting.
-const LOOKING: Duration = Duration::from_secs(2);
+/// How long to look for a daemon that was never reached: it may be restarting.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long one that was reached may take to say what becomes of a request whose time is up.
-const LAST: Duration = Duration::from_secs(10);
+/// How long the daemon may take to report the outcome of a request whose time is up.
+pub(super) const OUTCOME_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest pause between two looks for a daemon that is gone.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The shortest and the longest pause between two attempts to reconnect.
+const MIN_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// What came of asking.
+/// The outcome of a request.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum AskOutcome {
     /// Somebody decided.
     Answered(Answer),
-    /// Nobody did in time, as this request.
+    /// Nobody decided on this request in time.
     Expired(RequestId),
-    /// The call is put off, as this request.
+    /// The call is deferred, as this request.
     Deferred(RequestId),
 }
 
-/// Why nothing came of it.
+/// Why a request has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
-    /// There is no daemon.
-    #[error("murmur's daemon cannot be reached ({0}), so nobody can be asked")]
+    /// The daemon is not running.
+    #[error("cannot reach murmur's daemon ({0}), so nobody can be asked")]
     Unreachable(#[source] io::Error),
-    /// The daemon does not answer.
-    #[error("murmur's daemon does not answer")]
+    /// The daemon did not answer.
+    #[error("murmur's daemon did not answer")]
     Silent,
-    /// It says no, or what cannot be read.
-    #[error("murmur's daemon does not take the request: {0}")]
+    /// The daemon refused the request, or its answer is not readable.
+    #[error("murmur's daemon refused the request: {0}")]
     Refused(Failure),
-    /// It is too long to be shown.
-    #[error("the call has {0} bytes, more than can be asked about")]
+    /// The call is too long to show to a person.
+    #[error("the call is too long to ask about ({0} bytes)")]
     Long(usize),
-    /// An agent's process answers in the daemon's place.
+    /// A process of an agent listens on the daemon's socket.
     #[error("a process of the agent is listening on the daemon's socket")]
     Squatter,
-    /// The agent is gone.
-    #[error("the agent that asked is gone")]
+    /// The agent has ended.
+    #[error("the agent has ended")]
     Gone {
-        /// Whether the daemon knows of the request, and writes down what became of it.
+        /// Whether the daemon knows the request, and so records its outcome.
         is_known: bool,
     },
 }
@@ -76,18 +78,18 @@ impl Hinted for AskError {
     }
 }
 
-/// Until when a person is waited for.
+/// How long to wait for a person.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
-    /// Until then: whatever can be put off is, afterwards.
-    hold: Instant,
-    /// Until then in any case.
-    last: Instant,
+pub(super) struct Patience {
+    /// Until when to wait before deferring the call, if that is possible.
+    pub(super) hold: Instant,
+    /// Until when to wait in any case.
+    pub(super) last: Instant,
 }
 
-/// How a connection ended without an answer.
+/// Why a connection ended without an answer.
 enum Broken {
-    /// The daemon is gone; another one may come.
+    /// The daemon disconnected; another one may start.
     Lost(io::Error),
     /// There will be no answer.
     Over(AskError),
@@ -99,69 +101,78 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// What the daemon says of a request whose time is up.
+/// The daemon's reply: an answer, or the outcome of a request whose time is up.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Said {
+enum Reply {
     Outcome { outcome: String, id: RequestId },
     Answer(Answer),
 }
 
-/// Asks `request`; `can_defer` says at the end whether the call may be put off.
+/// Asks `request`. `can_defer` is called when the time is up, and returns whether the call may be deferred.
 ///
 /// # Errors
-/// [`AskError`]: the call is to be refused.
+/// Deny the call.
 pub(super) fn ask(
     request: &Request,
-    surroundings: &Surroundings,
+    context: &HookContext,
     can_defer: impl Fn() -> bool,
-) -> Result<Asked, AskError> {
+) -> Result<AskOutcome, AskError> {
     let line = line("1", REQUEST, serde_json::to_value(request).unwrap_or_default());
     if line.len() > LONGEST {
         return Err(AskError::Long(line.len()));
     }
     let until = |seconds: Option<u32>| {
-        let left = surroundings.left();
+        let left = context.left();
         Instant::now() + seconds.map_or(left, |seconds| Duration::from_secs(seconds.into()).min(left))
     };
     let last = until(request.wait);
     let is_held = request.wait.is_none() && request.may_defer();
-    let patience = Patience { hold: if is_held { until(Some(HOLD)) } else { last }, last };
-    let until = last;
+    let patience = Patience { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
     let may_defer = || request.may_defer() && can_defer();
-    // Held until the answer is there: a beat's time stands still meanwhile.
-    let _host = (request.whom == Whom::Person).then(|| tell_host(request, surroundings)).flatten();
-    let (mut give_up, mut pause) = (Instant::now() + LOOKING, Duration::from_millis(20));
+    // Kept open until the answer arrives: the beat's timeout is paused meanwhile.
+    let mut host = None;
+    let mut without_daemon = WithoutDaemon::new(request, context);
+    let (mut was_reached, mut pause) = (false, MIN_PAUSE);
+    let give_up = (Instant::now() + CONNECT_PATIENCE).min(last);
     loop {
-        let (folder, name) = &surroundings.socket;
+        let (folder, name) = &context.socket;
         let broken = match socket::connect_blocking(folder, name) {
-            // Its answers would be the agent's own.
+            // The agent itself would be answering.
             Ok(stream) if asker::is_agents_listener(&stream) => Broken::Over(AskError::Squatter),
             Ok(stream) => {
-                // It was there, so it comes again.
-                (give_up, pause) = (until, Duration::from_millis(20));
+                (was_reached, pause) = (true, MIN_PAUSE);
+                if request.whom == Whom::Person && host.is_none() {
+                    host = pause_timeout(request, context);
+                }
                 match converse(stream, &line, patience, &may_defer) {
-                    Ok(asked) => return Ok(asked),
+                    Ok(outcome) => return Ok(outcome),
                     Err(broken) => broken,
                 }
             }
             Err(error) => Broken::Lost(error),
         };
-        match broken {
+        let error = match broken {
             Broken::Over(error) => return Err(error),
-            Broken::Lost(error) if Instant::now() >= give_up.min(until) => {
-                return Err(AskError::Unreachable(error));
-            }
-            Broken::Lost(_) => {
-                rest(pause.min(give_up.min(until).saturating_duration_since(Instant::now())))?;
-                pause = (pause * 2).min(PAUSE);
-            }
-        }
+            Broken::Lost(error) => error,
+        };
+        let until = match (was_reached, request.whom) {
+            // The daemon was there, so it will come back. Meanwhile, the hook does what the daemon would do.
+            (true, Whom::Person) => match without_daemon.check(patience, &may_defer) {
+                Outcome::Decided(outcome) => return Ok(outcome),
+                Outcome::Waits(until) => until,
+            },
+            (true, Whom::Model) if Instant::now() < last => last,
+            (false, _) if Instant::now() < give_up => give_up,
+            _ => return Err(AskError::Unreachable(error)),
+        };
+        sleep(pause.min(until.saturating_duration_since(Instant::now())))?;
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
-/// Waits until `pause` is over or the agent is gone.
-fn rest(pause: Duration) -> Result<(), AskError> {
+/// Waits until `pause` is over; fails if the agent ends.
+fn sleep(pause: Duration) -> Result<(), AskError> {
     let stdout = io::stdout();
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
     let timeout = Timespec::try_from(pause).ok();
@@ -178,76 +189,76 @@ fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
     line
 }
 
-/// Tells the agent's host that a person is waited for until what is returned is dropped. A host that is away has no time
-/// to stand still.
-fn tell_host(request: &Request, surroundings: &Surroundings) -> Option<UnixStream> {
+/// Tells the agent's host that a person is being waited for, until the returned stream is dropped. Does nothing if the host
+/// is not reachable.
+fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream> {
     let agent = AgentId::parse(&request.agent).ok()?;
-    let mut host = socket::connect_blocking(&surroundings.dir.hosts(), &agent.socket()).ok()?;
-    let wait = Wait { request: request.id(0).to_string() };
+    let mut host = socket::connect_blocking(&context.dir.hosts(), &agent.socket()).ok()?;
+    let wait = Wait { request: request.id(0).to_string(), call: Some(Box::new(request.clone())) };
     host.set_write_timeout(Some(Duration::from_secs(1))).ok()?;
     host.write_all(&line("1", WAIT, serde_json::to_value(&wait).unwrap_or_default())).ok()?;
     Some(host)
 }
 
-/// Asks on `stream` as long as there is patience, and then what becomes of the request.
+/// Sends the request on `stream`, waits for the answer, and when the time is up asks for the request's outcome.
 fn converse(
     mut stream: UnixStream,
     question: &[u8],
     patience: Patience,
     may_defer: &impl Fn() -> bool,
-) -> Result<Asked, Broken> {
+) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     if patience.hold < patience.last {
-        if let Some(said) = listen(&mut stream, &mut heard, patience.hold)? {
-            return take(said);
+        if let Some(reply) = receive(&mut stream, &mut received, patience.hold)? {
+            return outcome_of(reply);
         }
         if may_defer() {
             stream.write_all(&line("2", LATE, json!({ "may_defer": true, "waits": true })))?;
-            match listen(&mut stream, &mut heard, Instant::now() + LAST)? {
-                Some(Said::Outcome { outcome, .. }) if outcome == WAITING => {}
-                Some(said) => return take(said),
+            match receive(&mut stream, &mut received, Instant::now() + OUTCOME_PATIENCE)? {
+                Some(Reply::Outcome { outcome, .. }) if outcome == WAITING => {}
+                Some(reply) => return outcome_of(reply),
                 None => return Err(Broken::Over(AskError::Silent)),
             }
         }
     }
-    if let Some(said) = listen(&mut stream, &mut heard, patience.last)? {
-        return take(said);
+    if let Some(reply) = receive(&mut stream, &mut received, patience.last)? {
+        return outcome_of(reply);
     }
     stream.write_all(&line("3", LATE, json!({ "may_defer": may_defer() })))?;
-    match listen(&mut stream, &mut heard, Instant::now() + LAST)? {
-        Some(said) => take(said),
+    match receive(&mut stream, &mut received, Instant::now() + OUTCOME_PATIENCE)? {
+        Some(reply) => outcome_of(reply),
         None => Err(Broken::Over(AskError::Silent)),
     }
 }
 
-fn take(said: Said) -> Result<Asked, Broken> {
-    match said {
-        Said::Answer(answer) => Ok(Asked::Answered(answer)),
-        Said::Outcome { outcome, id } if outcome == EXPIRED => Ok(Asked::Expired(id)),
-        Said::Outcome { outcome, id } if outcome == DEFERRED => Ok(Asked::Deferred(id)),
-        Said::Outcome { outcome, .. } => Err(Broken::Over(AskError::Refused(outcome.into()))),
+fn outcome_of(reply: Reply) -> Result<AskOutcome, Broken> {
+    match reply {
+        Reply::Answer(answer) => Ok(AskOutcome::Answered(answer)),
+        Reply::Outcome { outcome, id } if outcome == EXPIRED => Ok(AskOutcome::Expired(id)),
+        Reply::Outcome { outcome, id } if outcome == DEFERRED => Ok(AskOutcome::Deferred(id)),
+        Reply::Outcome { outcome, .. } => Err(Broken::Over(AskError::Refused(outcome.into()))),
     }
 }
 
-/// The next thing that the daemon says, if it does so before `until`.
-fn listen(stream: &mut UnixStream, heard: &mut Vec<u8>, until: Instant) -> Result<Option<Said>, Broken> {
+/// Returns the daemon's next reply, or `None` if there is none before `until`.
+fn receive(stream: &mut UnixStream, received: &mut Vec<u8>, until: Instant) -> Result<Option<Reply>, Broken> {
     loop {
-        if let Some(end) = memchr::memchr(b'\n', heard) {
+        if let Some(end) = memchr::memchr(b'\n', received) {
             let refused = |why: Failure| Broken::Over(AskError::Refused(why));
-            let response: Response =
-                serde_json::from_slice(&heard[..end]).map_err(|error| refused(error.to_string().into()))?;
-            heard.drain(..=end);
-            let said_no = response.failure();
+            let response: Response = serde_json::from_slice(&received[..end])
+                .map_err(|error| refused(error.to_string().into()))?;
+            received.drain(..=end);
+            let failure = response.failure();
             return match (response.success, response.payload) {
                 (true, Some(payload)) => {
-                    Said::deserialize(payload).map(Some).map_err(|error| refused(error.to_string().into()))
+                    Reply::deserialize(payload).map(Some).map_err(|error| refused(error.to_string().into()))
                 }
-                _ => Err(refused(said_no)),
+                _ => Err(refused(failure)),
             };
         }
-        if heard.len() > LONGEST {
-            return Err(Broken::Over(AskError::Refused("its answer is too long".into())));
+        if received.len() > LONGEST {
+            return Err(Broken::Over(AskError::Refused("the answer is too long".into())));
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -267,7 +278,7 @@ fn listen(stream: &mut UnixStream, heard: &mut Vec<u8>, until: Instant) -> Resul
             let mut chunk = [0; 4096];
             match stream.read(&mut chunk) {
                 Ok(0) => return Err(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => heard.extend_from_slice(&chunk[..count]),
+                Ok(count) => received.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Broken::Lost(error)),
             }

@@ -1,41 +1,42 @@
-//! A call that wrote a file, looked at once more when it has run: a link on its path may have been changed since it was
-//! decided.
+//! Checks a call that wrote a file again after it has run: a link on its path may have been changed since the decision.
 //!
-//! What is refused by now was reached perhaps, and is written down as a breach, by which the host ends the run. A link that
-//! is changed back in time is not noticed; only a sandbox prevents that (docs/promises.md).
+//! If the call would be denied now, it may have written to a protected file. It is recorded as a breach, on which the host
+//! ends the run. A link that is changed back in time goes unnoticed; only a sandbox prevents that
+//! (docs/design/promises.md).
 
-use super::audit::{self, Names};
+use super::audit::{self, CallIds};
+use super::context::HookContext;
 use super::decide;
 use super::event::Input;
-use super::surroundings::Surroundings;
 use crate::agent::settings::POLICY_VARIABLE;
+use crate::journal::decisions::DecisionError;
 use crate::permit::decision::{By, Verdict};
-use crate::permit::guard;
 use crate::permit::pipeline::Step;
+use shell_guard::guard;
 
-/// Looks at the call that `text` tells of, for an agent that murmur started.
+/// Checks the call in the event `text`, if murmur started the agent.
 ///
 /// # Errors
-/// That a breach could not be written down.
-pub(super) fn look(text: &[u8]) -> Result<(), audit::AuditError> {
+/// A breach could not be recorded.
+pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
     if std::env::var_os(POLICY_VARIABLE).is_none() {
         return Ok(());
     }
-    let (Ok(surroundings), Ok(input)) = (Surroundings::read(), serde_json::from_slice::<Input>(text)) else {
+    let (Ok(context), Ok(input)) = (HookContext::read(), serde_json::from_slice::<Input>(text)) else {
         return Ok(());
     };
     let Input { session_id: session, tool_use_id, cwd, tool_name, tool_input, .. } = input;
-    let Ok((call, project)) = decide::call(tool_name, tool_input, cwd, &surroundings) else { return Ok(()) };
-    if guard::written(&call).is_empty() {
+    let Ok((call, project)) = decide::call(tool_name, tool_input, cwd, &context) else { return Ok(()) };
+    if guard::written_paths(&call).is_empty() {
         return Ok(());
     }
-    match decide::step(&call, &project, &surroundings) {
+    match decide::step(&call, &project, &context) {
         Step::Decided(decision)
             if decision.verdict == Verdict::Deny && matches!(decision.by, By::Guard(_) | By::Rule { .. }) =>
         {
-            let names =
-                Names { session: &session, tool_use_id: &tool_use_id, request: None, answered_by: None };
-            audit::breach(&surroundings, &call, names, &decision)
+            let ids =
+                CallIds { session: &session, tool_use_id: &tool_use_id, request: None, answered_by: None };
+            audit::breach(&context, &call, ids, &decision)
         }
         _ => Ok(()),
     }

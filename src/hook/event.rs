@@ -1,24 +1,24 @@
-//! What Claude Code says to a hook: which event, and on stdin what it is about.
+//! Claude Code's input to a hook: the event's name, and JSON on stdin.
 
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-/// The most that is read, in bytes. A call with more in it is refused.
-pub(super) const MOST: u64 = 32 << 20;
+/// Maximum size of the input, in bytes. Larger calls are denied.
+pub(super) const MAX_INPUT: u64 = 32 << 20;
 
-/// An event that murmur decides on.
+/// An event that murmur decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// A tool is about to be called.
     PreToolUse,
-    /// Claude Code would ask whether a tool may be called.
+    /// Claude Code would ask for approval of a tool call.
     PermissionRequest,
 }
 
 impl Event {
-    /// The event of that name, or none.
+    /// The event of that name.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "PreToolUse" => Some(Self::PreToolUse),
@@ -28,58 +28,55 @@ impl Event {
     }
 }
 
-/// What stands on stdin, as far as murmur looks at it.
+/// The JSON on stdin, as far as it matters.
 #[derive(Debug, Deserialize)]
 pub(super) struct Input {
-    /// The conversation.
+    /// The session.
     #[serde(default)]
     pub(super) session_id: String,
-    /// The file that the conversation is kept in.
+    /// The file with the conversation.
     #[serde(default)]
     pub(super) transcript_path: Option<PathBuf>,
     /// The folder the call runs in.
     pub(super) cwd: PathBuf,
     /// The tool.
     pub(super) tool_name: String,
-    /// What it is called with.
+    /// The tool's input.
     pub(super) tool_input: Value,
-    /// The call; [`Event::PermissionRequest`] has none.
+    /// The tool call; [`Event::PermissionRequest`] has none.
     #[serde(default)]
     pub(super) tool_use_id: String,
 }
 
-/// Why stdin says nothing.
+/// Why the input is not usable.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EventError {
-    /// It cannot be read.
+    /// Stdin is not readable.
     #[error("cannot read stdin: {0}")]
     Read(#[source] io::Error),
-    /// There is nothing.
-    #[error("stdin is empty, where the hook's JSON should be")]
+    /// Stdin is empty.
+    #[error("stdin is empty, expected a hook event as JSON")]
     Empty,
-    /// There is too much.
-    #[error("stdin has more than {} MiB", MOST >> 20)]
+    /// The input is too large.
+    #[error("stdin has more than {} MiB", MAX_INPUT >> 20)]
     Long,
-    /// It is not what it should be.
-    #[error("stdin is not a hook's JSON: {0}")]
+    /// The input has another form.
+    #[error("stdin is not a hook event: {0}")]
     Garbled(#[source] serde_json::Error),
-    /// It does not say where the call runs.
-    #[error("stdin says a cwd that is not an absolute path: {}", .0.display())]
+    /// The call's working folder is not absolute.
+    #[error("the hook event's cwd is not an absolute path: {}", .0.display())]
     Relative(PathBuf),
 }
 
 impl Input {
     /// Reads all of `stdin`.
-    ///
-    /// # Errors
-    /// [`EventError`].
     pub(super) fn read(stdin: &mut impl Read) -> Result<Self, EventError> {
         let mut text = Vec::new();
-        stdin.take(MOST + 1).read_to_end(&mut text).map_err(EventError::Read)?;
+        stdin.take(MAX_INPUT + 1).read_to_end(&mut text).map_err(EventError::Read)?;
         if text.is_empty() {
             return Err(EventError::Empty);
         }
-        if text.len() as u64 > MOST {
+        if text.len() as u64 > MAX_INPUT {
             return Err(EventError::Long);
         }
         let input: Self = serde_json::from_slice(&text).map_err(EventError::Garbled)?;
@@ -105,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_read_with_what_is_unknown_passed_over() {
+    fn unknown_fields_of_a_call_are_ignored() {
         let input = read(WHOLE.as_bytes()).unwrap();
         assert_eq!((input.tool_name.as_str(), input.tool_use_id.as_str()), ("Bash", "t1"));
     }
 
     #[test]
-    fn whatever_is_no_call_is_an_error() {
+    fn anything_but_a_call_is_an_error() {
         for cut in 0..WHOLE.len() {
             assert!(read(&WHOLE.as_bytes()[..cut]).is_err(), "{cut}");
         }

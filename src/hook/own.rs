@@ -1,23 +1,23 @@
-//! What is murmur's own where a hook runs: its programs, data and settings, the program of its agents, and the processes
-//! that watch over the agent.
+//! Finds what the guard protects as murmur's own: its programs, data and settings, the agent's program, and the processes
+//! that supervise the agent.
 
 use crate::agent::find::{self, CLAUDE};
 use crate::agent::invocation::DIR_VARIABLE;
 use crate::agent::settings::{HOME_VARIABLE, SETTINGS_VARIABLE};
-use crate::permit::call::Own;
 use crate::permit::policy::Policy;
-use crate::sys::ancestors;
-use crate::sys::paths::{DataDir, User};
+use shell_guard::call::Own;
 use std::path::{Path, PathBuf};
+use sys::ancestors;
+use sys::paths::{DataDir, User};
 
-/// murmur's programs, which are installed in one folder.
+/// murmur's programs, all installed in one folder.
 const PROGRAMS: [&str; 4] = ["murmur", "murmur-hook", "murmur-host", "mm"];
 
-/// All of it, for a call whose shell command is `command`.
+/// Returns all of it, for a call whose shell command is `command`.
 #[must_use]
 pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) -> Own {
     let mut paths = vec![dir.root().to_path_buf(), user.home.join(".murmur")];
-    // Where the settings are a part of another folder, that is not murmur's.
+    // Only the files: the settings may be in a folder that is not murmur's.
     paths.extend([user.settings.settings(), user.settings.rules(), user.home.join(".config/murmur")]);
     if let Ok(program) = std::env::current_exe() {
         paths.extend(PROGRAMS.iter().map(|name| program.with_file_name(name)));
@@ -33,7 +33,7 @@ pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) 
     paths.extend(real);
     paths.sort();
     paths.dedup();
-    // Looked for only where one may be meant.
+    // Only needed if the command may signal one.
     let processes = match command {
         Some(command) if command.contains("kill") => ancestors::all(),
         _ => Vec::new(),
@@ -46,7 +46,7 @@ pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) 
     Own { paths, processes, is_manager: policy.manager, variables }
 }
 
-/// The folder that the agent's program was installed into with all that it needs.
+/// The folder that the agent's program is installed in.
 fn installation(program: &Path) -> Option<PathBuf> {
     let named =
         |name: &str| program.ancestors().find(|folder| folder.file_name().is_some_and(|found| found == name));

@@ -1,86 +1,86 @@
-//! An agent's pulse, written by the hook: in come an event, what stdin says of it and the environment, out goes a file.
+//! Writes an agent's pulse from an event, its JSON on stdin and the environment.
 //!
-//! It must never be in its agent's way: nothing is printed, the exit code is 0, and it is over after two seconds, whatever
-//! happens. What went wrong stands in murmur.log (docs/pulses.md).
+//! It must never get in the agent's way: it prints nothing, exits with 0, and ends within two seconds, whatever happens.
+//! Failures are logged in murmur.log (docs/reference/pulses.md).
 
-use super::audit::AuditError;
 use super::breach;
-use super::event::{EventError, MOST};
-use super::moment::{Moment, Told};
-use super::trouble;
+use super::event::{EventError, MAX_INPUT};
+use super::failure_log;
+use super::pulse_event::{PulseEvent, PulseReport};
 use crate::agent::invocation::DIR_VARIABLE;
 use crate::agent::settings::{HOME_VARIABLE, POLICY_VARIABLE, WORKSPACE_VARIABLE};
+use crate::journal::decisions::DecisionError;
 use crate::pulse::write::WriteError;
 use crate::pulse::{branch, owner, task, write};
-use crate::sys::paths::DataDir;
-use crate::sys::{ancestors, atomic, deadline};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::paths::DataDir;
+use sys::{ancestors, atomic, deadline};
 
-/// How long all of it may take.
+/// Time limit for everything.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// How long stdin may take, which leaves time to write down that it took too long.
+/// Time limit for reading stdin, which leaves time to log that it was exceeded.
 const STDIN_LIMIT: Duration = Duration::from_millis(1500);
 
-/// Where Claude Code says that its project is.
+/// The variable in which Claude Code names its project.
 const CLAUDE_PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
-/// Why there is no pulse.
+/// Why the pulse could not be written.
 #[derive(Debug, thiserror::Error)]
 enum PulseError {
-    /// Stdin does not say what happened.
+    /// The event on stdin is not usable.
     #[error(transparent)]
     Stdin(#[from] EventError),
-    /// Stdin does not end.
+    /// Stdin was not closed in time.
     #[error("stdin did not end within {} ms", STDIN_LIMIT.as_millis())]
     Endless,
-    /// It cannot be written.
+    /// The pulse can't be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A breach could not be written down.
+    /// A breach could not be recorded.
     #[error(transparent)]
-    Audit(#[from] AuditError),
-    /// There is no data folder, and it cannot be made.
-    #[error("cannot make the data folder: {0}")]
+    Audit(#[from] DecisionError),
+    /// The data folder is missing and can't be created.
+    #[error("cannot create the data folder: {0}")]
     Folder(#[source] io::Error),
-    /// A defect.
+    /// A bug.
     #[error("the hook failed: {0}")]
     Panic(String),
 }
 
-/// Writes the pulse of `moment`, which stdin describes.
-pub(super) fn write(moment: Moment) {
+/// Writes the pulse for `event`, which stdin describes.
+pub(super) fn write(event: PulseEvent) {
     deadline::exit_after(LIMIT);
-    // What a panic says would be printed; it is written down below.
+    // The default hook would print the panic; it is logged below.
     std::panic::set_hook(Box::new(|_| {}));
     let home = variable(HOME_VARIABLE).or_else(|| variable("HOME"));
     let Ok(dir) = DataDir::find(None, variable(DIR_VARIABLE).as_deref(), home.as_deref()) else {
-        // There is no log either.
+        // Without a data folder there is no log either.
         return;
     };
-    let written = std::panic::catch_unwind(|| put(moment, &dir)).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(PulseError::Panic(said.unwrap_or_default()))
+    let written = std::panic::catch_unwind(|| write_in(&dir, event)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<&str>().map(|message| (*message).to_owned());
+        let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(PulseError::Panic(message.unwrap_or_default()))
     });
     if let Err(error) = written
         && has_folder(&dir).is_ok_and(|is_there| is_there)
     {
-        trouble::note(&dir, &error.to_string());
+        failure_log::note(&dir, &error.to_string());
     }
 }
 
-fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
+fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
     let text = read()?;
-    if moment == Moment::PostToolUse {
-        breach::look(&text)?;
+    if event == PulseEvent::PostToolUse {
+        breach::check(&text)?;
     }
-    let Told { mut pulse, cwd } =
-        moment.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
-    // Spec 2's script knows its own folder only.
+    let PulseReport { mut pulse, cwd } =
+        event.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
+    // Spec 2's script knows only its own folder.
     let cwd = cwd.or_else(|| std::env::current_dir().ok());
     let agent = owner::own(pulse.session_id.as_deref());
     pulse.agent_id = agent.unwrap_or_else(|| branch::UNKNOWN.to_owned());
@@ -100,8 +100,8 @@ fn put(moment: Moment, dir: &DataDir) -> Result<(), PulseError> {
     Ok(())
 }
 
-/// Whether there is a data folder, which is made for an agent that murmur did not start. For one that it did there was one:
-/// whoever deleted that does not want it back.
+/// Whether there is a data folder. Creates it for agents that murmur did not start. For the others it existed, and whoever
+/// deleted it does not want it back.
 fn has_folder(dir: &DataDir) -> io::Result<bool> {
     let is_there = dir.root().is_dir();
     if is_there || variable(POLICY_VARIABLE).is_some() {
@@ -111,9 +111,9 @@ fn has_folder(dir: &DataDir) -> io::Result<bool> {
     Ok(true)
 }
 
-/// All of stdin.
+/// Reads all of stdin.
 fn read() -> Result<Vec<u8>, PulseError> {
-    let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+    let most = usize::try_from(MAX_INPUT).unwrap_or(usize::MAX);
     let text = deadline::read_within(io::stdin(), STDIN_LIMIT, most.saturating_add(1));
     match text {
         Ok(text) if text.len() > most => Err(EventError::Long.into()),
@@ -128,7 +128,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// The path in a variable, as JSON can have it, unless it is longer than any.
+/// The path in a variable, if it is valid in JSON and not longer than any real path.
 fn path(name: &str) -> Option<PathBuf> {
     let path = variable(name).and_then(owner::readable)?;
     (path.len() <= owner::LONGEST).then(|| PathBuf::from(path))

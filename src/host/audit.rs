@@ -1,5 +1,5 @@
 //! Whether every call of an agent was decided: what ran, by its events, is held against the lines that the hook writes to
-//! decisions.jsonl meanwhile (docs/permissions.md, The record).
+//! decisions.jsonl meanwhile (docs/reference/hook.md, The record).
 //!
 //! In come events; out goes the first call that ran and was never decided, or that ran although it was denied. The hook writes its line before it answers, so
 //! it is there when a call's result comes. What Claude Code refuses before it asks any hook (an unknown tool, an input
@@ -117,6 +117,11 @@ impl Audit {
             let call = self.decisions.breach.take()?;
             Some(breached(&call))
         })
+    }
+
+    /// Whether a decision on this call was recorded.
+    pub(super) fn is_decided(&mut self, tool_use_id: &str) -> bool {
+        self.decisions.has(tool_use_id)
     }
 
     /// What was refused until now.

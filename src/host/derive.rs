@@ -6,7 +6,7 @@
 use super::event::Derived;
 use crate::agent::claude::Parser;
 use crate::agent::event::Event;
-use crate::capture::record::Channel;
+use derun::record::Channel;
 use memchr::{memchr, memrchr};
 
 /// What is longer on stderr, in bytes, becomes more than one event.

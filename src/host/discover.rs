@@ -2,13 +2,10 @@
 
 use super::hosting::bury;
 use super::id::AgentId;
-use super::protocol::{HOST_PROTOCOL_VERSION, Pong, Status};
+use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{Ended, Record};
 use super::state::Kind;
 use crate::rpc::client::{AskError, Client};
-use crate::sys::held::{self, Found, Held};
-use crate::sys::unreadable::unreadable;
-use crate::sys::{clock, socket};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,10 +13,16 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+use sys::held::{self, Found, Held};
+use sys::unreadable::unreadable;
+use sys::{clock, socket};
 use tokio::task::JoinSet;
 
 /// How long a host may take to answer. All are asked at once.
 pub const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long one may take to say for whom its agent waits: whoever counts on the answer has nobody else to ask.
+pub const LONG_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long the record of an agent that ended is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -206,6 +209,33 @@ fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
         found.extend(agent.and_then(|agent| AgentId::parse(agent).ok()));
     }
     Ok(found)
+}
+
+/// Every agent that has a record, alive or ended.
+///
+/// # Errors
+/// What the system says of reading the folder.
+pub fn known(folder: &Path) -> io::Result<Vec<AgentId>> {
+    let records = held::all(folder)?.into_iter().filter_map(|found| Record::parse(&found.text));
+    Ok(records.map(|record| record.card.agent_id).collect())
+}
+
+/// The requests that agents of `folder` wait with for a person, as their hosts have them. Hosts that do not answer, or are
+/// of before there was this, have none.
+pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
+    let mut asking = JoinSet::new();
+    let records = held::all(folder).unwrap_or_default().into_iter().filter(|found| found.is_held);
+    for record in records.filter_map(|found| Record::parse(&found.text)) {
+        let (folder, agent) = (folder.to_path_buf(), record.card.agent_id);
+        asking.spawn(async move {
+            let mut client = Client::connect(&folder, &agent.socket(), patience).await.ok()?;
+            let Waits { mut requests } = client.answer_as(REQUESTS, Value::Null, patience).await.ok()?;
+            // An agent asks in its own name alone.
+            requests.retain(|wait| wait.call.as_ref().is_some_and(|call| call.agent == agent.as_str()));
+            Some(requests)
+        });
+    }
+    asking.join_all().await.into_iter().flatten().flatten().collect()
 }
 
 /// The live agents whose hosts live, whether they answer or not.

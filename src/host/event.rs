@@ -1,9 +1,10 @@
-//! What happened, in murmur's own words: the events of a host's stream (docs/host-protocol.md lists them).
+//! What happened, in murmur's own words: the events of a host's stream (docs/reference/host-events.md lists them).
 
 mod report;
 
+use super::protocol::Wait;
 use super::state::State;
-use crate::agent::event::{Asks, Event as Agent, McpServer, RunResult, Tokens};
+use crate::agent::event::{Event as Agent, McpServer, PermissionRequest, RunResult, Tokens};
 use crate::rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,6 +22,18 @@ pub enum Own {
         role: Role,
         /// What was said.
         text: String,
+    },
+    /// A call of the agent waits for a person.
+    Waiting {
+        /// The request's id.
+        request: String,
+        /// The tool, where it is known.
+        tool: String,
+    },
+    /// It does not wait any more: it was answered, or its time was up.
+    Waited {
+        /// The request's id.
+        request: String,
     },
     /// From here on nothing is kept: what is not in memory any more is gone.
     Lost {
@@ -49,10 +62,25 @@ impl Own {
         match self {
             Self::State(state) => event_line("state", agent_id, offset, state),
             Self::Chat { role, text } => event_line("chat", agent_id, offset, &Chat { role, text }),
+            Self::Waiting { request, tool } => {
+                event_line("waiting", agent_id, offset, &Waiting { request, tool })
+            }
+            Self::Waited { request } => event_line("waited", agent_id, offset, &Waited { request }),
             Self::Lost { reason } => event_line("lost", agent_id, offset, &Reason { reason }),
             Self::Problem { text } => event_line("problem", agent_id, offset, &Text { text }),
         }
     }
+}
+
+/// What whoever runs an agent is told while it runs.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The agent did this.
+    Agent(&'a Agent<'a>),
+    /// A call of it waits for a person.
+    Waiting(&'a Wait),
+    /// The call of this request does not wait any more.
+    Waited(&'a str),
 }
 
 /// An event derived from what the agent wrote.
@@ -68,6 +96,18 @@ pub enum Derived<'a> {
 struct Chat<'a> {
     role: &'a Role,
     text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Waiting<'a> {
+    request: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    tool: &'a str,
+}
+
+#[derive(Serialize)]
+struct Waited<'a> {
+    request: &'a str,
 }
 
 #[derive(Serialize)]
@@ -266,14 +306,14 @@ impl Derived<'_> {
             Agent::Oversized { bytes } => {
                 write_event(out, "oversized", agent_id, offset, &Bytes { bytes: *bytes })
             }
-            Agent::Asks(asks) => {
-                let Asks { request_id, tool, input, tool_use_id } = &**asks;
+            Agent::PermissionRequest(asks) => {
+                let PermissionRequest { request_id, tool, input, tool_use_id } = &**asks;
                 let payload = json!({
                     "request_id": request_id, "name": tool, "input": input, "tool_use_id": tool_use_id,
                 });
                 write_event(out, "permission_asked", agent_id, offset, &payload)
             }
-            Agent::AsksNoMore { request_id } => {
+            Agent::PermissionRequestCancelled { request_id } => {
                 let payload = json!({ "request_id": request_id });
                 write_event(out, "permission_withdrawn", agent_id, offset, &payload)
             }

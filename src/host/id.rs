@@ -1,11 +1,11 @@
 //! The id of an agent, which is also the name of its host's files, and stands in its environment.
 
-use crate::error::{Failure, Hinted};
-use crate::failure;
-use crate::sys::paths::{LONGEST_NAME, is_plain};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::{LONGEST_NAME, is_plain};
 
 /// A checked id: one component of a path, of plain characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -3,9 +3,7 @@
 use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
 use crate::agent::invocation::HOST_VARIABLE;
-use crate::error::{Failure, Hinted};
-use crate::sys::file::open_regular;
-use crate::sys::{notify, paths, random};
+use crate::rpc::asker::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,6 +12,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use sys::error::{Failure, Hinted};
+use sys::file::open_regular;
+use sys::{notify, paths, random, spelling};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
@@ -89,6 +90,11 @@ impl Wanted {
     /// # Errors
     /// That the folder is none, or that there is no randomness for an id.
     pub fn launch(self) -> Result<Launch, WantedError> {
+        if let Some(role) = self.role.as_ref().filter(|role| role.as_str() != MANAGER)
+            && spelling::nearest(role, &[MANAGER]).is_some()
+        {
+            return Err(WantedError::Role { role: role.clone() });
+        }
         if !self.worktree.is_absolute() {
             return Err(WantedError::Relative { path: self.worktree });
         }
@@ -140,6 +146,12 @@ pub enum WantedError {
     /// The id cannot be made.
     #[error("cannot make an id: {0}")]
     Random(#[source] io::Error),
+    /// It is almost the role that gives an agent rights, and would give none.
+    #[error("role {role:?} is not known")]
+    Role {
+        /// Which.
+        role: String,
+    },
     /// The id is none.
     #[error(transparent)]
     Id(#[from] IdError),
@@ -149,6 +161,7 @@ impl Hinted for WantedError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Relative { .. } => "say the whole path of the worktree".to_owned(),
+            Self::Role { .. } => format!("did you mean {MANAGER:?}?"),
             Self::Id(error) => return error.hint(),
             Self::Worktree { .. } | Self::Random(_) => return None,
         })
@@ -247,7 +260,7 @@ impl Launch {
         let agent = &self.agent_id;
         let failed = |source| LaunchError::Start { agent: agent.clone(), source };
         let folder = data_dir.join("hosts");
-        crate::sys::atomic::create_private_subfolder(&folder).map_err(failed)?;
+        sys::atomic::create_private_subfolder(&folder).map_err(failed)?;
         let log_path = folder.join(agent.log());
         let mut options = std::fs::OpenOptions::new();
         options.append(true).mode(0o600);

@@ -74,7 +74,7 @@ impl Entries {
             self.used = 0;
             let kept = self.block.len();
             self.block.resize(kept + BLOCK, 0);
-            let read = crate::sys::file::read_at(&self.file, &mut self.block[kept..], self.at);
+            let read = sys::file::read_at(&self.file, &mut self.block[kept..], self.at);
             self.block.truncate(kept + read.as_ref().copied().unwrap_or(0));
             match read? {
                 0 => return Ok(None),

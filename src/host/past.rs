@@ -3,16 +3,16 @@
 use super::derive::{Begins, Deriver};
 use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
-use crate::capture::id::SessionId;
-use crate::capture::session::Session;
-use crate::capture::store::{Store, StoreError};
 use crate::rpc::feed::{Older, Past};
-use crate::sys::clock;
+use derun::id::SessionId;
+use derun::session::Session;
+use derun::store::{Store, StoreError};
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use sys::clock;
 
 /// What is read of a session at once, in bytes.
 const PAGE: usize = 256 << 10;

@@ -1,6 +1,6 @@
 //! What an agent hears and says: its stdin, fed in the background, and its stdout and stderr, whichever has something.
 
-use crate::capture::record::Channel;
+use derun::record::Channel;
 use std::io;
 use std::os::fd::OwnedFd;
 use tokio::io::AsyncWriteExt;

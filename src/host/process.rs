@@ -3,10 +3,11 @@
 use super::audit::Refusals;
 use crate::agent::event::RunResult;
 use crate::agent::invocation::Invocation;
-use crate::sys::process::{self, Exit};
+use crate::permit::request::Request;
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
+use sys::process::{self, Exit};
 use tokio::process::{Child, Command};
 
 /// How an agent's process came to its end.
@@ -139,6 +140,19 @@ pub struct Run {
     pub lost: Option<String>,
     /// What the guard refused, and which hooks failed.
     pub refusals: Refusals,
+    /// The requests that waited for a person when it ended, and of which no decision was recorded.
+    pub unanswered: Vec<Unanswered>,
+}
+
+/// A request that waited for a person when its agent ended.
+#[derive(Debug)]
+pub struct Unanswered {
+    /// Its id.
+    pub id: String,
+    /// What was asked.
+    pub request: Box<Request>,
+    /// How long it had waited.
+    pub time: Duration,
 }
 
 /// Starts `invocation`, with pipes for all that it says and hears. It dies with this process.

@@ -1,8 +1,9 @@
-//! What is asked of a host, and what it answers (spec 3, Host Protocol; docs/host-protocol.md).
+//! What is asked of a host, and what it answers (spec 3, Host Protocol; docs/reference/host-protocol.md).
 
 use super::calls::Call;
 use super::id::AgentId;
 use super::state::{Kind, State};
+use crate::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +12,14 @@ use std::time::Duration;
 pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
 
 /// The questions there are.
-pub const QUESTIONS: [&str; 8] = ["ping", "status", "list", "attach", "detach", "send", WAIT, "stop"];
+pub const QUESTIONS: [&str; 9] =
+    ["ping", "status", "list", "attach", "detach", "send", WAIT, REQUESTS, "stop"];
 
 /// The question by which a hook says that it waits for a person. The time of a beat stands still until it hangs up.
 pub const WAIT: &str = "wait";
+
+/// The question for the requests that wait for a person, for who finds no daemon.
+pub const REQUESTS: &str = "requests";
 
 /// How long an agent has to end by itself when nobody says otherwise.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -128,10 +133,20 @@ pub struct Stop {
 }
 
 /// What goes with [`WAIT`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The id of the request that the person is asked.
+    /// The request's id.
     pub request: String,
+    /// The request; hooks of an earlier murmur send only its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<Request>>,
+}
+
+/// The answer to [`REQUESTS`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waits {
+    /// Those that hooks wait with, the oldest first.
+    pub requests: Vec<Wait>,
 }
 
 impl Stop {

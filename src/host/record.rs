@@ -1,14 +1,14 @@
-//! `hosts/<agent>.json`: which process is the agent's host, and what came of it (docs/host-protocol.md).
+//! `hosts/<agent>.json`: which process is the agent's host, and what came of it (docs/reference/host-protocol.md).
 
 use super::id::AgentId;
 use super::protocol::{Card, HOST_PROTOCOL_VERSION};
-use crate::error::Hinted;
-use crate::sys::held::{Held, Lasting, look};
-use crate::sys::identity::Identity;
-use crate::sys::process::Exit;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::held::{Held, Lasting, look};
+use sys::identity::Identity;
+use sys::process::Exit;
 
 /// The version of the file.
 const FORMAT: u32 = 1;

@@ -4,36 +4,36 @@
 //! agent's, and is killed.
 
 mod cuts;
+mod requests;
 mod stopping;
 mod waits;
 
 use super::audit::{Audit, Refusals};
-use super::event::{Own, Role};
+use super::event::{Own, Progress, Role};
 use super::farewell::Farewell;
 use super::hosting::Listeners;
 use super::keep::Keep;
 use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
-use super::protocol::{Card, GRACE, Status};
+use super::protocol::{Card, GRACE, Status, Waits};
 use super::second_door::SecondDoor;
 use super::serve::{Command, Desk};
 use super::state::{Effect, Input, Kind, Machine, State};
 use super::watched::Watched;
-use crate::agent::event::Event;
 use crate::agent::invocation::Invocation;
 use crate::agent::settings::HookProgram;
-use crate::capture::record::Channel;
-use crate::capture::writer::End;
-use crate::error::Hinted;
 use crate::rpc;
-use crate::sys::process::{Exit, Signal, end_all_children, reap_but};
-use crate::sys::{clock, memory, process as system, signals};
 use cuts::Cuts;
+use derun::record::Channel;
+use derun::writer::End;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
+use sys::error::Hinted;
+use sys::process::{Exit, Signal, end_all_children, reap_but};
+use sys::{clock, memory, process as system, signals};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -77,7 +77,7 @@ pub async fn run(
     listeners: Option<Listeners>,
     stop: impl Future<Output = ()>,
     started: impl FnOnce(Option<String>),
-    sink: impl FnMut(&Event<'_>, Duration),
+    sink: impl FnMut(Progress<'_>, Duration),
 ) -> io::Result<(Run, Farewell)> {
     let begun = Instant::now();
     let mut child = process::spawn(&spec.invocation)?;
@@ -171,7 +171,7 @@ struct Host<'a, S> {
     sink: S,
 }
 
-impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
+impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// Takes what happens until the agent's process has ended.
     async fn work(
         &mut self,
@@ -199,8 +199,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                     self.stop(false, GRACE);
                 }
                 Some(Ok(hook)) = self.waiting.join_next() => {
-                    self.watched.waits_no_more(hook);
-                    self.count_time();
+                    self.waited(hook);
                 }
                 () = at(until) => self.time_out(),
                 () = at(settled) => self.settle(false),
@@ -253,7 +252,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                 undecided = undecided.take().or(audit.see(event));
                 breach = breach.take().or_else(|| audit.breach(event));
             }
-            sink(event, at);
+            sink(Progress::Agent(event), at);
         });
         if let Some(call) = undecided {
             self.end_undecided(call);
@@ -325,16 +324,10 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
                 self.stops.push(tell);
                 self.stop(force, grace);
             }
-            Command::Wait(wait, until) => {
-                self.hooks += 1;
-                let hook = self.hooks;
-                self.watched.waits(hook, wait.request, self.begun.elapsed());
-                self.waiting.spawn(async move {
-                    let _hung_up = until.await;
-                    hook
-                });
-                self.count_time();
+            Command::Requests(tell) => {
+                let _gone = tell.send(Waits { requests: self.watched.requests() });
             }
+            Command::Wait(wait, until) => self.wait(wait, until),
         }
     }
 
@@ -370,7 +363,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let Self { keep, watched, sink, .. } = &mut self;
         keep.last(Own::State(state.clone()), |event| {
             let _nothing_to_do = watched.see(event, at);
-            sink(event, at);
+            sink(Progress::Agent(event), at);
         });
         let capture = self.keep.session().map(ToString::to_string);
         let lost = self.keep.lost().map(str::to_owned);
@@ -378,6 +371,7 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
             Exit::Code(code) => End::Exited(code),
             Exit::Signal(number) => End::Signaled(signals::name(number)),
         };
+        let unanswered = self.unanswered(at);
         let unsaid = self.keep.finish(&end).err().map(|unsaid| unsaid.to_string());
         let ending = self.stopped.unwrap_or(match exit {
             Exit::Code(code) => Ending::Exited(code),
@@ -387,7 +381,8 @@ impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = self.audit.as_mut().map_or_else(Refusals::default, Audit::refusals);
         let Watched { said, session_id, .. } = self.watched;
-        let run = Run { ending, exit, said, session_id, stderr, survivors, capture, lost, refusals };
+        let run =
+            Run { ending, exit, said, session_id, stderr, survivors, capture, lost, refusals, unanswered };
         (run, Farewell::new(state, self.stops, serving, over))
     }
 }

@@ -4,7 +4,7 @@
 //! In come the agent's questions, out go the lines that answer them on its input. Claude Code asks here what no hook
 //! decided; without an answer it waits.
 
-use crate::agent::event::{Asks, Event};
+use crate::agent::event::{Event, PermissionRequest};
 use crate::agent::invocation::Invocation;
 use crate::agent::settings::HookProgram;
 use serde_json::{Value, json};
@@ -52,8 +52,8 @@ impl SecondDoor {
     /// Sees what the agent of the conversation `session` does, and has its questions answered.
     pub(super) fn see(&mut self, event: &Event<'_>, session: Option<&str>) {
         match event {
-            Event::Asks(asks) => self.answer(asks, session.unwrap_or_default()),
-            Event::AsksNoMore { request_id } => {
+            Event::PermissionRequest(asks) => self.answer(asks, session.unwrap_or_default()),
+            Event::PermissionRequestCancelled { request_id } => {
                 if let Some(answering) = self.asked.remove(request_id) {
                     answering.abort();
                 }
@@ -62,7 +62,7 @@ impl SecondDoor {
         }
     }
 
-    fn answer(&mut self, asks: &Asks, session: &str) {
+    fn answer(&mut self, asks: &PermissionRequest, session: &str) {
         let Some(hook) = self.hook.clone() else { return };
         self.asked.retain(|_, answering| !answering.is_finished());
         let (answers, asks, session) = (self.answers.clone(), asks.clone(), session.to_owned());
@@ -78,7 +78,7 @@ impl SecondDoor {
 
 impl Hook {
     /// What the hook says of the call; a hook that says nothing denies it.
-    async fn ask(&self, asks: &Asks, session: &str) -> Value {
+    async fn ask(&self, asks: &PermissionRequest, session: &str) -> Value {
         let input = json!({
             "hook_event_name": "PermissionRequest",
             "session_id": session,
@@ -87,7 +87,7 @@ impl Hook {
             "tool_input": asks.input,
             "tool_use_id": asks.tool_use_id,
         });
-        let (program, words) = self.program.called_for("PermissionRequest");
+        let (program, words) = self.program.argv("PermissionRequest");
         let mut command = Command::new(program);
         command.args(words).envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);

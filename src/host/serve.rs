@@ -1,12 +1,10 @@
 //! The host's side of its socket: questions become commands to the loop that owns the agent.
 
 use super::protocol::{
-    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait,
+    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait, Waits,
 };
 use super::state::State;
 use crate::agent::settings::HookProgram;
-use crate::error::Failure;
-use crate::failure;
 use crate::rpc::asker::Asker;
 use crate::rpc::envelope::{Request, Response, unknown};
 use crate::rpc::feed::Feed;
@@ -17,6 +15,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use sys::error::Failure;
+use sys::failure;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
@@ -37,6 +37,8 @@ pub(super) enum Command {
         /// Who waits for the end.
         tell: oneshot::Sender<State>,
     },
+    /// Say which requests wait for a person.
+    Requests(oneshot::Sender<Waits>),
     /// A hook waits for a person; it does until what comes here is dropped.
     Wait(Wait, oneshot::Receiver<()>),
 }
@@ -115,6 +117,7 @@ impl Desk {
                 let (force, grace) = (stop.force, stop.patience()?);
                 Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
             }
+            "requests" => Answer::Payload(value(&self.ask(Command::Requests).await?)),
             "wait" => {
                 require_hook(asker)?;
                 Answer::HandOver(self.wait(read(payload)?, request).await?)

@@ -1,10 +1,10 @@
 //! What an agent is doing, and what is to be done about it: state × input → state + effects, purely.
 
-use crate::error::Hinted;
-use crate::sys::process::Exit;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
+use sys::error::Hinted;
+use sys::process::Exit;
 
 /// How many messages may wait for the end of a turn.
 pub const QUEUE: usize = 64;

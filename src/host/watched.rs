@@ -3,12 +3,13 @@
 
 use super::calls::Calls;
 use super::limits::Turns;
-use super::process::Doing;
+use super::process::{Doing, Unanswered};
+use super::protocol::Wait;
 use super::state::{Input, Kind};
 use crate::agent::background::Background;
 use crate::agent::event::{Event, RunResult};
 use crate::pulse::{ACTION, brief};
-use crate::secrets::mask;
+use secrets::mask;
 use std::time::Duration;
 
 /// An agent as its events show it.
@@ -21,8 +22,8 @@ pub(super) struct Watched {
     pub(super) calls: Calls,
     /// How often in a row the API has failed, and its last status.
     retries: Option<(u64, Option<u64>)>,
-    /// Who is asked, since when, each by the number of a hook's connection.
-    waits: Vec<(u64, String, Duration)>,
+    /// The calls that wait for a person.
+    waits: Vec<Waiting>,
     background: Background,
     /// The newest event.
     newest: Duration,
@@ -30,6 +31,15 @@ pub(super) struct Watched {
     /// Messages of the agent itself, which are what `maxTurns` counts.
     messages: u64,
     message: String,
+}
+
+/// A call that waits for a person.
+#[derive(Debug)]
+struct Waiting {
+    /// The number of its hook's connection; `None` after that has closed.
+    hook: Option<u64>,
+    wait: Wait,
+    since: Duration,
 }
 
 /// Whether a turn runs.
@@ -62,7 +72,7 @@ impl Watched {
     pub(super) fn see(&mut self, event: &Event<'_>, at: Duration) -> Option<Input> {
         self.newest = at;
         self.calls.see(event, at);
-        self.background.see(event);
+        self.background.observe(event);
         match event {
             Event::Result(result) => {
                 if self.kind == Kind::Live {
@@ -109,18 +119,39 @@ impl Watched {
     }
 
     /// A hook waits for a person's answer to `request`.
-    pub(super) fn waits(&mut self, hook: u64, request: String, at: Duration) {
-        self.waits.push((hook, request, at));
+    pub(super) fn waits(&mut self, hook: u64, wait: Wait, at: Duration) {
+        self.waits.push(Waiting { hook: Some(hook), wait, since: at });
     }
 
-    /// It does not any more.
-    pub(super) fn waits_no_more(&mut self, hook: u64) {
-        self.waits.retain(|(other, ..)| *other != hook);
+    /// It does not any more. Where the agent is being ended, that may have ended the hook, and its request is kept as one
+    /// that nobody answered. Returns the request's id.
+    pub(super) fn waits_no_more(&mut self, hook: u64, is_ending: bool) -> Option<String> {
+        let at = self.waits.iter().position(|waiting| waiting.hook == Some(hook))?;
+        if is_ending {
+            self.waits[at].hook = None;
+            return Some(self.waits[at].wait.request.clone());
+        }
+        Some(self.waits.remove(at).wait.request)
     }
 
     /// Whether a person is waited for.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.waits.is_empty()
+        self.waits.iter().any(|waiting| waiting.hook.is_some())
+    }
+
+    /// The requests that wait for a person, the oldest first.
+    pub(super) fn requests(&self) -> Vec<Wait> {
+        let waiting = self.waits.iter().filter(|waiting| waiting.hook.is_some());
+        waiting.map(|waiting| waiting.wait.clone()).collect()
+    }
+
+    /// The requests that waited when the agent was ended, which was at `at`.
+    pub(super) fn unanswered(&mut self, at: Duration) -> Vec<Unanswered> {
+        let unanswered = |waiting: Waiting| {
+            let Wait { request, call } = waiting.wait;
+            Some(Unanswered { id: request, request: call?, time: at.saturating_sub(waiting.since) })
+        };
+        self.waits.drain(..).filter_map(unanswered).collect()
     }
 
     /// When the last turn ended, if none runs.
@@ -155,8 +186,8 @@ impl Watched {
     /// What it is in the middle of at `at`.
     pub(super) fn doing(&self, at: Duration) -> Doing {
         let since = |then: Duration| at.saturating_sub(then);
-        if let Some((_, request, asked)) = self.waits.first() {
-            return Doing::Waits { request: request.clone(), time: since(*asked) };
+        if let Some(waiting) = self.waits.first() {
+            return Doing::Waits { request: waiting.wait.request.clone(), time: since(waiting.since) };
         }
         if let Some((retries, status)) = self.retries {
             return Doing::Retries { retries, status };

@@ -1,28 +1,26 @@
-//! Appending to the journal: one write a line, under the file's lock, so that several writers never mix.
+//! Appends to the journal: one write per line, under the file's lock, so that concurrent writers never interleave.
 
 use super::entry::Entry;
-use crate::sys::atomic;
-use crate::sys::file::check_regular;
-use crate::sys::unreadable::unreadable;
+use rustix::fs::Access;
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use sys::atomic;
+use sys::error::Failure;
+use sys::file::check_regular;
+use sys::unreadable::{unreadable, unwritable};
 
-/// Appends `entry`'s line to the journal at `path`, as [`append_line`] does.
-///
-/// # Errors
-/// As [`append_line`].
+/// Appends `entry` to the journal at `path`, like [`append_line`].
 pub fn append(path: &Path, entry: &Entry) -> io::Result<()> {
     append_line(path, &entry.line()?)
 }
 
-/// Appends `line`, which ends in a newline, to the journal at `path`, which is made where it does not exist.
+/// Appends `line`, which ends in a newline, to the journal at `path`, and creates the file if needed.
 ///
-/// A last line that a crash left torn is repaired first. A write that does not fit leaves the journal as it was.
-///
-/// # Errors
-/// What the system says, for example that the disk is full.
+/// Repairs a torn last line first. If the line doesn't fit on the disk, the journal stays as it was.
 pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
     let mut file = open_repaired(path)?;
     let before = file.metadata()?.len();
@@ -36,20 +34,43 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
     }
 }
 
-/// Checks that the journal at `path` is a file or is not there yet, so that neither reading nor writing it ever waits.
-///
-/// # Errors
-/// What is there instead, or what the system says.
+/// Checks that the journal at `path` is a regular file or missing, so that neither reading nor writing it can block.
 pub fn check(path: &Path) -> io::Result<()> {
     check_regular(path).map_err(|error| unreadable(path, error))
 }
 
-/// Repairs a last line that a crash left torn, if the journal at `path` has one, and touches nothing else.
-///
-/// # Errors
-/// What the system says.
+/// Repairs a torn last line of the journal at `path`, if there is one; changes nothing else.
 pub fn repair(path: &Path) -> io::Result<()> {
     if path.exists() { open_repaired(path).map(drop) } else { Ok(()) }
+}
+
+/// Checks, without changing anything, whether a line could be appended to the journal at `path`.
+pub fn probe(path: &Path) -> io::Result<()> {
+    check_regular(path)?;
+    let folder = path.parent().unwrap_or(path);
+    let length = match File::options().append(true).open(path) {
+        Ok(file) => file.metadata()?.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+            0
+        }
+        Err(error) => return Err(error),
+    };
+    if rustix::fs::statvfs(folder)?.f_bavail == 0 {
+        return Err(Errno::NOSPC.into());
+    }
+    match getrlimit(Resource::Fsize).current {
+        Some(most) if most <= length => Err(Errno::FBIG.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Why no line could be appended to the journal at `path`, and what to do; `None` if one could be.
+#[must_use]
+pub fn problem(path: &Path) -> Option<Failure> {
+    // Its folder is made when it is needed.
+    let error = probe(path).err().filter(|error| error.kind() != io::ErrorKind::NotFound)?;
+    Some(unwritable(path, &error))
 }
 
 fn open_repaired(path: &Path) -> io::Result<File> {
@@ -64,7 +85,7 @@ fn open_repaired(path: &Path) -> io::Result<File> {
         let start = start_of_last_line(&file, length)?;
         let mut torn = vec![0; usize::try_from(length - start).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut torn, start)?;
-        // Whole but for its newline, it still counts; otherwise its beat is still in `beats/` and gets a new one.
+        // A line that lacks only its newline counts; the beat of any other is still in `beats/` and gets a new line.
         if serde_json::from_slice::<Entry>(&torn).is_ok() {
             file.write_all(b"\n")?;
         } else {
@@ -74,7 +95,7 @@ fn open_repaired(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Where the last line of the first `length` bytes starts, which is `length` where they end in a newline.
+/// Where the last line of the first `length` bytes starts; `length` itself if they end in a newline.
 pub(super) fn start_of_last_line(file: &File, length: u64) -> io::Result<u64> {
     let mut end = length;
     let mut block = vec![0; 64 << 10];
@@ -137,6 +158,21 @@ mod tests {
             text.lines()
                 .all(|line| line.len() == 9000 && line.bytes().all(|byte| byte == line.as_bytes()[0]))
         );
+    }
+
+    #[test]
+    fn a_probe_says_why_nothing_can_be_appended_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("heartbeats.jsonl");
+        probe(&path).unwrap();
+        assert!(!path.exists());
+        std::fs::write(&path, "torn").unwrap();
+        probe(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"torn");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert!(probe(&path).is_err());
+        assert_eq!(probe(&folder.path().join("no/journal")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -1,27 +1,27 @@
-//! One line of the journal: spec 0's fields in spec 0's order, then murmur's own.
+//! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
 use crate::agent::conversation::Turn;
 use crate::agent::event::Tokens;
 use crate::outcome::{Kind, Outcome};
-use crate::sys::process::Exit;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
+use sys::process::Exit;
 
-/// What a line is about. Lines that do not say are about beats: that is all there was, and what other programs write.
+/// What a line is about. Defaults to a beat, which is all that older versions and other programs write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
     /// A beat.
     #[default]
     Beat,
-    /// An agent that has been quiet for so long that it will hardly go on by itself.
+    /// An agent that has been quiet for so long that it will hardly continue.
     Stuck,
-    /// Something that a newer murmur knows of.
+    /// A kind that only a newer murmur knows.
     Other,
 }
 
-/// Whatever it is, the line counts.
+/// Accepts any value, so that the line always counts.
 impl<'de> Deserialize<'de> for LineKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Value::deserialize(deserializer)? {
@@ -40,9 +40,9 @@ impl LineKind {
         *self == Self::Beat
     }
 
-    /// The word for it in front of a line's text; of a beat's there is none.
+    /// The label before a line's text; `None` for a beat.
     #[must_use]
-    pub fn word(self) -> Option<&'static str> {
+    pub fn label(self) -> Option<&'static str> {
         match self {
             Self::Beat => None,
             Self::Stuck => Some("stuck"),
@@ -51,31 +51,31 @@ impl LineKind {
     }
 }
 
-/// What is written of a beat, or of an agent that is stuck. Times are RFC 3339 in UTC, durations whole milliseconds.
+/// A beat, or an agent that is stuck. Times are RFC 3339 in UTC, durations whole milliseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// When the beat started; when the agent that is stuck was last heard of.
+    /// When the beat started, or when the stuck agent was last active.
     pub ts: String,
     /// The workspace's path.
     pub workspace: String,
     /// `ok`, `attention` or `error`.
     pub outcome: Kind,
-    /// Wall-clock time of the agent, or of the attempt to start it; how long it had been quiet when that was noticed.
+    /// Wall-clock time of the agent, or of the attempt to start it; for a stuck agent, how long it had been quiet.
     pub duration_ms: u64,
-    /// The first 200 characters of the agent's answer, with `attention`; what it was doing.
+    /// With `attention`, the first 200 characters of the agent's answer; for a stuck agent, what it was doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// What went wrong, with `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The conversation, of a verbose beat. Written and never read back: only people look at it.
+    /// The conversation of a verbose beat. Written for people and never read back.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
     /// What the line is about.
     #[serde(default, skip_serializing_if = "LineKind::is_beat")]
     pub kind: LineKind,
-    /// The beat's id, a UUIDv7. Empty in lines of other programs, and in those that are about no beat.
+    /// The beat's id, a UUIDv7. Empty in lines of other programs and of stuck agents.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub beat: String,
     /// The name of a named heartbeat.
@@ -87,61 +87,61 @@ pub struct Entry {
     /// Claude Code's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// US dollars.
+    /// The cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Turns, as the agent counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_turns: Option<u64>,
-    /// How the agent's process ended; absent if it was never started.
+    /// How the agent's process ended; `None` if it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
-    /// Whether it was stopped because its time was up.
+    /// Whether the beat timed out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// That murmur ended it when its turn was over, and how many of its tasks in the background with it.
+    /// How many background tasks murmur stopped after the agent's turn ended; `None` if the agent ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_ended: Option<usize>,
-    /// Whether murmur ended it because it went on by itself beyond its turns.
+    /// Whether murmur stopped it because it exceeded its limit of turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub out_of_turns: bool,
-    /// Whether somebody stopped it: that is not a failure.
+    /// Whether somebody stopped it, which is not a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
     /// Whether it ran without its repository's Claude files, because they were not trusted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repository_untrusted: bool,
-    /// The HTTP status with which the API refused.
+    /// The HTTP status of the API's error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_error_status: Option<u64>,
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The tokens of all its models and subagents.
+    /// The tokens of all models and subagents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// The tools whose calls were refused, one entry a call.
+    /// The tools whose calls were denied, one entry per call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
-    /// Whether its HEARTBEAT.md was changed while it ran.
+    /// Whether HEARTBEAT.md changed while the beat ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub heartbeat_changed: bool,
-    /// The session of the captures that has what the agent wrote.
+    /// The capture session with the agent's output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
-    /// Why not all of it is there.
+    /// Why the capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_lost: Option<String>,
-    /// The request whose answer the beat waits for, which then goes on in another.
+    /// The request whose answer the beat waits for; another beat resumes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
-    /// The request with whose answer it went on where another beat had ended.
+    /// The request whose answer this beat resumed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,
 }
 
 impl Entry {
-    /// A line of which nothing else is known.
+    /// A line with only the required fields.
     #[must_use]
     pub fn new(ts: String, workspace: String, outcome: Kind, duration_ms: u64) -> Self {
         Self {
@@ -177,7 +177,7 @@ impl Entry {
         }
     }
 
-    /// Its text for people: the summary or the error, and who stopped it.
+    /// Its text for people: the summary or the error, and whether somebody stopped it.
     #[must_use]
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let text = self.summary.as_deref().or(self.error.as_deref());
@@ -192,17 +192,21 @@ impl Entry {
         })
     }
 
-    /// Sets the outcome and the words that go with it.
+    /// Sets the outcome and its text.
     pub fn set_outcome(&mut self, outcome: Outcome) {
         self.outcome = outcome.kind();
         (self.summary, self.error) = match outcome {
             Outcome::Ok => (None, None),
             Outcome::Attention(summary) => (Some(summary), None),
+            Outcome::Waiting(deferred) => {
+                self.waiting = Some(deferred.request.to_string());
+                (Some(deferred.text), None)
+            }
             Outcome::Error(error) => (None, Some(error)),
         };
     }
 
-    /// Whether it is about the same as `other`: the same beat, or the same silence of the same agent.
+    /// Whether both are about the same beat, or about the same quiet period of the same agent.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -214,9 +218,6 @@ impl Entry {
     }
 
     /// The line, with its newline.
-    ///
-    /// # Errors
-    /// Only if a number in it is not one that JSON knows.
     pub fn line(&self) -> serde_json::Result<String> {
         let mut line = serde_json::to_string(self)?;
         line.push('\n');
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beat_that_was_stopped_says_by_whom() {
+    fn a_stopped_beat_names_who_stopped_it() {
         let stopped = |error: &str| {
             let entry = Entry { stopped: true, error: Some(error.to_owned()), ..read(BEAT) };
             entry.text().unwrap().into_owned()
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_told_by_who_is_quiet_and_since_when() {
+    fn a_stuck_agent_is_identified_by_its_id_and_last_activity() {
         let (beat, stuck) = (read(BEAT), read(STUCK));
         assert!(beat.is_same(&read(&BEAT.replace("8200", "1"))));
         assert!(!beat.is_same(&read(&BEAT.replace(r#""beat":"b""#, r#""beat":"c""#))));

@@ -1,16 +1,16 @@
-//! Reading the journal newest first, from the end of the file, so that a long past costs nothing.
+//! Reads the journal newest first, from the end of the file, so that old lines cost nothing.
 
 use super::entry::Entry;
-use crate::sys::file::open_regular;
-use crate::sys::unreadable::unreadable;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use sys::file::open_regular;
+use sys::unreadable::unreadable;
 
-/// How much is read at once, in bytes: as much as stays in a core's cache until it is searched.
+/// Bytes to read at once; small enough to stay in a core's cache until they are searched.
 const BLOCK: usize = 256 << 10;
 
 /// The lines of a file, newest first, without their newlines. A last line without a newline is still being
@@ -19,18 +19,15 @@ pub struct Backward {
     file: Option<File>,
     /// Where in the file `block` starts.
     start: u64,
-    /// Room for what is read, which its first `filled` bytes hold until it is handed out.
+    /// Buffer; its first `filled` bytes have been read and not yet returned.
     block: Vec<u8>,
     filled: usize,
-    /// Blocks that do not hold this are passed over as a whole.
+    /// Skips blocks that don't contain this.
     needle: Option<memmem::Finder<'static>>,
 }
 
 impl Backward {
-    /// Reads the file at `path`. One that does not exist has no lines.
-    ///
-    /// # Errors
-    /// What the system says of opening it.
+    /// Opens the file at `path`. A missing file has no lines.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = match open_regular(path, File::options().read(true)) {
             Ok(file) => Some(file),
@@ -41,33 +38,30 @@ impl Backward {
         Ok(Self { file, start: length, block: Vec::new(), filled: 0, needle: None })
     }
 
-    /// Reads only what stands before the byte `end`. To be called before the first line is asked for.
+    /// Reads only what is before the byte `end`. Call it before the first [`Self::next_line`].
     #[must_use]
     pub fn until(mut self, end: u64) -> Self {
         self.start = self.start.min(end);
         self
     }
 
-    /// Hands out only lines that hold `needle`. To be called before the first line is asked for.
+    /// Returns only lines that contain `needle`. Call it before the first [`Self::next_line`].
     #[must_use]
-    pub fn holding(mut self, needle: &str) -> Self {
+    pub fn containing(mut self, needle: &str) -> Self {
         self.needle = Some(memmem::Finder::new(needle.as_bytes()).into_owned());
         self
     }
 
-    /// The next older line.
-    ///
-    /// # Errors
-    /// What the system says of reading.
+    /// Returns the next older line.
     pub fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            // What is filled ends with the newline of the line to hand out next.
+            // The filled part ends with the newline of the next line to return.
             let body = &self.block[..self.filled.saturating_sub(1)];
             match memrchr(b'\n', body) {
                 Some(before) => {
                     let line = self.block[before + 1..body.len()].to_vec();
                     self.filled = before + 1;
-                    if self.wants(&line) {
+                    if self.matches(&line) {
                         return Ok(Some(line));
                     }
                 }
@@ -75,18 +69,18 @@ impl Backward {
                     let line = body.to_vec();
                     let whole = self.filled > 0;
                     self.filled = 0;
-                    return Ok((whole && self.wants(&line)).then_some(line));
+                    return Ok((whole && self.matches(&line)).then_some(line));
                 }
                 None => self.read_before()?,
             }
         }
     }
 
-    fn wants(&self, line: &[u8]) -> bool {
+    fn matches(&self, line: &[u8]) -> bool {
         self.needle.as_ref().is_none_or(|needle| needle.find(line).is_some())
     }
 
-    /// Puts what stands before the block in front of it.
+    /// Reads the bytes before the block and prepends them.
     fn read_before(&mut self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let kept = self.filled;
@@ -102,12 +96,12 @@ impl Backward {
         if kept == 0 {
             self.filled = memrchr(b'\n', &self.block[..size]).map_or(0, |newline| newline + 1);
         }
-        self.pass_over();
+        self.skip_block();
         Ok(())
     }
 
-    /// Where no line of the block holds the needle, keeps only the beginning, whose line starts before it.
-    fn pass_over(&mut self) {
+    /// If no line of the block contains the needle, keeps only its first line, which may begin in the block before.
+    fn skip_block(&mut self) {
         let Some(needle) = &self.needle else { return };
         let filled = &self.block[..self.filled];
         if needle.find(filled).is_none()
@@ -118,17 +112,17 @@ impl Backward {
     }
 }
 
-/// How a beat ended, to a person.
+/// How a beat ended, as people filter for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// With this outcome, by itself.
+    /// By itself, with this outcome.
     As(crate::outcome::Kind),
-    /// Beats that a person stopped.
+    /// Stopped by a person.
     Stopped,
 }
 
 impl Ended {
-    fn is_of(self, entry: &Entry) -> bool {
+    fn matches(self, entry: &Entry) -> bool {
         match self {
             Self::As(outcome) => outcome == entry.outcome && !entry.stopped,
             Self::Stopped => entry.stopped,
@@ -136,28 +130,28 @@ impl Ended {
     }
 }
 
-/// Which entries are wanted.
+/// Selects entries.
 #[derive(Debug, Default, Clone)]
 pub struct Filter {
-    /// Only this workspace, by its path as it stands in the journal.
+    /// Only this workspace, by its path as the journal has it.
     pub workspace: Option<String>,
-    /// Only this outcome.
+    /// Only beats that ended like this.
     pub outcome: Option<Ended>,
-    /// Only what ended, or was noticed, at this time or later.
+    /// Only entries that ended, or were noticed, at this time or later.
     pub since: Option<Timestamp>,
 }
 
 impl Filter {
-    /// Whether `entry` is wanted.
+    /// Whether `entry` is selected.
     #[must_use]
-    pub fn takes(&self, entry: &Entry) -> bool {
+    pub fn matches(&self, entry: &Entry) -> bool {
         self.workspace.as_ref().is_none_or(|workspace| *workspace == entry.workspace)
-            && self.outcome.is_none_or(|outcome| outcome.is_of(entry))
+            && self.outcome.is_none_or(|outcome| outcome.matches(entry))
             && self.since.is_none_or(|since| entry.ended().is_none_or(|ended| ended >= since))
     }
 
-    /// What every line that is wanted holds, and most others do not, to pass over them without parsing. The journal
-    /// is written by this program alone, so that the spelling is known.
+    /// A string that every selected line contains and most others don't, to skip lines without parsing them. Only murmur
+    /// writes the journal, so the exact spelling is known.
     fn needle(&self) -> Option<String> {
         let whole = match (&self.workspace, self.outcome) {
             (Some(workspace), _) => serde_json::to_string(workspace).ok()?,
@@ -170,18 +164,17 @@ impl Filter {
     }
 }
 
-/// The longest needle that `memmem` looks for with vector instructions alone, in bytes. The end of a path says most.
+/// The longest needle that `memmem` finds with vector instructions alone, in bytes. The end of a path is most specific.
 const NEEDLE: usize = 16;
 
 /// An entry and the line it came from.
 pub type Found = (Entry, Vec<u8>);
 
-/// How many entries in a row have to be too old until the search is given up: a line that was written late, after a
-/// crash or a full disk, is older than those before it.
+/// How many entries in a row must be too old before the search ends: a line written late, after a crash or a full disk,
+/// is older than the lines before it.
 const OLDER_IN_A_ROW: usize = 1000;
 
-/// The entries of a journal, newest first, back to a time and a little further. Lines that are no entries are passed
-/// over.
+/// The entries of a journal, newest first, back to a time and a little further. Skips lines that are not entries.
 pub struct Entries {
     lines: Backward,
     since: Option<Timestamp>,
@@ -189,17 +182,14 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// The entries of `lines`. Goes on until nothing that ended at `since` or later is to be expected, or to the
-    /// journal's beginning.
+    /// Reads entries from `lines` until none that ended at `since` or later can be expected, or until the journal's
+    /// beginning.
     #[must_use]
     pub fn new(lines: Backward, since: Option<Timestamp>) -> Self {
         Self { lines, since, older: 0 }
     }
 
-    /// The next older entry, of those whose line `wants` takes; it may be older than what is looked for.
-    ///
-    /// # Errors
-    /// What the system says of reading.
+    /// Returns the next older entry whose line `wants` accepts. It may be older than `since`.
     pub fn next_entry(&mut self, mut wants: impl FnMut(&[u8]) -> bool) -> io::Result<Option<Found>> {
         while self.older < OLDER_IN_A_ROW
             && let Some(line) = self.lines.next_line()?
@@ -216,21 +206,18 @@ impl Entries {
     }
 }
 
-/// The newest `most` entries before the byte `end` that `filter` takes, oldest first.
-///
-/// # Errors
-/// What the system says of reading.
+/// Returns the newest `most` entries before the byte `end` that `filter` selects, oldest first.
 pub fn newest(path: &Path, end: u64, filter: &Filter, most: usize) -> io::Result<Vec<Found>> {
     let mut lines = Backward::open(path)?.until(end);
     if let Some(needle) = filter.needle() {
-        lines = lines.holding(&needle);
+        lines = lines.containing(&needle);
     }
     let mut entries = Entries::new(lines, filter.since);
     let mut found = Vec::new();
     while found.len() < most
         && let Some((entry, line)) = entries.next_entry(|_| true)?
     {
-        if filter.takes(&entry) {
+        if filter.matches(&entry) {
             found.push((entry, line));
         }
     }
@@ -238,7 +225,7 @@ pub fn newest(path: &Path, end: u64, filter: &Filter, most: usize) -> io::Result
     Ok(found)
 }
 
-/// The workspace of a journal line as it stands there, quotes and escapes and all, without parsing the line.
+/// The workspace of a journal line in its raw form, with quotes and escapes, without parsing the line.
 #[must_use]
 pub fn raw_workspace(line: &[u8]) -> Option<&[u8]> {
     const KEY: &[u8] = b"\"workspace\":\"";
@@ -254,7 +241,7 @@ pub fn raw_workspace(line: &[u8]) -> Option<&[u8]> {
 }
 
 impl Entry {
-    /// When the beat started, if the line says so in a way that can be read.
+    /// When the beat started, if the line has a valid time.
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
         self.ts.parse().ok()
@@ -279,7 +266,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let mut lines = Backward::open(&path).unwrap();
         if let Some(needle) = needle {
-            lines = lines.holding(needle);
+            lines = lines.containing(needle);
         }
         std::iter::from_fn(|| lines.next_line().unwrap()).collect()
     }
@@ -296,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_came_late_hides_none_before_it() {
+    fn a_line_written_late_hides_no_older_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         let line = |at: &str| {

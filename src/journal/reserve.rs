@@ -1,26 +1,26 @@
-//! The reserve, `journal.reserve`: room that is taken while the disk has it, for lines that the journal has no room for.
+//! The reserve, `journal.reserve`: disk space allocated in advance, for lines that don't fit into the journal.
 //!
-//! Any process may put lines into it or move them to the journal: it does so under the file's lock. Between the lines
-//! there is only white space, and a line never moves.
+//! Any process may put lines into it or move them to the journal, holding the file's lock. The space between lines is
+//! filled with white space, and a line never moves.
 
-use super::append;
 use super::entry::Entry;
 use super::spares::share;
-use super::unfinished;
-use crate::sys::file::open_regular;
-use crate::sys::paths::DataDir;
-use std::fs::File;
+use super::unfinished::{self, Waiting};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use sys::file::open_regular;
+use sys::paths::DataDir;
+use sys::unreadable::unreadable;
 
-/// Its size, on a disk that is not tiny, in bytes: some hundred lines.
+/// Its usual size, in bytes; fits some hundred lines.
 const SIZE: usize = 64 << 10;
 
-/// The least size, in bytes: one block of most file systems.
+/// Its minimum size, in bytes: one block of most file systems.
 const LEAST: usize = 4 << 10;
 
-/// It.
+/// The file `journal.reserve`.
 #[derive(Debug)]
 pub struct Reserve {
     path: PathBuf,
@@ -28,20 +28,17 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// The one of the data folder `dir`, which is made by [`Self::prepare`].
+    /// The reserve of the data folder `dir`; [`Self::prepare`] creates it.
     #[must_use]
     pub fn new(dir: &DataDir) -> Self {
         Self { path: dir.reserve(), root: dir.root().to_path_buf() }
     }
 
-    /// Makes it where it does not exist, as large as there is room for.
-    ///
-    /// # Errors
-    /// What the system says, for example that the disk is full.
+    /// Creates the file if it doesn't exist, as large as the disk allows.
     pub fn prepare(&self) -> io::Result<()> {
         match self.open()? {
             Some(file) if file.metadata()?.len() >= LEAST as u64 => return Ok(()),
-            // Somebody has emptied it.
+            // Another program truncated it.
             Some(file) => {
                 file.lock()?;
                 let length = usize::try_from(file.metadata()?.len()).unwrap_or(LEAST);
@@ -71,17 +68,17 @@ impl Reserve {
         }
     }
 
-    /// Keeps the line of `entry`, without its turns and without asking the disk for room; `then` is done before anybody
-    /// else can move the line to the journal.
+    /// Stores `entry` without its turns and without allocating disk space. Calls `then` before any other process can move
+    /// the line to the journal.
     ///
     /// # Errors
-    /// What the system says, or that it has no room left.
+    /// The reserve is full or not writable.
     pub fn keep(&self, entry: &Entry, then: impl FnOnce()) -> io::Result<()> {
         let file = self.open()?.ok_or(io::ErrorKind::NotFound)?;
         file.lock()?;
         let text = read(&file)?;
         if !entries(&text).any(|kept| kept.is_same(entry)) {
-            // A line that a crash has torn is in front of it, perhaps.
+            // Starts on a new line, as a crash may have left a torn one before it.
             let line = format!("\n{}", Entry { turns: None, ..entry.clone() }.line()?);
             let start = gap(&text, line.len()).ok_or(io::ErrorKind::StorageFull)?;
             file.write_all_at(line.as_bytes(), start as u64)?;
@@ -91,52 +88,55 @@ impl Reserve {
         Ok(())
     }
 
-    /// Moves the lines to the journal of `dir`, as far as it has room, and returns how many stay.
-    ///
-    /// # Errors
-    /// What the system says of reading.
-    pub fn drain(&self, dir: &DataDir) -> io::Result<usize> {
-        let Some(file) = self.open()? else { return Ok(0) };
-        if read(&file)?.trim_ascii().is_empty() {
-            return Ok(0);
+    /// Moves lines to the journal of `dir` until one can't be written. Returns how many remain, and why.
+    pub fn drain(&self, dir: &DataDir) -> io::Result<Waiting> {
+        let mut waiting = Waiting::default();
+        if self.text()?.trim_ascii().is_empty() {
+            return Ok(waiting);
         }
+        let Some(file) = self.open()? else { return Ok(waiting) };
         file.lock()?;
         let text = read(&file)?;
-        let (mut stay, mut end) = (0, 0);
+        let mut end = 0;
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             let start = end;
             end += line.len();
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            // One that is torn has not come from anywhere yet: its record is still there.
+            // A torn line can be dropped: its record still exists.
             let is_done = match serde_json::from_slice::<Entry>(line) {
                 Err(_) => true,
-                Ok(_) if stay > 0 => false,
-                Ok(entry) => {
-                    unfinished::is_known(dir, &entry)? || append::append(&dir.journal(), &entry).is_ok()
-                }
+                Ok(_) if waiting.lines > 0 => false,
+                Ok(entry) => waiting.write(dir, &entry, unfinished::is_known(dir, &entry)),
             };
             if is_done {
                 file.write_all_at(&blank(line.len()), start as u64)?;
             } else {
-                stay += 1;
+                waiting.lines += 1;
             }
         }
-        Ok(stay)
+        Ok(waiting)
     }
 
-    /// What is kept.
-    ///
-    /// # Errors
-    /// What the system says of reading.
+    /// Returns the stored entries.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
-        let Some(file) = self.open()? else { return Ok(Vec::new()) };
-        Ok(entries(&read(&file)?).collect())
+        Ok(entries(&self.text()?).collect())
     }
 
     fn open(&self) -> io::Result<Option<File>> {
-        match open_regular(&self.path, File::options().read(true).write(true)) {
+        self.open_with(File::options().read(true).write(true))
+    }
+
+    /// What it holds; whoever only looks needs no leave to write.
+    fn text(&self) -> io::Result<Vec<u8>> {
+        let file =
+            self.open_with(File::options().read(true)).map_err(|error| unreadable(&self.path, error))?;
+        file.map_or(Ok(Vec::new()), |file| read(&file))
+    }
+
+    fn open_with(&self, options: &mut OpenOptions) -> io::Result<Option<File>> {
+        match open_regular(&self.path, options) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -185,6 +185,7 @@ fn blank(size: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::append;
     use super::*;
     use crate::outcome::Kind;
 
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_to_the_journal_once_and_nothing_is_asked_of_the_disk() {
+    fn lines_move_to_the_journal_once_and_allocate_no_disk_space() {
         let (_top, dir, reserve) = data();
         let size = || dir.reserve().metadata().unwrap().len();
         let before = size();
@@ -215,7 +216,7 @@ mod tests {
         }
         assert_eq!((beats(&reserve), size()), (vec!["one".to_owned(), "two".to_owned()], before));
         append::append(&dir.journal(), &entry("one")).unwrap();
-        assert_eq!(reserve.drain(&dir).unwrap(), 0);
+        assert_eq!(reserve.drain(&dir).unwrap().lines, 0);
         assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 2);
         assert_eq!((beats(&reserve), size()), (Vec::new(), before));
         reserve.prepare().unwrap();
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_full_when_it_is_and_every_gap_is_used_again() {
+    fn a_full_reserve_refuses_lines_and_gaps_are_reused() {
         let (_top, dir, reserve) = data();
         std::fs::create_dir(dir.journal()).unwrap();
         let kept = (0..2000).take_while(|n| reserve.keep(&entry(&n.to_string()), || {}).is_ok()).count();
@@ -235,23 +236,25 @@ mod tests {
         let file = File::options().write(true).open(dir.reserve()).unwrap();
         file.write_all_at(&vec![b' '; length], line as u64).unwrap();
         reserve.keep(&entry("a"), || {}).unwrap();
-        assert!(reserve.drain(&dir).is_err(), "a folder is no journal");
+        let waiting = reserve.drain(&dir).unwrap();
+        assert_eq!(waiting.lines, kept);
+        assert!(waiting.error.unwrap().to_string().contains("it is a folder, not a file"));
         std::fs::remove_dir(dir.journal()).unwrap();
-        assert_eq!(reserve.drain(&dir).unwrap(), 0);
+        assert_eq!(reserve.drain(&dir).unwrap().lines, 0);
         assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), kept);
         reserve.keep(&entry("b"), || {}).unwrap();
         assert_eq!(beats(&reserve), ["b"]);
     }
 
     #[test]
-    fn a_torn_line_spoils_none_that_comes_later() {
+    fn a_torn_line_does_not_affect_later_lines() {
         let (_top, dir, reserve) = data();
         let torn = &entry("torn").line().unwrap()[..40];
         let file = File::options().write(true).open(dir.reserve()).unwrap();
         file.write_all_at(format!("\n{torn}").as_bytes(), 0).unwrap();
         reserve.keep(&entry("one"), || {}).unwrap();
         assert_eq!(beats(&reserve), ["one"]);
-        assert_eq!(reserve.drain(&dir).unwrap(), 0);
+        assert_eq!(reserve.drain(&dir).unwrap().lines, 0);
         assert!(std::fs::read(dir.reserve()).unwrap().trim_ascii().is_empty());
         assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 1);
     }

@@ -1,18 +1,18 @@
-//! Spare records, made while the disk has room: a beat that begins when it has none is recorded in one of them.
+//! Spare records, created while the disk has space: a beat that begins on a full disk uses one as its record.
 
-use crate::sys::file::is_full;
-use crate::sys::held::{Held, Lasting, SPARE_SIZE};
-use crate::sys::paths::DataDir;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::file::is_full;
+use sys::held::{Held, Lasting, SPARE_SIZE};
+use sys::paths::DataDir;
 
-/// How many there are, on a disk that is not tiny.
+/// How many to keep, unless the disk is tiny.
 const COUNT: u64 = 8;
 
-/// Which part of a disk they, or the reserve, may take.
+/// The spares, and likewise the reserve, may take one part in this many of the disk.
 const SHARE: u64 = 16;
 
-/// How much of `most` bytes may be taken of the disk that `folder` is on, and at least one block.
+/// How many of `most` bytes may be taken of the disk with `folder`; at least one block.
 pub(super) fn share(folder: &Path, most: u64) -> u64 {
     let size = rustix::fs::statvfs(folder).map_or(0, |found| found.f_blocks.saturating_mul(found.f_frsize));
     let block = SPARE_SIZE as u64;
@@ -27,16 +27,13 @@ pub struct Spares {
 }
 
 impl Spares {
-    /// Those in the data folder `dir`, which [`Self::fill`] makes.
+    /// The spare records in the data folder `dir`; [`Self::fill`] creates them.
     #[must_use]
     pub fn new(dir: &DataDir) -> Self {
         Self { folder: dir.spares(), root: dir.root().to_path_buf() }
     }
 
-    /// Makes those that are missing.
-    ///
-    /// # Errors
-    /// What the system says, for example that the disk is full.
+    /// Creates the missing ones.
     pub fn fill(&self) -> io::Result<()> {
         let mut missing = (0..COUNT).filter(|number| !self.place(*number).exists()).peekable();
         if missing.peek().is_none() {
@@ -48,11 +45,10 @@ impl Spares {
             .try_for_each(|number| Held::create_spare(&self.folder, &file_name(number)))
     }
 
-    /// Makes the record `name` in `folder`; of a spare one, where the disk has no room for another. `None` if there is
-    /// one of that name.
+    /// Creates the record `name` in `folder`, from a spare one if the disk is full. Returns `None` if `name` exists.
     ///
     /// # Errors
-    /// What the system says, for example that the disk is full and that there is no spare one.
+    /// For example, the disk is full and no spare record is left.
     pub fn record(
         &self,
         folder: &Path,
@@ -68,7 +64,7 @@ impl Spares {
             return Ok(None);
         }
         for number in 0..COUNT {
-            // One that cannot be used is none.
+            // Skip spares that are not usable.
             if let Ok(Some(held)) = Held::create_from(&self.place(number), folder, name, text) {
                 return Ok(Some(held));
             }
@@ -76,11 +72,8 @@ impl Spares {
         Err(full)
     }
 
-    /// Removes `held`, or keeps it for another beat if it was a spare one.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn give_back(&self, held: Held) -> io::Result<()> {
+    /// Removes `held`, or stores it for another beat if it was a spare.
+    pub fn release(&self, held: Held) -> io::Result<()> {
         let place = (0..COUNT).map(|number| self.place(number)).find(|place| !place.exists());
         match place.filter(|_| held.is_spare()) {
             Some(place) if held.put_aside(&place).is_ok() => Ok(()),
@@ -102,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spare_is_used_once_and_comes_back() {
+    fn a_spare_is_used_once_and_returned() {
         let top = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(top.path()), None, None).unwrap();
         let spares = Spares::new(&dir);
@@ -119,16 +112,16 @@ mod tests {
         assert_eq!(count(), 0);
         for held in taken {
             assert!(held.is_spare());
-            // One that is too small grows.
+            // A spare that is too small grows.
             held.rewrite(&[b'x'; SPARE_SIZE]).unwrap();
             assert_eq!(held.read().unwrap().trim_ascii_end().len(), SPARE_SIZE);
-            spares.give_back(held).unwrap();
+            spares.release(held).unwrap();
         }
         assert_eq!((count(), std::fs::read_dir(dir.beats()).unwrap().count()), (0, 0));
         spares.fill().unwrap();
         let held = Held::create_from(&spares.place(3), &dir.beats(), "a.json", b"one").unwrap().unwrap();
         assert_eq!(count(), COUNT - 1);
-        spares.give_back(held).unwrap();
+        spares.release(held).unwrap();
         assert_eq!(count(), COUNT);
     }
 }

@@ -1,26 +1,26 @@
-//! Reading the journal forward as it grows: every whole line comes once, and in order.
+//! Follows the journal as it grows: returns every complete line once, in order.
 //!
-//! A user may move the journal away, empty it, or have a program write it anew. What came last into the one that was
-//! moved away is read before the new one is begun; one that is the old one's copy is gone on with where the old one
-//! was left. Who tells that there is something to read is not known here.
+//! The user may move the journal away, truncate it, or have a program rewrite it. The rest of a journal that was moved
+//! away is read before the new one; in a new file that is a copy of the old one, reading continues at the same place.
+//! Must not know what signals that there is something to read.
 
 use super::append::start_of_last_line;
 use super::entry::Entry;
-use crate::sys::file::open_regular;
-use crate::sys::unreadable::unreadable;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use sys::file::open_regular;
+use sys::unreadable::unreadable;
 
-/// How much is read at once, in bytes.
+/// Bytes to read at once.
 const BLOCK: usize = 16 << 10;
 
-/// How many bytes before the place where one was left have to be the same for it to be gone on with: those of a line
-/// say when, and of which beat.
+/// How many bytes before the current position must be equal for a file to count as a copy: enough to include a line's
+/// time and beat.
 const SAME: u64 = 1 << 10;
 
-/// A reader, and where it is.
+/// A reader and its position.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
@@ -29,44 +29,41 @@ pub struct Tail {
 
 #[derive(Debug)]
 struct Open {
-    /// Held, so that no other file can get its number, and what came last into it can be read.
+    /// Kept open so that its inode is not reused and lines appended after a rename can be read.
     file: File,
     device: u64,
     inode: u64,
-    /// Behind the last whole line that was read.
+    /// The end of the last complete line that was read.
     at: u64,
-    /// What stands before that.
+    /// The bytes before `at`.
     last: Vec<u8>,
 }
 
-/// A place in the journal.
+/// A position in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
-    /// The file's number; 0 where there is none.
+    /// The file's inode; 0 if there is no file.
     pub inode: u64,
-    /// Behind a line, in bytes.
+    /// The end of a line, in bytes.
     pub end: u64,
 }
 
-/// A line of the journal.
+/// A line of the journal, read on demand.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub struct TailLine<'a> {
     file: &'a File,
     start: u64,
     position: Position,
 }
 
 impl Tail {
-    /// Reads the journal at `path` from its beginning on.
+    /// Reads the journal at `path` from its beginning.
     #[must_use]
     pub fn from_start(path: PathBuf) -> Self {
         Self { path, open: None }
     }
 
-    /// Reads what comes behind the last whole line that the journal at `path` has now.
-    ///
-    /// # Errors
-    /// What the system says of reading. One that does not exist is empty.
+    /// Reads what is appended after the last complete line that the journal at `path` has now. A missing journal is empty.
     pub fn from_end(path: PathBuf) -> io::Result<Self> {
         let mut open = Open::new(&path).map_err(|error| unreadable(&path, error))?;
         if let Some(open) = &mut open {
@@ -76,20 +73,21 @@ impl Tail {
         Ok(Self { path, open })
     }
 
-    /// Behind the last line that was read.
+    /// The end of the last line that was read.
     #[must_use]
     pub fn position(&self) -> Position {
         self.open.as_ref().map(Open::position).unwrap_or_default()
     }
 
-    /// Hands every whole line that was not read yet to `take`, some `most` bytes of them, and says whether there may
-    /// be more.
-    ///
-    /// # Errors
-    /// What the system says, or `take`. The line counts as read then.
-    pub fn read(&mut self, most: u64, mut take: impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
+    /// Passes every complete new line to `take`, about `most` bytes of them. Returns whether there may be more. A line
+    /// for which `take` fails counts as read.
+    pub fn read(
+        &mut self,
+        most: u64,
+        mut take: impl FnMut(&TailLine<'_>) -> io::Result<()>,
+    ) -> io::Result<bool> {
         let found = Open::new(&self.path).map_err(|error| unreadable(&self.path, error))?;
-        // It may have got more after another one took its place and before that was noticed.
+        // Lines may have been appended to it before it was replaced.
         if let Some(open) = &mut self.open
             && open.read(most, &mut take)?
         {
@@ -97,14 +95,14 @@ impl Tail {
         }
         match (&mut self.open, found) {
             (Some(open), Some(found)) if open.is(&found) => Ok(false),
-            // A file that is gone is let go of, as its bytes take room for as long as it is open.
+            // Close a file that is gone: its space is freed only then.
             (open, None) => {
                 *open = None;
                 Ok(false)
             }
             (open, Some(mut found)) => {
                 if let Some(old) = open
-                    && old.goes_on_in(&found.file)?
+                    && old.continues_in(&found.file)?
                 {
                     found.at = old.at;
                     found.last = std::mem::take(&mut old.last);
@@ -134,14 +132,18 @@ impl Open {
         Position { inode: self.inode, end: self.at }
     }
 
-    /// Whether `file` is what was read so far, and maybe more.
-    fn goes_on_in(&self, file: &File) -> io::Result<bool> {
+    /// Whether `file` begins with what was read so far.
+    fn continues_in(&self, file: &File) -> io::Result<bool> {
         Ok(file.metadata()?.size() >= self.at && before(file, self.at)? == self.last)
     }
 
-    fn read(&mut self, most: u64, take: &mut impl FnMut(&Line<'_>) -> io::Result<()>) -> io::Result<bool> {
-        // It may have been emptied, and have got as long again since.
-        if !self.goes_on_in(&self.file)? {
+    fn read(
+        &mut self,
+        most: u64,
+        take: &mut impl FnMut(&TailLine<'_>) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        // It may have been truncated and have grown to the same length since.
+        if !self.continues_in(&self.file)? {
             self.at = 0;
         }
         let more = self.read_lines(most, take);
@@ -152,7 +154,7 @@ impl Open {
     fn read_lines(
         &mut self,
         most: u64,
-        take: &mut impl FnMut(&Line<'_>) -> io::Result<()>,
+        take: &mut impl FnMut(&TailLine<'_>) -> io::Result<()>,
     ) -> io::Result<bool> {
         let size = self.file.metadata()?.size();
         let (first, mut searched) = (self.at, self.at);
@@ -167,7 +169,7 @@ impl Open {
             };
             for newline in memchr::memchr_iter(b'\n', &block[..count]) {
                 let start = std::mem::replace(&mut self.at, searched + newline as u64 + 1);
-                take(&Line { file: &self.file, start, position: self.position() })?;
+                take(&TailLine { file: &self.file, start, position: self.position() })?;
                 if self.at - first >= most {
                     return Ok(true);
                 }
@@ -178,7 +180,7 @@ impl Open {
     }
 }
 
-/// What stands before the byte `at`; less, if the file ends before that.
+/// The bytes before `at`, or fewer if the file is shorter.
 fn before(file: &File, at: u64) -> io::Result<Vec<u8>> {
     let length = at.min(SAME);
     let mut bytes = Vec::new();
@@ -186,25 +188,22 @@ fn before(file: &File, at: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-impl Line<'_> {
-    /// Behind its newline.
+impl TailLine<'_> {
+    /// The position after its newline.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// The line as it is, without its newline.
-    ///
-    /// # Errors
-    /// What the system says of reading.
+    /// The raw line, without its newline.
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.reader().read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// What it says, if it is a journal's line. Its turns, of which there may be very many, are passed over and never
-    /// in memory.
+    /// Its entry, or `None` if it is not a journal line. Turns, of which there may be very many, are skipped and never in
+    /// memory.
     #[must_use]
     pub fn entry(&self) -> Option<Entry> {
         serde_json::from_reader(BufReader::new(self.reader())).ok()
@@ -262,7 +261,7 @@ mod tests {
 
     fn read(tail: &mut Tail) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut take = |line: &Line<'_>| {
+        let mut take = |line: &TailLine<'_>| {
             lines.push(String::from_utf8(line.bytes()?).unwrap());
             Ok(())
         };
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_moved_away_is_read_to_its_end_and_the_new_one_from_its_start() {
+    fn a_moved_journal_is_read_to_its_end_and_the_new_one_from_its_start() {
         let journal = Journal::new("one\n");
         let mut tail = Tail::from_end(journal.path()).unwrap();
         journal.add("two\n");
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_emptied_starts_anew_and_a_copy_goes_on() {
+    fn a_truncated_journal_starts_over_and_a_copy_continues() {
         let journal = Journal::new("one\ntwo\n");
         let mut tail = Tail::from_end(journal.path()).unwrap();
         File::create(journal.path()).unwrap();

@@ -1,8 +1,9 @@
-//! Beats that have begun and are not in the journal: one file each in `beats/`, locked by the process that runs it.
+//! Beats that have begun and are not yet in the journal: one record each in `beats/`, locked by the process that runs
+//! the beat.
 //!
-//! The lock ends with its holder, so a record that can be locked belongs to a dead process. The file is as large
-//! from the start as its line will ever need, so that the line can be kept in it when the disk is full. A record is
-//! removed only when its line is in the journal or in the reserve; whoever finds one of a dead process sees to that.
+//! The lock ends with its process, so a record that can be locked belongs to a dead one. The file is as large from the
+//! start as its line will ever be, so that the line fits into it when the disk is full. A record is removed only when
+//! its line is in the journal or in the reserve; [`recover`] does so for dead processes.
 
 #[cfg(test)]
 mod tests;
@@ -13,34 +14,34 @@ use super::read::{Backward, Entries};
 use super::reserve::Reserve;
 use super::spares::Spares;
 use crate::agent::invocation;
-use crate::sys::held::{self, Held, Lasting};
-use crate::sys::paths::DataDir;
-use crate::sys::process;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::held::{self, Held, Lasting};
+use sys::paths::DataDir;
+use sys::process;
 
-/// What is known of a beat that has begun.
+/// A beat's record: what is known of a beat that has begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Begun {
     /// The process that runs it.
     pub pid: u32,
-    /// Its journal line as it would be if that process died now, or as it is when it could not be written.
+    /// Its journal line: the one to write if the process dies now or, if it is over, the final one.
     pub entry: Entry,
-    /// Whether `entry` is what came of the beat, and only waits for room in the journal.
+    /// Whether the beat is over and `entry` only has to be appended to the journal.
     pub over: bool,
-    /// Whether a daemon started it, and whoever stops that daemon's successor means it too.
+    /// Whether a daemon started it; stopping that daemon, or its successor, stops the beat.
     #[serde(default)]
     pub scheduled: bool,
-    /// Whether it has only been decided that it is to begin: its process has not taken it over yet.
+    /// Whether the beat is only announced: no process has taken it over yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announced: bool,
-    /// The heartbeat's last run before this one, as long as it is announced.
+    /// The heartbeat's last run before this one; only while announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Timestamp>,
-    /// The data folder, as the agent knows it.
+    /// The data folder, as the agent was given it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<PathBuf>,
 }
@@ -49,16 +50,16 @@ pub struct Begun {
 #[derive(Debug)]
 pub struct Record(Held);
 
-/// The name of a beat's record.
+/// The file name of a beat's record.
 fn name(beat: &str) -> String {
     format!("{beat}.json")
 }
 
 impl Record {
-    /// Records that a beat has begun.
+    /// Creates the record of a beat.
     ///
     /// # Errors
-    /// What the system says, for example that the disk is full and no spare record is left.
+    /// For example, the disk is full and no spare record is left.
     pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
         let name = name(&begun.entry.beat);
@@ -66,10 +67,7 @@ impl Record {
         held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Takes over the record of a beat that was announced. `None` if it was withdrawn meanwhile: it must not begin.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Takes over the record of an announced beat. Returns `None` if it was withdrawn; the beat must not begin then.
     pub fn take_announced(dir: &DataDir, begun: &Begun) -> io::Result<Option<Self>> {
         let Some(held) = Held::take_over(&dir.beats().join(name(&begun.entry.beat)))? else {
             return Ok(None);
@@ -79,22 +77,19 @@ impl Record {
         Ok(Some(Self(held)))
     }
 
-    /// Writes down what is known by now, without asking the disk for room.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn note(&self, begun: &Begun) -> io::Result<()> {
+    /// Updates the record without allocating disk space.
+    pub fn update(&self, begun: &Begun) -> io::Result<()> {
         self.0.rewrite(&serde_json::to_vec(begun)?)
     }
 
-    /// Moves the beat to the journal: appends `entry` there and removes the record. Where the journal has no room
-    /// the line is kept, without its turns, in the reserve, or else in the record; [`recover`] moves it to the journal.
+    /// Appends `entry` to the journal and removes the record. If the journal is not writable, keeps the line without its
+    /// turns in the reserve or else in the record, from where [`recover`] moves it to the journal.
     ///
     /// # Errors
     /// Why the journal could not be written, and where the line is.
     pub fn finish(self, dir: &DataDir, entry: &Entry) -> Result<(), (io::Error, Kept)> {
         let Err(error) = append::append(&dir.journal(), entry) else {
-            let _stays_and_is_recovered = Spares::new(dir).give_back(self.0);
+            let _recovered_later = Spares::new(dir).release(self.0);
             return Ok(());
         };
         let over = over(entry).and_then(|text| self.0.rewrite(&text));
@@ -104,7 +99,7 @@ impl Record {
     }
 }
 
-/// The record of a beat that is over and whose line is that of `entry`, without its turns.
+/// The record of a finished beat with the line `entry`, without its turns.
 fn over(entry: &Entry) -> io::Result<Vec<u8>> {
     let begun = Begun {
         pid: std::process::id(),
@@ -118,85 +113,74 @@ fn over(entry: &Entry) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec(&begun)?)
 }
 
-/// Moves the line of `entry` from its record to the reserve, so that another beat can have the room of the record.
+/// Moves the line of `entry` from its record to the reserve, which frees the record for another beat.
 fn keep_in_reserve(dir: &DataDir, entry: &Entry, record: Held) -> bool {
-    let give_back = || {
-        let _stays_and_is_recovered = Spares::new(dir).give_back(record);
+    let release = || {
+        let _recovered_later = Spares::new(dir).release(record);
     };
-    Reserve::new(dir).keep(entry, give_back).is_ok()
+    Reserve::new(dir).keep(entry, release).is_ok()
 }
 
-/// Takes the room that lines and records need on a full disk, as far as it is not taken.
-///
-/// # Errors
-/// What the system says, for example that there is no room now.
-pub fn take_room(dir: &DataDir) -> io::Result<()> {
+/// Allocates the disk space that lines and records need on a full disk, unless that has been done.
+pub fn allocate(dir: &DataDir) -> io::Result<()> {
     Spares::new(dir).fill().and(Reserve::new(dir).prepare())
 }
 
-/// Where a line is that the journal had no room for.
+/// Where a line is kept that could not be appended to the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// In the reserve or in the beat's record; the next recovery moves it to the journal.
     OnDisk,
-    /// Nowhere on disk: whoever has it must say it.
+    /// Not on disk; the caller must report it.
     Nowhere,
 }
 
-/// Writes down that a beat is about to begin, before there is a process for it. That takes it over; or the next daemon
-/// withdraws it, and starts the heartbeat anew.
+/// Records that a beat is about to begin, before it has a process. The process takes the record over; if it doesn't, the
+/// next daemon withdraws the beat and starts the heartbeat again.
 ///
 /// # Errors
-/// What the system says, for example that the disk is full and no spare record is left.
+/// For example, the disk is full and no spare record is left.
 pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
     let text = serde_json::to_vec(&Begun { announced: true, ..begun.clone() })?;
-    // After a power failure it has not begun either.
+    // Needn't survive a power failure: the beat has not begun then.
     let name = name(&begun.entry.beat);
     let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::No)?;
     held.map(drop).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
 }
 
-/// Withdraws a beat that was announced; `false` if its process has taken it over, or it is gone.
-///
-/// # Errors
-/// What the system says.
+/// Withdraws an announced beat. Returns `false` if its process has taken it over, or if it has no record.
 pub fn withdraw(dir: &DataDir, beat: &str) -> io::Result<bool> {
     let Some(held) = Held::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
     let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.announced);
     if is_announced {
-        Spares::new(dir).give_back(held)?;
+        Spares::new(dir).release(held)?;
     }
     Ok(is_announced)
 }
 
-/// What `beats/` holds.
+/// The beats in `beats/`.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// Beats that are running now.
+    /// Beats that are running.
     pub running: Vec<Begun>,
-    /// Beats whose process died, or whose line waits for room.
+    /// Beats whose process died, or whose line is not in the journal yet.
     pub dead: Vec<(PathBuf, Begun)>,
-    /// Beats that were announced, and have no process yet.
+    /// Announced beats without a process.
     pub announced: Vec<Begun>,
 }
 
-/// Looks through `folder`. Records that cannot be read are passed over: they are being written or removed.
-///
-/// # Errors
-/// What the system says of reading the folder. One that does not exist is empty.
+/// Lists the records in `folder`. Skips records that are not readable: they are being written or removed. A missing
+/// folder is empty.
 pub fn survey(folder: &Path) -> io::Result<Survey> {
-    survey_but(folder, |_| false)
+    survey_except(folder, |_| false)
 }
 
-/// The same without the beats whose ids are `known`: their records are not read.
-///
-/// # Errors
-/// As for [`survey`].
-pub fn survey_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Survey> {
+/// Like [`survey`], without the beats whose ids are `known`, whose records it doesn't read.
+pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Survey> {
     let mut survey = Survey::default();
     for found in held::all_but(folder, known)? {
         match serde_json::from_slice::<Begun>(&found.text) {
-            // Also while it is just being taken over.
+            // Also while it is being taken over.
             Ok(begun) if begun.announced => survey.announced.push(begun),
             Ok(begun) if found.is_held => survey.running.push(begun),
             Ok(begun) => survey.dead.push((found.path, begun)),
@@ -208,13 +192,13 @@ pub fn survey_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Sur
     Ok(survey)
 }
 
-/// Sends `signal` to the process that runs the beat of `begun`, if it still does.
+/// Sends `signal` to the process that runs the beat, if it is still running.
 pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
     let path = folder.join(name(&begun.entry.beat));
     process::signal_if(begun.pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
-/// Whether a beat that was announced is over: its record is gone, or its process has left nothing but its line there.
+/// Whether an announced beat is over: its record is removed, or its dead process left only the journal line in it.
 #[must_use]
 pub fn is_over(dir: &DataDir, beat: &str) -> bool {
     let path = dir.beats().join(name(beat));
@@ -226,38 +210,54 @@ pub fn is_over(dir: &DataDir, beat: &str) -> bool {
     }
 }
 
-/// Removes the record of a dead process whose line is elsewhere.
-///
-/// # Errors
-/// What the system says.
+/// Removes the record of a dead process whose line is kept elsewhere.
 pub fn discard(dir: &DataDir, beat: &str) -> io::Result<()> {
     match Held::take_over(&dir.beats().join(name(beat)))? {
-        Some(held) => Spares::new(dir).give_back(held),
+        Some(held) => Spares::new(dir).release(held),
         None => Ok(()),
     }
 }
 
-/// Gives every dead beat its line in the journal, exactly once, also those whose lines are in the reserve. Returns how many
-/// still wait because the journal has no room.
-///
-/// # Errors
-/// What the system says of reading.
-pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<usize> {
+/// Lines that could not be appended to the journal.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// How many there are.
+    pub lines: usize,
+    /// The error for the last one that was tried.
+    pub error: Option<io::Error>,
+}
+
+impl Waiting {
+    /// Appends the line of `entry` to the journal of `dir` unless it is already `known` there. Returns whether the journal
+    /// has it now; if not, keeps the reason, which may be that the journal can't be read.
+    pub(super) fn write(&mut self, dir: &DataDir, entry: &Entry, known: io::Result<bool>) -> bool {
+        let written =
+            known.and_then(|known| if known { Ok(()) } else { append::append(&dir.journal(), entry) });
+        let failed = written.err();
+        let is_done = failed.is_none();
+        self.error = failed.or(self.error.take());
+        is_done
+    }
+}
+
+/// Appends a line for every dead beat exactly once, including lines in the reserve. Returns how many could not be
+/// written, and why.
+pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
     let mut waiting = Reserve::new(dir).drain(dir)?;
     for (path, mut begun) in survey(&dir.beats())?.dead {
-        // Whoever holds the lock is the one that recovers; a record that is gone was recovered by another.
+        // Whoever holds the lock recovers it; a removed record was recovered by another process.
         let Some(record) = Held::take_over(&path)? else { continue };
         if !begun.over {
-            // Its agent died with its process; what the agent had started may still run.
+            // The agent died with its process, but processes that it started may still run.
             process::kill_marked(&invocation::marks(&begun.entry.agent, begun.data_dir.as_deref()));
-            // Until its death was noticed: nobody knows better.
+            // Until now: when it died is not known.
             let lasted = begun.entry.started().map(|started| now.duration_since(started).as_millis());
             begun.entry.duration_ms = lasted.and_then(|lasted| u64::try_from(lasted).ok()).unwrap_or(0);
         }
-        if has_line(&dir.journal(), &begun.entry)? || append::append(&dir.journal(), &begun.entry).is_ok() {
-            Spares::new(dir).give_back(record)?;
+        if waiting.write(dir, &begun.entry, has_line(&dir.journal(), &begun.entry)) {
+            Spares::new(dir).release(record)?;
         } else {
-            waiting += 1;
+            waiting.lines += 1;
             if !begun.over {
                 let _recovered_again = over(&begun.entry).and_then(|text| record.rewrite(&text));
             }
@@ -267,26 +267,28 @@ pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<usize> {
     Ok(waiting)
 }
 
-/// How many lines wait because the journal has no room.
+/// Returns how many lines could not be appended to the journal and are kept elsewhere.
+pub fn waiting(dir: &DataDir) -> io::Result<usize> {
+    waiting_of(dir, &survey(&dir.beats())?)
+}
+
+/// The same, where `survey` is what `beats/` holds.
 ///
 /// # Errors
-/// What the system says of reading.
-pub fn waiting(dir: &DataDir) -> io::Result<usize> {
-    let in_records = survey(&dir.beats())?.dead.iter().filter(|(_, begun)| begun.over).count();
+/// What the system says of reading the reserve.
+pub fn waiting_of(dir: &DataDir, survey: &Survey) -> io::Result<usize> {
+    let in_records = survey.dead.iter().filter(|(_, begun)| begun.over).count();
     Ok(in_records + Reserve::new(dir).entries()?.len())
 }
 
-/// Whether what `entry` is about has a line in the journal, or is a beat with a record from which it will get one.
-///
-/// # Errors
-/// What the system says of reading.
+/// Whether `entry` is in the journal, or is a beat with a record from which it will get its line.
 pub fn is_known(dir: &DataDir, entry: &Entry) -> io::Result<bool> {
-    // The record first: it is removed when the journal has the line.
+    // Check the record first: it is removed after the journal has the line.
     let has_record = entry.kind.is_beat() && dir.beats().join(name(&entry.beat)).exists();
     Ok(has_record || has_line(&dir.journal(), entry)?)
 }
 
-/// Whether the journal has a line of this already: the beat's process died after writing it.
+/// Whether the journal has this line already because the process died after writing it.
 fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
     let mut entries = Entries::new(Backward::open(journal)?, entry.started());
     while let Some((found, _)) = entries.next_entry(|_| true)? {

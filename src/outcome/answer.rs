@@ -1,7 +1,7 @@
-//! What an agent's answer says, however it is dressed up.
+//! Finds an alert in an agent's answer, whatever its markup.
 
-/// Whether it begins with `ATTENTION:`, in small letters too, also as Markdown's bold, heading, quote or list item, and
-/// behind characters that cannot be seen.
+/// Whether the text begins with `ATTENTION:`, in any case, also inside Markdown bold, headings, quotes and list items,
+/// and after invisible characters.
 pub(super) fn is_alert(text: &str) -> bool {
     const WORD: &str = "ATTENTION";
     let is_markup = |character: char| {
@@ -13,7 +13,7 @@ pub(super) fn is_alert(text: &str) -> bool {
     word.eq_ignore_ascii_case(WORD) && rest.starts_with([':', '：'])
 }
 
-/// Whether it takes no room on a screen: zero-width characters, direction marks, byte order marks.
+/// Whether the character has no width: zero-width characters, direction marks, byte order marks.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,11 +1,11 @@
-//! What refusals make of a beat's outcome: one in which the guard had to refuse something, or a hook failed, isn't fine.
+//! Turns an `ok` into `attention` if the guard refused a call, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use crate::host::audit::Refusals;
 
-/// `outcome`, given what was refused.
+/// Returns `outcome` with the refusals taken into account.
 #[must_use]
-pub fn judge(outcome: Outcome, refusals: &Refusals) -> Outcome {
+pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     if let (Some(failure), false) = (&refusals.failure, matches!(outcome, Outcome::Error(_))) {
         return Outcome::Error(first_characters(&format!("murmur's hook failed: {failure}"), QUOTE));
     }
@@ -18,14 +18,14 @@ pub fn judge(outcome: Outcome, refusals: &Refusals) -> Outcome {
     let refused = format!(", but the guard refused {call}{others}");
     match outcome {
         Outcome::Ok => Outcome::Attention(first_characters(&format!("HEARTBEAT_OK{refused}"), SUMMARY)),
-        Outcome::Attention(said) => {
-            // The agent's words can be read elsewhere; that it was refused something only here.
+        Outcome::Attention(summary) => {
+            // The agent's answer is recorded elsewhere, too; the refusal only here.
             let room = SUMMARY.saturating_sub(refused.chars().count());
-            let said = first_characters(&said, room.max(SUMMARY / 2));
-            let said = said.trim_end_matches([' ', '.']);
-            Outcome::Attention(first_characters(&format!("{said}{refused}"), SUMMARY))
+            let summary = first_characters(&summary, room.max(SUMMARY / 2));
+            let summary = summary.trim_end_matches([' ', '.']);
+            Outcome::Attention(first_characters(&format!("{summary}{refused}"), SUMMARY))
         }
-        Outcome::Error(_) => outcome,
+        Outcome::Waiting(_) | Outcome::Error(_) => outcome,
     }
 }
 
@@ -43,12 +43,12 @@ mod tests {
 
     #[test]
     fn what_the_guard_refused_is_said_with_what_the_agent_said() {
-        assert_eq!(judge(Outcome::Ok, &Refusals::default()), Outcome::Ok);
+        assert_eq!(apply(Outcome::Ok, &Refusals::default()), Outcome::Ok);
         let one = attention("HEARTBEAT_OK, but the guard refused Bash(sudo ls)");
-        assert_eq!(judge(Outcome::Ok, &refused(1)), one);
+        assert_eq!(apply(Outcome::Ok, &refused(1)), one);
         let more = attention("2 tests fail, but the guard refused Bash(sudo ls) and 2 other calls");
-        assert_eq!(judge(attention("2 tests fail"), &refused(3)), more);
-        let Outcome::Attention(long) = judge(attention(&"x".repeat(SUMMARY)), &refused(2)) else { panic!() };
+        assert_eq!(apply(attention("2 tests fail"), &refused(3)), more);
+        let Outcome::Attention(long) = apply(attention(&"x".repeat(SUMMARY)), &refused(2)) else { panic!() };
         assert!(long.chars().count() == SUMMARY && long.ends_with("refused Bash(sudo ls) and another call"));
     }
 
@@ -56,8 +56,8 @@ mod tests {
     fn a_hook_that_failed_is_an_error() {
         let failed = Refusals { failure: Some("Bash(ls): not found".to_owned()), ..refused(1) };
         let error = Outcome::Error("murmur's hook failed: Bash(ls): not found".to_owned());
-        assert_eq!(judge(Outcome::Ok, &failed), error);
+        assert_eq!(apply(Outcome::Ok, &failed), error);
         let worse = Outcome::Error("exited with code 1".to_owned());
-        assert_eq!(judge(worse.clone(), &failed), worse);
+        assert_eq!(apply(worse.clone(), &failed), worse);
     }
 }

@@ -1,16 +1,16 @@
-//! What an agent's MCP servers make of its beat's outcome.
+//! How an agent's MCP servers affect its beat's outcome.
 //!
-//! Claude Code goes on without a server that failed, so an agent may find nothing to report because it couldn't look.
+//! Claude Code continues without a server that failed, so an agent may report nothing because it couldn't look.
 
 use super::{Outcome, SUMMARY, first_characters};
 use crate::agent::event::McpServer;
 
-/// The servers of an agent, as it listed them when its turns began.
+/// The MCP servers of an agent, as listed at the start of its turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Servers(Vec<McpServer>);
 
 impl Servers {
-    /// Takes another list. A server that failed once was missing for a turn, whatever became of it.
+    /// Merges another list. A server that failed once stays failed: it was missing for a turn.
     pub fn add(&mut self, listed: &[McpServer]) {
         for server in listed {
             match self.0.iter_mut().find(|known| known.name == server.name) {
@@ -21,16 +21,16 @@ impl Servers {
         }
     }
 
-    /// `outcome`, given that the heartbeat can't do without the servers called `requires`; `why` says of one that was left
-    /// out why it was.
+    /// Returns `outcome` with the servers taken into account. `requires` names the servers that the heartbeat requires;
+    /// `why` returns why a server was left out.
     #[must_use]
-    pub fn judge(
+    pub fn apply(
         &self,
         outcome: Outcome,
         requires: &[impl AsRef<str>],
         why: &dyn Fn(&str) -> Option<String>,
     ) -> Outcome {
-        if matches!(outcome, Outcome::Error(_)) {
+        if matches!(outcome, Outcome::Waiting(_) | Outcome::Error(_)) {
             return outcome;
         }
         let status = |name: &str| self.0.iter().find(|known| known.name == name).map(|known| &*known.status);
@@ -68,7 +68,9 @@ impl Servers {
         }
         if !unknown.is_empty() {
             let (names, s) = (unknown.join(", "), if unknown.len() == 1 { "" } else { "s" });
-            let still = "had not started when the agent did, so it may have worked without";
+            let pronoun = if unknown.len() == 1 { "it" } else { "them" };
+            let still =
+                format!("had not started when the agent did, so the agent may have worked without {pronoun}");
             return attention(&format!("HEARTBEAT_OK, but the MCP server{s} {names} {still}"));
         }
         outcome
@@ -92,7 +94,7 @@ mod tests {
         for (name, status) in servers {
             all.add(&[McpServer { name: (*name).to_owned(), status: (*status).to_owned() }]);
         }
-        all.judge(Outcome::Ok, requires, &|name| (name == "kept").then(|| "is left out".to_owned()))
+        all.apply(Outcome::Ok, requires, &|name| (name == "kept").then(|| "is left out".to_owned()))
     }
 
     fn attention(text: &str) -> Outcome {
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn a_required_server_that_may_have_started_later_is_attention() {
         let late = judged(&[("mail", "pending")], &["mail"]);
-        let said = "HEARTBEAT_OK, but the MCP server \"mail\" had not started when the agent did, so it may have worked without";
+        let said = "HEARTBEAT_OK, but the MCP server \"mail\" had not started when the agent did, so the agent may have worked without it";
         assert_eq!(late, attention(said));
     }
 
@@ -138,10 +140,10 @@ mod tests {
     fn what_the_agent_reports_itself_is_kept() {
         let mut servers = Servers::default();
         servers.add(&[McpServer { name: "mail".to_owned(), status: "failed".to_owned() }]);
-        assert_eq!(servers.judge(attention("2 tests fail"), &["x"; 0], &|_| None), attention("2 tests fail"));
-        let said = servers.judge(attention("ATTENTION: x"), &["mail"], &|_| None);
+        assert_eq!(servers.apply(attention("2 tests fail"), &["x"; 0], &|_| None), attention("2 tests fail"));
+        let said = servers.apply(attention("ATTENTION: x"), &["mail"], &|_| None);
         assert_eq!(said, error("\"mail\" did not start; the agent had said: ATTENTION: x"));
         let broken = Outcome::Error("exited with code 1".to_owned());
-        assert_eq!(servers.judge(broken.clone(), &["mail"], &|_| None), broken);
+        assert_eq!(servers.apply(broken.clone(), &["mail"], &|_| None), broken);
     }
 }

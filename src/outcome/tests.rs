@@ -1,11 +1,11 @@
-//! Which outcome a run has.
+//! The outcome of a run.
 
 use super::*;
 use crate::host::process::Doing;
 use insta::assert_snapshot;
 use std::time::Duration;
 
-/// Decides on a run that waits for nobody.
+/// Decides on a run with no deferred call.
 fn decide(ending: &Ending, results: &[RunResult], stderr: &str) -> Outcome {
     super::decide(ending, results, stderr, None)
 }
@@ -27,25 +27,25 @@ fn what_murmur_stopped_is_an_error_whatever_it_printed() {
     let (limit, waited, time) = (Duration::from_secs(300), Duration::ZERO, Duration::from_millis(61_900));
     let timed_out = |doing| of(Ending::TimedOut { limit, waited, doing });
     let request = "7ggs733k".to_owned();
-    assert_snapshot!(timed_out(Doing::Nothing), @"timed out after 5m and was stopped, after it had answered");
-    assert_snapshot!(timed_out(Doing::Model { time }), @"timed out after 5m and was stopped, while it waited for the model for 1m 1s");
-    assert_snapshot!(timed_out(Doing::Retries { retries: 1, status: None }), @"timed out after 5m and was stopped, while the API was tried again: 1 retry, no answer the last time");
-    assert_snapshot!(timed_out(Doing::Retries { retries: 9, status: Some(529) }), @"timed out after 5m and was stopped, while the API was tried again: 9 retries, status 529 the last time");
+    assert_snapshot!(timed_out(Doing::Nothing), @"timed out after 5m, after answering");
+    assert_snapshot!(timed_out(Doing::Model { time }), @"timed out after 5m, while waiting for the model (1m 1s)");
+    assert_snapshot!(timed_out(Doing::Retries { retries: 1, status: None }), @"timed out after 5m, while retrying the API: 1 retry, the last with no answer");
+    assert_snapshot!(timed_out(Doing::Retries { retries: 9, status: Some(529) }), @"timed out after 5m, while retrying the API: 9 retries, the last with status 529");
     let tool = |action: &str| Doing::Tool { tool: "Bash".to_owned(), action: action.to_owned(), time };
-    assert_snapshot!(timed_out(tool("sleep 100")), @"timed out after 5m and was stopped, while Bash had run for 1m 1s: sleep 100");
-    assert_snapshot!(timed_out(tool("")), @"timed out after 5m and was stopped, while Bash had run for 1m 1s");
+    assert_snapshot!(timed_out(tool("sleep 100")), @"timed out after 5m, while Bash was running (1m 1s): sleep 100");
+    assert_snapshot!(timed_out(tool("")), @"timed out after 5m, while Bash was running (1m 1s)");
     let tasks = |tasks: &[&str]| Doing::Background { tasks: tasks.iter().map(ToString::to_string).collect() };
     let stopped = |doing| of(Ending::Stopped { after: time, doing });
-    assert_snapshot!(stopped(tasks(&["sleep 100"])), @"stopped after 1m 1s, before it was done, after it had answered, while 1 task ran in the background: sleep 100");
-    assert_snapshot!(stopped(tasks(&["sleep 100", "tail -f x"])), @"stopped after 1m 1s, before it was done, after it had answered, while 2 tasks ran in the background: sleep 100, tail -f x");
-    assert_snapshot!(stopped(Doing::Waits { request, time: Duration::from_secs(9) }), @"stopped after 1m 1s, before it was done, while request 7ggs733k had waited for an answer for 9s");
+    assert_snapshot!(stopped(tasks(&["sleep 100"])), @"stopped after 1m 1s, after answering, while 1 background task was still running: sleep 100");
+    assert_snapshot!(stopped(tasks(&["sleep 100", "tail -f x"])), @"stopped after 1m 1s, after answering, while 2 background tasks were still running: sleep 100, tail -f x");
+    assert_snapshot!(stopped(Doing::Waits { request, time: Duration::from_secs(9) }), @"stopped after 1m 1s, while request 7ggs733k was waiting for an answer (9s)");
     let waited = Duration::from_secs(7200);
-    assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: tool("ls") }), @"timed out after 5m, besides 2h for answers, and was stopped, while Bash had run for 1m 1s: ls");
-    assert_snapshot!(of(Ending::OutOfTurns { limit: 2 }), @"went on by itself beyond its 2 turns and was stopped");
+    assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: tool("ls") }), @"timed out after 5m (plus 2h waiting for answers), while Bash was running (1m 1s): ls");
+    assert_snapshot!(of(Ending::OutOfTurns { limit: 2 }), @"exceeded its limit of 2 turns and was stopped");
 }
 
 #[test]
-fn an_error_quotes_the_alert_that_it_would_hide() {
+fn an_error_quotes_the_alert_it_would_hide() {
     let alert = || said("ATTENTION: the backup is gone");
     let refused = RunResult { is_error: true, ..said("API Error: 400") };
     let of = |ending: Ending, results: &[RunResult]| match decide(&ending, results, "") {
@@ -53,8 +53,8 @@ fn an_error_quotes_the_alert_that_it_would_hide() {
         other => panic!("{other:?}"),
     };
     let (limit, waited) = (Duration::from_secs(2), Duration::ZERO);
-    assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: Doing::Nothing }, &[alert()]), @"timed out after 2s and was stopped, after it had answered; the agent had said: ATTENTION: the backup is gone");
-    assert_snapshot!(of(Ending::OutOfTurns { limit: 2 }, &[alert()]), @"went on by itself beyond its 2 turns and was stopped; the agent had said: ATTENTION: the backup is gone");
+    assert_snapshot!(of(Ending::TimedOut { limit, waited, doing: Doing::Nothing }, &[alert()]), @"timed out after 2s, after answering; the agent had said: ATTENTION: the backup is gone");
+    assert_snapshot!(of(Ending::OutOfTurns { limit: 2 }, &[alert()]), @"exceeded its limit of 2 turns and was stopped; the agent had said: ATTENTION: the backup is gone");
     assert_snapshot!(of(Ending::Exited(1), &[alert(), refused.clone()]), @"exited with code 1: API Error: 400; the agent had said: ATTENTION: the backup is gone");
     assert_snapshot!(of(Ending::Exited(0), &[alert(), refused]), @"reported an error: API Error: 400; the agent had said: ATTENTION: the backup is gone");
     assert_snapshot!(of(Ending::Exited(3), &[alert()]), @"exited with code 3: ATTENTION: the backup is gone");
@@ -71,7 +71,7 @@ fn a_death_is_an_error_whatever_it_printed() {
 }
 
 #[test]
-fn of_a_long_stderr_the_end_is_told() {
+fn a_long_stderr_is_cut_at_its_start() {
     let stderr = format!("{}Error: no disk\n", "ü".repeat(5000));
     let Outcome::Error(error) = decide(&Ending::Exited(1), &[], &stderr) else { panic!("no error") };
     assert!(error.starts_with("exited with code 1: üü") && error.ends_with("üError: no disk"), "{error}");
@@ -135,11 +135,12 @@ fn what_is_ended_after_its_turn_is_decided_by_its_answer() {
 #[test]
 fn a_later_turn_that_waits_for_an_answer_waits() {
     let deferred = RunResult { stop_reason: Some("tool_deferred".to_owned()), ..said("") };
-    let waits = |first: &str| {
-        super::decide(&Ending::Exited(0), &[said(first), deferred.clone()], "", Some("waits for an answer"))
-    };
-    assert_eq!(waits("HEARTBEAT_OK"), Outcome::Attention("waits for an answer".to_owned()));
-    assert_eq!(waits("2 tests fail"), Outcome::Attention("waits for an answer".to_owned()));
+    let request = RequestId::parse("7ggs733k").unwrap();
+    let call = Deferred { request, text: "waits for an answer".to_owned() };
+    let waits =
+        |first: &str| super::decide(&Ending::Exited(0), &[said(first), deferred.clone()], "", Some(&call));
+    assert_eq!(waits("HEARTBEAT_OK"), Outcome::Waiting(call.clone()));
+    assert_eq!(waits("2 tests fail"), Outcome::Waiting(call.clone()));
 }
 
 #[test]
@@ -156,5 +157,8 @@ fn a_deferred_tool_is_no_success() {
         ..said("")
     };
     let outcome = decide(&Ending::Exited(0), &[deferred], "");
-    assert_eq!(outcome, Outcome::Error("a hook put off Bash, and nobody is there to decide".to_owned()));
+    assert_eq!(
+        outcome,
+        Outcome::Error("a hook deferred Bash, but there is nobody to decide on it".to_owned())
+    );
 }

@@ -1,16 +1,16 @@
-//! What is decided on a call, and who decided it.
+//! The decision on a call, and who made it.
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a call.
+/// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It runs.
     Allow,
-    /// It does not.
+    /// It does not run.
     Deny,
-    /// It waits, without the process that asked, until somebody has answered.
+    /// It waits for an answer, and the agent's process ends meanwhile.
     Defer,
 }
 
@@ -18,34 +18,34 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind", content = "which")]
 pub enum By {
-    /// The guard: the entry of its table.
+    /// The guard, with the entry of its table.
     Guard(String),
-    /// A rule: the file it stands in and its number there, from 1.
+    /// A rule of a permissions.toml.
     Rule {
         /// The file.
         file: String,
-        /// The rule's number in it, from 1.
+        /// The rule's number in the file, from 1.
         number: usize,
     },
     /// A person who answered.
     Person,
-    /// A model that was asked.
+    /// A model, by its name.
     Model(String),
-    /// Nobody: what holds where nothing else decides, by the name of the setting.
+    /// Nobody; a default applied, named by its setting.
     Default(String),
-    /// Nobody: the person who was asked did not answer in time.
+    /// Nobody; the person who was asked did not answer in time.
     Nobody,
-    /// Nobody could: something failed.
+    /// Nobody; something failed.
     Failure,
 }
 
-/// A decision. Its reason is for the agent: what was not done, and what it can do instead.
+/// A decision. The reason is for the agent: what was denied, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What becomes of the call.
+    /// What happens to the call.
     pub verdict: Verdict,
     /// Why.
     pub reason: String,
-    /// Who says so.
+    /// Who decided.
     pub by: By,
 }

@@ -1,8 +1,8 @@
-//! The deny list: what every beat hands to Claude Code's `--disallowedTools` (spec 0, Permissions).
+//! The deny list that every beat passes to Claude Code's `--disallowedTools` (spec 0, Permissions).
 //!
-//! It is a first layer, and a thin one: Claude Code matches it against spellings, not meanings.
+//! A thin first layer: Claude Code matches it against the spelling of a command, not its meaning.
 
-/// The patterns every beat gets, in the order of spec 0's table.
+/// The patterns for every beat, in the order of spec 0's table.
 pub const DEFAULT: [&str; 12] = [
     "Bash(rm -rf /)",
     "Bash(rm -rf /*)",
@@ -18,7 +18,7 @@ pub const DEFAULT: [&str; 12] = [
     "Bash(poweroff*)",
 ];
 
-/// The defaults followed by `own`, in order, each pattern once. There is no way to take a default out.
+/// Returns the defaults followed by `own`, in order, without duplicates. Defaults can't be removed.
 #[must_use]
 pub fn union<'a>(own: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut patterns: Vec<&str> = DEFAULT.to_vec();
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_patterns_come_after_the_defaults_and_duplicates_once() {
+    fn own_patterns_come_after_the_defaults_and_without_duplicates() {
         let patterns = union(["Bash(curl *)", "Bash(sudo *)", "Edit", "Bash(curl *)"]);
         assert_eq!(patterns[..12], DEFAULT);
         assert_eq!(patterns[12..], ["Bash(curl *)", "Edit"]);

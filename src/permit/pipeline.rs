@@ -1,36 +1,35 @@
-//! The pipeline: guard, rules, and what holds where neither decides. The first that decides wins.
+//! The pipeline: guard, rules, policy. The first that decides wins.
 
-use super::call::Call;
 use super::decision::{By, Decision, Verdict};
-use super::guard::{Finding, control};
 use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
+use shell_guard::call::Call;
+use shell_guard::guard::{Finding, pattern_names_entry};
 
-/// The tool with which an agent asks a person.
+/// The tool for asking a person.
 pub const ASK: &str = "AskUserQuestion";
 
-/// The tools with which an agent enters and leaves plan mode. In a beat, Claude Code from 2.1.300 on can leave it in no
-/// way, and fails every command until then.
+/// The tools for entering and leaving plan mode. In a beat, Claude Code since 2.1.300 has no way to leave it, and fails every
+/// command until then.
 pub const PLAN: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
 
-/// What comes next.
+/// The next step for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// It is decided.
+    /// Apply the decision.
     Decided(Decision),
-    /// Whom the policy names is to decide: a person, or a model.
+    /// Ask a person or a model, as the policy says.
     Ask {
-        /// Why the guard could not tell what the call would do, for the person. A model is not asked then.
+        /// Why the guard could not determine the call's effects, for the person. A model is not asked in this case.
         doubt: Option<String>,
     },
-    /// A person is to answer the agent's questions.
+    /// Have a person answer the agent's questions.
     Question,
 }
 
-/// What becomes of a call by an agent for which `policy` holds. `files` are the rules in their order; where one of them
-/// cannot be read the call is denied without this being asked. `guard` is asked only if it is on; `reading.doubted` is
-/// set here.
+/// Returns the next step for a call of an agent with `policy`. `files` are the rules in their order; if one is not readable,
+/// callers deny the call themselves. Calls `guard` only if it is on, and sets `reading.doubted`.
 #[must_use]
 pub fn decide(
     call: &Call,
@@ -49,15 +48,15 @@ pub fn decide(
     let matched = rules::decide(files, call, reading);
     match matched {
         Some(matched) if matched.action == Action::Deny => by_rule(matched, Verdict::Deny),
-        _ if call.tool == ASK => asks(policy),
-        _ if PLAN.contains(&call.tool.as_str()) => plans(policy),
-        _ if policy.manager => manages(call, files, reading, doubt),
+        _ if call.tool == ASK => question(policy),
+        _ if PLAN.contains(&call.tool.as_str()) => plan_mode(policy),
+        _ if policy.manager => manager_call(call, files, reading, doubt),
         Some(matched) if matched.action == Action::Allow => by_rule(matched, Verdict::Allow),
-        _ => checks(policy.checker, doubt),
+        _ => check(policy.checker, doubt),
     }
 }
 
-/// What changes what controls the next run: allowed by a rule alone that names it, a line of shell letter for letter.
+/// A call that changes what controls the next run: allowed only by a rule that names it, for shell only by its exact text.
 fn controlled(
     call: &Call,
     policy: &Policy,
@@ -75,7 +74,7 @@ fn controlled(
                 && matched
                     .pattern
                     .as_deref()
-                    .is_some_and(|named| doubted || control::is_named(entry, named)) =>
+                    .is_some_and(|named| doubted || pattern_names_entry(entry, named)) =>
         {
             by_rule(matched, Verdict::Allow)
         }
@@ -83,29 +82,29 @@ fn controlled(
     }
 }
 
-fn asks(policy: &Policy) -> Step {
+fn question(policy: &Policy) -> Step {
     match policy.questions {
         Questions::Broker => Step::Question,
         Questions::Deny => {
             let why =
-                "nobody answers questions here; decide by yourself, or end and say what you need to know";
+                "nobody can answer questions here; decide yourself, or stop and say what you need to know";
             decided(Verdict::Deny, why.to_owned(), By::Default("questions".to_owned()))
         }
     }
 }
 
-/// Plan mode gives an agent nothing: each of its calls is decided as always. So nobody is asked.
-fn plans(policy: &Policy) -> Step {
+/// Plan mode grants nothing, since each call is decided as usual; so nobody needs to be asked.
+fn plan_mode(policy: &Policy) -> Step {
     let by = By::Default("plan-mode".to_owned());
     if policy.plan_mode {
         return decided(Verdict::Allow, "a live agent may enter and leave plan mode".to_owned(), by);
     }
-    let why = "a beat has no plan mode: nobody is there to approve a plan, and commands would fail in it; do the work \
+    let why = "plan mode is not available in a beat: nobody can approve a plan, and commands would fail; do the work \
                now, without EnterPlanMode or ExitPlanMode";
     decided(Verdict::Deny, why.to_owned(), by)
 }
 
-fn manages(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {
+fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {
     let patterns = manager::patterns(files);
     let by = By::Default("manager".to_owned());
     if manager::is_allowed(&patterns, call, reading) {
@@ -113,24 +112,26 @@ fn manages(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<St
     }
     let why = doubt.map(|why| format!("{why}; ")).unwrap_or_default();
     let may = patterns.join(", ");
-    let why = format!("{why}a manager runs only {may}, and has others do the rest; hand it to another agent");
+    let why = format!("{why}a manager may run only {may}; delegate the rest to another agent");
     decided(Verdict::Deny, why, by)
 }
 
-fn checks(checker: Checker, doubt: Option<String>) -> Step {
+fn check(checker: Checker, doubt: Option<String>) -> Step {
     let by = By::Default("permissions-checker".to_owned());
     match (checker, doubt) {
         (Checker::Manual, doubt) => Step::Ask { doubt },
         (_, Some(why)) => {
             let why =
-                format!("{why}; nobody can be asked whether it may run; write it so that it can be read");
+                format!("{why}; nobody can be asked to approve it; rewrite it in a form that can be checked");
             decided(Verdict::Deny, why, By::Guard("doubt".to_owned()))
         }
         (Checker::Off, None) => decided(Verdict::Allow, "nothing forbids it".to_owned(), by),
         (Checker::Llm, None) => Step::Ask { doubt: None },
-        (Checker::Deny, None) => {
-            decided(Verdict::Deny, "no rule allows it; do without, or say what you need".to_owned(), by)
-        }
+        (Checker::Deny, None) => decided(
+            Verdict::Deny,
+            "no rule allows it; continue without it, or say what you need".to_owned(),
+            by,
+        ),
     }
 }
 

@@ -1,8 +1,7 @@
-//! Text that an agent wrote, for a terminal: nothing in it that the terminal would obey, and no word of it hidden.
+//! Makes text from an agent safe for a terminal, without hiding any words in it.
 
-/// `text` without escape sequences, control characters but line breaks and tabs, and characters that turn the direction
-/// of the text around them. What a terminal would take for a title or another command that shows nothing stays as text:
-/// whoever is asked is to see all of it.
+/// Removes escape sequences, control characters except line breaks and tabs, and characters that change the text's
+/// direction. The contents of titles and other commands with text stay, so that people see all of the text.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -12,14 +11,14 @@ pub fn plain(text: &str) -> String {
             '\u{1b}' => rest = after_escape(rest),
             '\u{9b}' => rest = after_parameters(rest),
             '\n' | '\t' => plain.push(letter),
-            letter if letter.is_control() || is_unseen(letter) => {}
+            letter if letter.is_control() || is_invisible(letter) => {}
             letter => plain.push(letter),
         }
     }
     plain
 }
 
-/// The same on one line.
+/// Like [`plain`], on one line.
 #[must_use]
 pub fn plain_line(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -29,7 +28,7 @@ fn after_escape(mut rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let before = rest.clone();
     match rest.next() {
         Some('[') => after_parameters(rest),
-        // The beginning of a command with a text, which stays.
+        // Starts a command with text, which stays.
         Some(']' | 'P' | 'X' | '^' | '_') => rest,
         Some(' '..='/') => {
             let mut last = rest.clone();
@@ -41,15 +40,15 @@ fn after_escape(mut rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
     }
 }
 
-/// What comes after the parameters of a control sequence and the letter that ends it, if one does.
+/// Skips the parameters of a control sequence and the letter that ends it, if there is one.
 fn after_parameters(rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut after = rest.clone();
     let end = after.find(|letter| !matches!(letter, ' '..='?'));
     if end.is_some_and(|end| matches!(end, '@'..='~')) { after } else { rest }
 }
 
-/// Marks of direction, and characters without any width that can hide text in text.
-fn is_unseen(letter: char) -> bool {
+/// Direction marks, and characters without width that can hide text.
+fn is_invisible(letter: char) -> bool {
     matches!(
         letter,
         '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
@@ -62,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nothing_is_left_that_a_terminal_obeys_and_no_word_is_lost() {
+    fn escape_sequences_are_removed_and_no_word_is_lost() {
         for (text, expected) in [
             ("plain ä 日本 🙂\n\tx", "plain ä 日本 🙂\n\tx"),
             ("\u{1b}[31mred\u{1b}[0m", "red"),
@@ -84,9 +83,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_no_control_character_is_left(text in "[\u{1b}\\[\\]0-9;m \u{7}\u{9b}a-zä\u{202e}\n]{0,40}") {
+        fn no_control_character_is_left(text in "[\u{1b}\\[\\]0-9;m \u{7}\u{9b}a-zä\u{202e}\n]{0,40}") {
             let plain = plain(&text);
-            prop_assert!(plain.chars().all(|letter| letter == '\n' || !(letter.is_control() || is_unseen(letter))));
+            prop_assert!(plain.chars().all(|letter| letter == '\n' || !(letter.is_control() || is_invisible(letter))));
             prop_assert_eq!(super::plain(&plain), plain);
         }
     }

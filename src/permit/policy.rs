@@ -1,130 +1,140 @@
-//! What holds for one agent where neither guard nor rule decides. It travels to the hook in an environment variable.
+//! The policy for calls that neither guard nor rules decide. The hook gets it in an environment variable.
 
-pub use crate::config::asking::{Approval, Checker, Questions};
-use crate::config::asking::{Asking, Settled};
+pub use crate::config::approval::{Approval, Checker, Questions};
+use crate::config::approval::{ApprovalSettings, ResolvedApproval};
 use crate::config::limit::Source;
 use serde::{Deserialize, Serialize};
 
-/// How long a call that is put off until it is answered is waited for before, in seconds: whoever is there answers it
-/// without a second process.
-pub const HOLD: u32 = 120;
-/// The longest that a hook waits for a person where that is said, in seconds.
-const LONGEST_WAIT: u32 = 7 * 86_400;
-/// How long it waits where nothing is said, in seconds. With a `timeout` of more than 24.8 days Claude Code takes the hook
-/// to have failed at once (measured on 2.1.197).
-const ENDLESS: u32 = 24 * 86_400;
+/// How long a hook waits before it defers a call, in seconds, so that a person who is there can answer without a second
+/// process.
+pub const DEFER_AFTER: u32 = 120;
+/// Maximum time that a hook waits for a person if a time is set, in seconds.
+const MAX_WAIT: u32 = 7 * 86_400;
+/// How long a hook waits if no time is set, in seconds. With a `timeout` over 24.8 days, Claude Code treats the hook as
+/// failed at once (measured on 2.1.197).
+const DEFAULT_WAIT: u32 = 24 * 86_400;
 
-/// What an agent is to murmur.
+/// The role of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It runs one beat, unattended.
+    /// Runs one beat, unattended.
     Beat,
-    /// It is hosted: somebody started it and speaks to it.
+    /// Is hosted: somebody started it and sends it messages.
     Hosted,
-    /// It is hosted and directs others.
+    /// Is hosted and directs others.
     Manager,
 }
 
-/// All of it, resolved for one agent. Times are in seconds.
+/// The resolved policy of one agent. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Policy {
-    /// Whether the guard looks at commands; not with `permissions: "skip"`.
+    /// Whether the guard checks commands; off with `permissions: "skip"`.
     pub guard: bool,
-    /// Whether it is the manager: only what its patterns allow is allowed.
+    /// Whether it is a manager, for which only its patterns are allowed.
     #[serde(default)]
     pub manager: bool,
-    /// Whether it may enter and leave plan mode; a beat may not ([`super::pipeline::PLAN`]).
+    /// Whether it may enter and leave plan mode; beats may not ([`super::pipeline::PLAN`]).
     #[serde(default = "yes")]
     pub plan_mode: bool,
-    /// Who decides.
+    /// Who decides on calls.
     pub checker: Checker,
     /// What happens when a person does not answer in time.
     pub approval: Approval,
-    /// How long a person has to answer, in seconds: until the call is denied or put off. `None` is until they answer.
+    /// How long a person has to answer before the call is denied or deferred, in seconds. `None` means no limit.
     #[serde(default)]
     pub approval_wait: Option<u32>,
-    /// How long a call that was put off waits for its answer, in seconds. `None` is until there is one.
+    /// How long a deferred call waits for its answer, in seconds. `None` means no limit.
     #[serde(default)]
     pub approval_expiry: Option<u32>,
     /// Who answers its questions.
     pub questions: Questions,
 }
 
-/// How long a hook may take for everything but waiting for an answer, in seconds.
+/// How long a hook may take apart from waiting for an answer, in seconds.
 const WORK: u32 = 20;
 
-/// How much longer than its own deadline Claude Code waits for a hook, in seconds.
+/// How much longer than the hook's deadline Claude Code waits, in seconds.
 const MARGIN: u32 = 10;
 
 impl Policy {
-    /// Who is asked, and who says so: the defaults of its role, config.toml's word over them, then config.json's, and of
-    /// the frontmatter, which lies where the agent can write, only what makes it stricter.
+    /// Resolves the settings and their sources: the role's defaults, overridden by config.toml, then by config.json. The
+    /// frontmatter, which the agent can edit, can only make them stricter.
     #[must_use]
-    pub fn settled(role: Role, settings: &Asking, workspace: &Asking, frontmatter: &Asking) -> Settled {
+    pub fn settled(
+        role: Role,
+        settings: &ApprovalSettings,
+        workspace: &ApprovalSettings,
+        frontmatter: &ApprovalSettings,
+    ) -> ResolvedApproval {
         let checker = if role == Role::Beat { Checker::Off } else { Checker::Manual };
-        let defaults =
-            Asking { checker: Some(checker), questions: Some(Questions::Broker), ..Asking::default() };
+        let defaults = ApprovalSettings {
+            checker: Some(checker),
+            questions: Some(Questions::Broker),
+            ..ApprovalSettings::default()
+        };
         let layers =
             [(Source::Default, &defaults), (Source::ConfigToml, settings), (Source::ConfigJson, workspace)];
-        Settled::of(&layers, frontmatter)
+        ResolvedApproval::of(&layers, frontmatter)
     }
 
-    /// What holds, as [`Self::settled`] has it.
+    /// Resolves the policy, as in [`Self::settled`].
     #[must_use]
     pub fn resolve(
         role: Role,
-        settings: &Asking,
-        workspace: &Asking,
-        frontmatter: &Asking,
+        settings: &ApprovalSettings,
+        workspace: &ApprovalSettings,
+        frontmatter: &ApprovalSettings,
         guard: bool,
     ) -> Self {
-        let said = Self::settled(role, settings, workspace, frontmatter);
+        let settled = Self::settled(role, settings, workspace, frontmatter);
         Self {
             guard,
             manager: role == Role::Manager,
             plan_mode: role != Role::Beat,
-            checker: said.checker.map_or(Checker::Manual, |said| said.value),
-            approval: said.approval.map(|said| said.value).unwrap_or(match (role, said.approval_wait) {
-                // What waits as long as it takes is to hold no process meanwhile.
-                (Role::Beat, None) => Approval::Defer,
-                _ => Approval::Wait,
-            }),
-            approval_wait: said.approval_wait.map(|wait| wait.value.as_secs().min(LONGEST_WAIT)),
-            approval_expiry: said.approval_expiry.map(|expiry| expiry.value.as_secs()),
-            questions: said.questions.map_or(Questions::Broker, |said| said.value),
+            checker: settled.checker.map_or(Checker::Manual, |checker| checker.value),
+            approval: settled.approval.map(|approval| approval.value).unwrap_or(
+                match (role, settled.approval_wait) {
+                    // Don't keep a process around for a wait without limit.
+                    (Role::Beat, None) => Approval::Defer,
+                    _ => Approval::Wait,
+                },
+            ),
+            approval_wait: settled.approval_wait.map(|wait| wait.value.as_secs().min(MAX_WAIT)),
+            approval_expiry: settled.approval_expiry.map(|expiry| expiry.value.as_secs()),
+            questions: settled.questions.map_or(Questions::Broker, |questions| questions.value),
         }
     }
 
-    /// What holds for a beat where nothing is said.
+    /// The policy of a beat without any settings.
     #[must_use]
     pub fn of_beat() -> Self {
-        let nothing = Asking::default();
+        let nothing = ApprovalSettings::default();
         Self::resolve(Role::Beat, &nothing, &nothing, &nothing, true)
     }
 
-    /// How long a model has to decide, in seconds.
+    /// How long a model may take to decide, in seconds.
     #[must_use]
     pub fn model_wait(&self) -> u32 {
-        self.approval_wait.unwrap_or(HOLD)
+        self.approval_wait.unwrap_or(DEFER_AFTER)
     }
 
-    /// How long a hook may take before it denies, in seconds.
+    /// How long a hook may take before it denies the call, in seconds.
     #[must_use]
     pub fn deadline(&self) -> u32 {
         let may_wait =
             matches!(self.checker, Checker::Manual | Checker::Llm) || self.questions == Questions::Broker;
-        if may_wait { self.approval_wait.unwrap_or(ENDLESS).saturating_add(WORK) } else { WORK }
+        if may_wait { self.approval_wait.unwrap_or(DEFAULT_WAIT).saturating_add(WORK) } else { WORK }
     }
 
-    /// How long Claude Code is to wait for a hook, in seconds: longer than the hook itself, which says why.
+    /// How long Claude Code waits for a hook, in seconds: longer than the hook's deadline, so that the hook can give a reason.
     #[must_use]
     pub fn timeout(&self) -> u32 {
         self.deadline().saturating_add(MARGIN)
     }
 }
 
-/// Agents that an older murmur started have no beat's word against it.
+/// The default for agents of an older murmur, which had no such setting.
 fn yes() -> bool {
     true
 }
@@ -134,15 +144,25 @@ mod tests {
     use super::*;
     use crate::config::interval::Interval;
 
-    const NOTHING: Asking =
-        Asking { checker: None, approval: None, approval_wait: None, approval_expiry: None, questions: None };
+    const NOTHING: ApprovalSettings = ApprovalSettings {
+        checker: None,
+        approval: None,
+        approval_wait: None,
+        approval_expiry: None,
+        questions: None,
+    };
 
-    fn resolve(role: Role, settings: Asking, workspace: Asking, frontmatter: Asking) -> Policy {
+    fn resolve(
+        role: Role,
+        settings: ApprovalSettings,
+        workspace: ApprovalSettings,
+        frontmatter: ApprovalSettings,
+    ) -> Policy {
         Policy::resolve(role, &settings, &workspace, &frontmatter, true)
     }
 
     #[test]
-    fn a_beat_is_let_run_and_a_hosted_agent_asks_where_nothing_is_said() {
+    fn by_default_a_beat_runs_freely_and_a_hosted_agent_asks() {
         let beat = resolve(Role::Beat, NOTHING, NOTHING, NOTHING);
         assert_eq!(
             beat,
@@ -166,7 +186,7 @@ mod tests {
 
     #[test]
     fn config_json_overrides_config_toml_and_frontmatter_only_tightens_either() {
-        let with = |checker| Asking { checker: Some(checker), ..NOTHING };
+        let with = |checker| ApprovalSettings { checker: Some(checker), ..NOTHING };
         for (settings, workspace, frontmatter, expected) in [
             (with(Checker::Manual), NOTHING, NOTHING, Checker::Manual),
             (with(Checker::Manual), with(Checker::Off), NOTHING, Checker::Off),
@@ -180,17 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn a_person_has_as_long_as_it_takes_where_nothing_is_said() {
-        let with = |seconds| Asking { approval_wait: Interval::from_secs(seconds), ..NOTHING };
-        let said = resolve(Role::Beat, with(60), NOTHING, NOTHING);
-        assert_eq!((said.approval, said.approval_wait), (Approval::Wait, Some(60)));
-        assert_eq!((said.deadline(), said.timeout()), (80, 90));
+    fn by_default_a_person_has_unlimited_time() {
+        let with = |seconds| ApprovalSettings { approval_wait: Interval::from_secs(seconds), ..NOTHING };
+        let policy = resolve(Role::Beat, with(60), NOTHING, NOTHING);
+        assert_eq!((policy.approval, policy.approval_wait), (Approval::Wait, Some(60)));
+        assert_eq!((policy.deadline(), policy.timeout()), (80, 90));
         let most = resolve(Role::Beat, with(30 * 86_400), NOTHING, NOTHING);
         assert_eq!(most.approval_wait, Some(7 * 86_400));
-        let unsaid = resolve(Role::Hosted, NOTHING, NOTHING, NOTHING);
+        let unset = resolve(Role::Hosted, NOTHING, NOTHING, NOTHING);
         // Claude Code counts milliseconds in 31 bits.
-        assert!(u64::from(unsaid.timeout()) * 1000 < 1 << 31);
-        assert_eq!(unsaid.deadline(), 24 * 86_400 + 20);
+        assert!(u64::from(unset.timeout()) * 1000 < 1 << 31);
+        assert_eq!(unset.deadline(), 24 * 86_400 + 20);
     }
 
     #[test]
@@ -200,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn it_survives_the_journey_through_the_environment() {
+    fn it_round_trips_through_the_environment() {
         let policy = resolve(Role::Manager, NOTHING, NOTHING, NOTHING);
         let text = serde_json::to_string(&policy).unwrap();
         assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy);

@@ -1,4 +1,4 @@
-//! AskUserQuestion: what an agent asks a person, and the person's answers in the form that the agent takes them.
+//! AskUserQuestion: an agent's questions to a person, and the answers in the form that the agent expects.
 
 mod answer;
 #[cfg(test)]
@@ -10,31 +10,31 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::plain::{plain, plain_line};
-use crate::error::Hinted;
-pub use answer::{AnswerError, Answers};
+pub use answer::{AnswerError, Answers, EXAMPLE};
+use sys::error::Hinted;
 
-/// The questions of one call, at least one, no two with the same text. They are `q1`, `q2` and so on.
+/// The questions of one call: at least one, with distinct texts. Their keys are `q1`, `q2` and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked(Vec<Question>);
+pub struct QuestionSet(Vec<Question>);
 
-/// One question.
+/// A question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// The question itself: what the answer is filed under.
+    /// Its text, which is also the key of the answer.
     pub question: String,
-    /// What it is about, in a word.
+    /// Its topic, in a word.
     #[serde(default)]
     pub header: String,
-    /// What can be answered. Without any, every text is an answer.
+    /// The choices. Without any, any text is an answer.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// Whether several of them can be chosen.
+    /// Whether several choices can be selected.
     #[serde(default)]
     pub multi_select: bool,
 }
 
-/// One of the answers to choose from.
+/// A choice.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Choice {
     /// The answer.
@@ -44,21 +44,21 @@ pub struct Choice {
     pub description: String,
 }
 
-/// Why a call asks nothing that can be answered, for the agent.
+/// Why the questions can't be answered, for the agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AskedError {
-    /// It has another form.
-    #[error("the questions cannot be read ({0})")]
+pub enum QuestionError {
+    /// They have another form.
+    #[error("the questions are not valid ({0})")]
     Form(String),
-    /// There is none.
-    #[error("there is no question")]
+    /// There are none.
+    #[error("there are no questions")]
     None,
-    /// Two with the same text, whose answers would be one.
+    /// Two have the same text, so their answers could not be told apart.
     #[error("{0:?} is asked twice")]
     Twice(String),
 }
 
-impl Hinted for AskedError {
+impl Hinted for QuestionError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Form(_) => {
@@ -70,34 +70,32 @@ impl Hinted for AskedError {
     }
 }
 
-impl Asked {
-    /// The questions of a call's input. What else is in it is left alone.
-    ///
-    /// # Errors
-    /// [`AskedError`].
-    pub fn parse(input: &Value) -> Result<Self, AskedError> {
-        let list =
-            input.get("questions").ok_or_else(|| AskedError::Form("\"questions\" is missing".to_owned()))?;
-        let asked: Vec<Question> =
-            Vec::deserialize(list).map_err(|error| AskedError::Form(error.to_string()))?;
-        if asked.is_empty() {
-            return Err(AskedError::None);
+impl QuestionSet {
+    /// Parses the questions in a call's input; ignores all else in it.
+    pub fn parse(input: &Value) -> Result<Self, QuestionError> {
+        let list = input
+            .get("questions")
+            .ok_or_else(|| QuestionError::Form("\"questions\" is missing".to_owned()))?;
+        let questions: Vec<Question> =
+            Vec::deserialize(list).map_err(|error| QuestionError::Form(error.to_string()))?;
+        if questions.is_empty() {
+            return Err(QuestionError::None);
         }
-        for (index, question) in asked.iter().enumerate() {
-            if asked.iter().take(index).any(|before| before.question == question.question) {
-                return Err(AskedError::Twice(question.question.clone()));
+        for (index, question) in questions.iter().enumerate() {
+            if questions.iter().take(index).any(|before| before.question == question.question) {
+                return Err(QuestionError::Twice(question.question.clone()));
             }
         }
-        Ok(Self(asked))
+        Ok(Self(questions))
     }
 
-    /// The questions, in their order.
+    /// The questions, in order.
     #[must_use]
     pub fn questions(&self) -> &[Question] {
         &self.0
     }
 
-    /// All of it for a terminal: each question after its key, its choices numbered. No escape sequence is left in it.
+    /// Formats the questions for a terminal: each after its key, choices numbered, escape sequences removed.
     #[must_use]
     pub fn printed(&self) -> String {
         let mut out = String::new();
@@ -119,7 +117,7 @@ impl Asked {
     }
 }
 
-/// The text with `by` before each line but the first: no line of it can pass for one of ours.
+/// Indents all lines but the first by `by`, so that none of them can look like murmur's own output.
 fn indented(text: &str, by: &str) -> String {
     text.trim().replace('\n', &format!("\n{by}"))
 }

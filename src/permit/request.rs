@@ -1,37 +1,41 @@
-//! What is asked of a person or a model, and what they answer: the messages between hook and broker.
+//! Requests to a person or a model, and their answers: the messages between hook and broker.
 
 use super::decision::Verdict;
 use super::pipeline::ASK;
-use crate::error::Hinted;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::PathBuf;
+use sys::error::Hinted;
 
-/// The question by which a hook asks the daemon.
+/// The RPC request by which a hook asks for approval.
 pub const REQUEST: &str = "permission.request";
 
-/// The same for a question to a person (spec 1).
+/// The RPC request by which a hook asks a person a question (spec 1).
 pub const QUESTION: &str = "question.request";
 
-/// The question by which a hook says that its time is up.
+/// The RPC request by which a hook reports that its time is up.
 pub const LATE: &str = "permission.late";
 
-/// What a hook is told when nobody answered in time.
+/// The reply if nobody answered in time.
 pub const EXPIRED: &str = "expired";
 
-/// What it is told when the call is put off.
+/// The reply if the call is deferred.
 pub const DEFERRED: &str = "deferred";
 
-/// What it is told when the call cannot be put off, and waits on.
+/// The reply if the call can't be deferred and keeps waiting.
 pub const WAITING: &str = "waiting";
 
-/// What a request is called: eight letters and digits that can be read aloud.
+/// The state of an answered request whose beat has not been resumed yet.
+pub const ANSWERED: &str = "answered";
+
+/// The id of a request: eight letters and digits that can be read aloud.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct RequestId(String);
 
-/// Crockford's base 32, in small letters: nothing in it looks like something else in it.
+/// Crockford's base 32 in lower case, which has no characters that look alike.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 8;
 
@@ -42,11 +46,8 @@ impl RequestId {
         &self.0
     }
 
-    /// Reads an id that a person typed: capitals count, and what looks alike is the same.
-    ///
-    /// # Errors
-    /// That it is none.
-    pub fn parse(text: &str) -> Result<Self, NotAnId> {
+    /// Parses an id that a person typed. Ignores case, and accepts letters that look like a digit.
+    pub fn parse(text: &str) -> Result<Self, InvalidRequestId> {
         let plain: String = text
             .chars()
             .map(|one| match one.to_ascii_lowercase() {
@@ -56,13 +57,13 @@ impl RequestId {
             })
             .collect();
         let fits = plain.len() == LENGTH && plain.bytes().all(|byte| DIGITS.contains(&byte));
-        if fits { Ok(Self(plain)) } else { Err(NotAnId(text.to_owned())) }
+        if fits { Ok(Self(plain)) } else { Err(InvalidRequestId(text.to_owned())) }
     }
 }
 
 impl TryFrom<String> for RequestId {
-    type Error = NotAnId;
-    fn try_from(text: String) -> Result<Self, NotAnId> {
+    type Error = InvalidRequestId;
+    fn try_from(text: String) -> Result<Self, InvalidRequestId> {
         Self::parse(&text)
     }
 }
@@ -73,21 +74,21 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// What is no request's id.
+/// A text that is not the id of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not the id of a request")]
-pub struct NotAnId(String);
+pub struct InvalidRequestId(String);
 
-impl Hinted for NotAnId {
+impl Hinted for InvalidRequestId {
     fn hint(&self) -> Option<String> {
         Some("see: murmur permission list, murmur question list".to_owned())
     }
 }
 
-/// Whether `text` can be the backend's id of a conversation. It becomes an argument of the backend where the conversation is
-/// resumed, so it can be no option and no path.
+/// Whether `text` can be the backend's id of a conversation. The id becomes an argument when the conversation is resumed, so
+/// it must not be an option or a path.
 #[must_use]
-pub fn is_session(text: &str) -> bool {
+pub fn is_session_id(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     text.len() <= 128 && !text.is_empty() && !text.starts_with('-') && text.bytes().all(fits)
 }
@@ -102,8 +103,8 @@ pub enum Whom {
     Model,
 }
 
-/// A call that neither guard nor rule decided, or a question. An answer is good for just this call: the same agent,
-/// the same use of the tool, the same folder, the same input.
+/// A call that neither guard nor rules decided, or a question. An answer applies to exactly this call: same agent, same
+/// tool use, same folder, same input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The agent's id.
@@ -114,40 +115,43 @@ pub struct Request {
     pub tool_use_id: String,
     /// The tool.
     pub tool: String,
-    /// What it is called with, in full.
+    /// The complete input.
     pub input: Value,
     /// The folder the call runs in.
     pub cwd: PathBuf,
     /// The agent's workspace.
     pub workspace: PathBuf,
-    /// The project whose rules hold for the agent.
+    /// The project whose rules apply.
     pub project: String,
     /// Who is asked.
     pub whom: Whom,
-    /// Why the guard could not tell what the call does, where it could not.
+    /// Why the guard could not determine the call's effects, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-    /// How long the hook waits for the answer, in seconds. `None` is until there is one.
+    /// How long the hook waits for the answer, in seconds. `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<u32>,
-    /// Whether the call may be put off then. Hooks of an earlier murmur say it by `expiry` alone.
+    /// Whether the call may be deferred after that. Hooks of older versions only set `expiry`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub defer: bool,
-    /// How long the answer may take then, in seconds. `None` is until there is one.
+    /// How long a deferred call waits for the answer, in seconds. `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiry: Option<u32>,
-    /// The beat that it is a call of, where it is one: only a beat can end and be resumed.
+    /// The beat, if the agent runs one: only beats can end and be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<BeatOf>,
-    /// Whether the backend asks about a call that its hook has decided on before, as Claude Code does in plan mode: who has
-    /// allowed it is not asked again.
+    /// Whether the backend asks about a call that its hook has already decided on, as Claude Code does in plan mode. Whoever
+    /// allowed the call is not asked again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// Which process asks: a hook that lost the daemon asks the next one, and is told what it was told.
+    /// When it was first asked, RFC 3339. Hooks of older versions don't set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<String>,
+    /// Identifies the hook process. A hook that loses the daemon asks the next one again, and gets the same answer.
     pub hook: String,
 }
 
-/// Which beat it is.
+/// The beat that a request belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeatOf {
     /// Its id.
@@ -157,47 +161,73 @@ pub struct BeatOf {
     pub heartbeat: Option<String>,
 }
 
+/// Maximum length of an input after [`Request::shorten_input`], in characters.
+const MAX_SHORT_INPUT: usize = 8_000;
+
 impl Request {
-    /// Whether it is a question to a person rather than a call to be allowed.
+    /// Replaces a long input with the beginning of its JSON, as a string. Tool inputs are objects, so a string is always a
+    /// shortened one.
+    pub fn shorten_input(&mut self) {
+        let text = self.input.to_string();
+        if let Some((end, _)) = text.char_indices().nth(MAX_SHORT_INPUT) {
+            self.input = Value::String(text[..end].to_owned());
+        }
+    }
+
+    /// Whether it is a question rather than a call that needs approval.
     #[must_use]
     pub fn is_question(&self) -> bool {
         self.tool == ASK
     }
 
-    /// Whether the call may be put off.
+    /// Whether the call may be deferred.
     #[must_use]
     pub fn may_defer(&self) -> bool {
         self.defer || self.expiry.is_some()
     }
 
-    /// Whether `other` is about the same call, so that an answer to one is an answer to the other, if their inputs are the same.
+    /// Since when it has been waiting, as of `now`; restarts of the daemon don't reset this.
+    #[must_use]
+    pub fn asked(&self, now: Timestamp) -> Timestamp {
+        let asked = self.asked_at.as_deref().and_then(|at| at.parse().ok());
+        asked.filter(|at| *at <= now).unwrap_or(now)
+    }
+
+    /// Until when the hook waits; `None` means no limit. `asked` is when it began to wait.
+    #[must_use]
+    pub fn until(&self, asked: Timestamp) -> Option<Timestamp> {
+        let wait = SignedDuration::from_secs(self.wait?.into());
+        Some(asked.checked_add(wait).unwrap_or(Timestamp::MAX))
+    }
+
+    /// Whether `other` is about the same call. If the inputs are equal, too, an answer to one is an answer to the other.
     #[must_use]
     pub fn is_same_call(&self, other: &Self) -> bool {
-        let bound = |request: &Self| {
+        let key = |request: &Self| {
             (request.agent.clone(), request.tool_use_id.clone(), request.tool.clone(), request.cwd.clone())
         };
-        // A call without an id of its own is told from others by its conversation at least.
+        // Calls without an id are distinguished at least by their conversation.
         let same_conversation = !self.tool_use_id.is_empty() || self.session == other.session;
-        bound(self) == bound(other) && same_conversation
+        key(self) == key(other) && same_conversation
     }
 
-    /// Whether it asks again about the call of `first`, if their inputs are the same. That call may have been told with an id
-    /// where this one was not.
+    /// Whether it asks again about the call of `first`, provided that the inputs are equal. `first` may have an id that this
+    /// request lacks.
     #[must_use]
     pub fn repeats(&self, first: &Self) -> bool {
-        let is_named = !self.tool_use_id.is_empty() && self.tool_use_id == first.tool_use_id;
-        let is_alike = self.tool_use_id.is_empty() && self.session == first.session;
-        let bound = |request: &Self| (request.agent.clone(), request.tool.clone(), request.cwd.clone());
-        let is_same = bound(self) == bound(first) && self.whom == first.whom;
-        self.again && !self.agent.is_empty() && is_same && (is_named || is_alike)
+        let has_same_id = !self.tool_use_id.is_empty() && self.tool_use_id == first.tool_use_id;
+        let may_be_same = self.tool_use_id.is_empty() && self.session == first.session;
+        let key = |request: &Self| (request.agent.clone(), request.tool.clone(), request.cwd.clone());
+        let is_same = key(self) == key(first) && self.whom == first.whom;
+        self.again && !self.agent.is_empty() && is_same && (has_same_id || may_be_same)
     }
 
-    /// Its id: the same for the same call, also when it is asked again after a restart or a reboot. `salt` makes
-    /// another one where two calls happen to have the same.
+    /// The request's id: always the same for the same call, also after a restart or a reboot. `salt` yields another id if two
+    /// calls happen to share one.
     #[must_use]
     pub fn id(&self, salt: u32) -> RequestId {
-        // FNV-1a, 64 bits: short, and the same in every version of this program. Nothing relies on it being hard to
-        // invert, since the call itself is compared before an answer is given.
+        // FNV-1a, 64 bits: short and stable across versions. It needn't be hard to invert, since the call itself is compared
+        // before an answer is given.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |bytes: &[u8]| {
             for byte in bytes.iter().chain(&[0xff]) {
@@ -218,7 +248,7 @@ impl Request {
     }
 }
 
-/// What came of a request.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Whether the call runs.
@@ -226,27 +256,27 @@ pub struct Answer {
     /// Why, for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The answers to a question's questions, by their text.
+    /// The answers to an agent's questions, by their text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
     /// Who decided.
     pub by: super::decision::By,
     /// The request.
     pub id: RequestId,
-    /// The process that brought a person's answer.
+    /// The process that sent a person's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<Answerer>,
 }
 
-/// Who answered a request: what the system says of the process.
+/// The process that sent an answer, as the operating system describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answerer {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// What it calls itself.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Its terminal, as `/dev/pts/3`.
+    /// Its terminal, such as `/dev/pts/3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal: Option<String>,
 }
@@ -273,12 +303,13 @@ mod tests {
             expiry: None,
             beat: None,
             again: false,
+            asked_at: None,
             hook: "h1".to_owned(),
         }
     }
 
     #[test]
-    fn an_id_is_that_of_the_call_and_of_nothing_else() {
+    fn an_id_depends_only_on_the_call() {
         let one = request("t1", "git push");
         let again =
             Request { hook: "h2".to_owned(), wait: Some(1), session: "other".to_owned(), ..one.clone() };
@@ -300,12 +331,12 @@ mod tests {
     }
 
     #[test]
-    fn a_session_can_be_no_option_and_no_path() {
-        assert!(is_session("0199aabb-ccdd-7000-8000-000000000000") && is_session("ses_1"));
+    fn a_session_id_is_not_an_option_or_a_path() {
+        assert!(is_session_id("0199aabb-ccdd-7000-8000-000000000000") && is_session_id("ses_1"));
         for other in
             ["", "--settings=/tmp/x.json", "-p", "../../x", "a b", "a\u{1b}[31m", "a\n", &"a".repeat(129)]
         {
-            assert!(!is_session(other), "{other:?}");
+            assert!(!is_session_id(other), "{other:?}");
         }
     }
 

@@ -1,11 +1,11 @@
-//! permissions.toml: a user's own rules on what an agent may do. Text in, rules out; a call and rules in, out comes the
-//! rule that decides. docs/permissions.md says the same to users.
+//! permissions.toml: a user's own rules on what an agent may do. Parses rules, and finds the rule that decides on a call.
+//! docs/reference/permissions.md is the user's view of it.
 
+mod call_paths;
 mod decide;
 mod entry;
 mod file;
 mod path;
-mod place;
 mod shell;
 #[cfg(test)]
 pub(super) mod tests;
@@ -16,22 +16,21 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 pub use decide::{Reading, decide};
-pub use entry::{EntryError, appended};
+pub use entry::{EntryError, append_rule};
 use path::PathPattern;
-pub(super) use place::real;
-pub(super) use shell::{Line, Trust};
+pub(super) use shell::{ShellLine, WriteScope};
 use web::Host;
 pub(super) use wildcard::Wildcard;
 
-/// What a rule says of a call that it matches.
+/// What a rule does with a call that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It runs.
+    /// Lets it run.
     Allow,
-    /// It does not.
+    /// Denies it.
     Deny,
-    /// No later rule is looked at: what decides after the rules does.
+    /// Skips all later rules, and leaves the decision to the policy.
     Pass,
 }
 
@@ -53,7 +52,7 @@ pub struct Rules {
     manager: Option<Vec<String>>,
 }
 
-/// One rule.
+/// A rule.
 #[derive(Debug, Clone)]
 pub struct Rule {
     tool: Tool,
@@ -62,14 +61,14 @@ pub struct Rule {
     line: u32,
 }
 
-/// The tools that a rule is for.
+/// The tools that a rule applies to.
 #[derive(Debug, Clone)]
 struct Tool {
     text: String,
     name: Wildcard,
 }
 
-/// A pattern in each of the senses that it can have: which one counts is the tool's matter.
+/// A pattern in each of its possible meanings; which one applies depends on the tool.
 #[derive(Debug, Clone)]
 struct Pattern {
     text: String,
@@ -78,34 +77,34 @@ struct Pattern {
     host: Option<Host>,
 }
 
-/// The rule that decided.
+/// The rule that decides on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matched {
-    /// The file it stands in.
+    /// The file with the rule.
     pub file: String,
-    /// Its number there, from 1.
+    /// Its number in the file, from 1.
     pub number: usize,
-    /// The line it begins in.
+    /// The line where it begins.
     pub line: u32,
-    /// What it says.
+    /// What it does.
     pub action: Action,
-    /// The pattern that matched; none where the rule is for every call of the tool.
+    /// The pattern that matched; `None` if the rule applies to every call of the tool.
     pub pattern: Option<String>,
 }
 
 impl Rules {
-    /// The file they stand in.
+    /// The file with the rules.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The rules, in their order: the first is number 1.
+    /// The rules, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter()
     }
 
-    /// What this file says that the manager may run; none where it says nothing.
+    /// The manager's patterns, or `None` if the file has none.
     #[must_use]
     pub fn manager(&self) -> Option<&[String]> {
         self.manager.as_deref()
@@ -113,24 +112,24 @@ impl Rules {
 }
 
 impl Rule {
-    /// The tool, or the tools, by a `*`.
+    /// The tool's name, or a name with `*` for several tools.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool.text
     }
 
-    /// What it says.
+    /// What it does.
     #[must_use]
     pub fn action(&self) -> Action {
         self.action
     }
 
-    /// Its patterns; none where it is for every call of the tool.
+    /// Its patterns; none if it applies to every call of the tool.
     pub fn patterns(&self) -> impl ExactSizeIterator<Item = &str> {
         self.patterns.iter().map(|pattern| pattern.text.as_str())
     }
 
-    /// The line it begins in.
+    /// The line where it begins.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
@@ -138,8 +137,8 @@ impl Rule {
 }
 
 impl Tool {
-    /// Whether it is meant: by its name, or by the name of its MCP server.
-    fn is_meant(&self, tool: &str) -> bool {
+    /// Whether the rule applies to `tool`: by its name, or by the name of its MCP server.
+    fn matches(&self, tool: &str) -> bool {
         let of_server = || {
             let server = self.name.exact().filter(|name| is_server(name));
             server.is_some_and(|server| tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__")))
@@ -148,7 +147,7 @@ impl Tool {
     }
 }
 
-/// Whether a name is `mcp__server`, without a tool of it.
+/// Whether a name is `mcp__server`, without a tool.
 fn is_server(name: &str) -> bool {
     name.strip_prefix("mcp__").is_some_and(|server| !server.is_empty() && !server.contains("__"))
 }

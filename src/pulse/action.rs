@@ -4,7 +4,7 @@
 use super::ACTION;
 use super::brief;
 use super::shallow::{self, Object};
-use crate::secrets::{REMOVED, is_secret_name};
+use secrets::{REMOVED, is_secret_name};
 use serde_json::value::RawValue;
 
 /// Names of what says most of a call, the most telling first, for tools that are not known.

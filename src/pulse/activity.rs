@@ -5,14 +5,14 @@
 //! just being written.
 
 use super::Pulse;
-use crate::sys::atomic;
-use crate::sys::deadline::lock_within;
-use crate::sys::paths::DataDir;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sys::atomic;
+use sys::deadline::lock_within;
+use sys::paths::DataDir;
 
 /// How many lines are kept when the file is cut.
 pub const KEPT: usize = 100;
@@ -257,7 +257,7 @@ mod tests {
             assert!(!path.is_symlink());
             std::fs::remove_file(&path).unwrap();
         }
-        crate::sys::fifo::make(&path).unwrap();
+        sys::fifo::make(&path).unwrap();
         Activity::open(&dir, "a").unwrap().append(b"one\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n");
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");

@@ -1,8 +1,8 @@
 //! The branch of the repository that a folder is in, read from its files: a hook has no time to start git.
 
 use super::brief;
-use crate::sys::file;
 use std::path::{Path, PathBuf};
+use sys::file;
 
 /// What stands for a branch that nobody can tell.
 pub const UNKNOWN: &str = "unknown";
@@ -92,7 +92,7 @@ mod tests {
             fs::write(root.join(path), text).unwrap();
         }
         fs::create_dir_all(root.join("pipe/.git")).unwrap();
-        crate::sys::fifo::make(&root.join("pipe/.git/HEAD")).unwrap();
+        sys::fifo::make(&root.join("pipe/.git/HEAD")).unwrap();
         for (place, branch) in [
             ("plain", "feature/pan-30"),
             ("plain/deep/er", "feature/pan-30"),

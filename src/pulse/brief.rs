@@ -1,7 +1,7 @@
 //! Any text as one short line for people: without line ends and control characters, without secrets, and never cut inside
 //! of what a person sees as one character.
 
-use crate::secrets::mask;
+use secrets::mask;
 use unicode_width::UnicodeWidthChar;
 
 /// How many characters are looked at for secrets at least before the text is cut: a secret that reaches over the cut is

@@ -1,14 +1,14 @@
 //! The folder of pulses, read. What is no pulse in it is passed over.
 
 use super::Pulse;
-use crate::sys::paths::DataDir;
-use crate::sys::unreadable::unreadable;
-use crate::sys::{clock, file};
 use jiff::Timestamp;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::paths::DataDir;
+use sys::unreadable::unreadable;
+use sys::{clock, file};
 
 /// The most bytes of a pulse's file; a longer one is none of ours.
 const MOST: u64 = 64 << 10;
@@ -84,7 +84,7 @@ mod tests {
             std::fs::write(dir.pulses().join(name), text).unwrap();
         }
         std::fs::create_dir(dir.pulses().join("folder.json")).unwrap();
-        crate::sys::fifo::make(&dir.pulses().join("pipe.json")).unwrap();
+        sys::fifo::make(&dir.pulses().join("pipe.json")).unwrap();
         let long = format!("{pulse}\"long\"}}{}", " ".repeat(64 << 10));
         std::fs::write(dir.pulses().join("long.json"), long).unwrap();
         let found = all(&dir).unwrap();

@@ -2,8 +2,8 @@
 //! own agent finds the same id here.
 
 use crate::agent::invocation::AGENT_VARIABLE;
-use crate::sys::tmux;
 use std::ffi::OsString;
+use sys::tmux;
 
 /// The variable by which Claude Code names its conversation to what it starts.
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";

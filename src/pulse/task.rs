@@ -2,15 +2,15 @@
 //! every call, so it is a small file and no question to anybody.
 
 use super::activity::{make, replace};
-use crate::secrets::mask;
-use crate::sys::clock;
-use crate::sys::file;
-use crate::sys::paths::DataDir;
+use secrets::mask;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use sys::clock;
+use sys::file;
+use sys::paths::DataDir;
 
 /// The most characters of a title.
 pub const TITLE: usize = 200;
@@ -136,13 +136,13 @@ mod tests {
         }
         std::fs::write(&other, "other").unwrap();
         std::os::unix::fs::symlink(&other, &path).unwrap();
-        crate::sys::fifo::make(&dir.pulse("a")).unwrap();
+        sys::fifo::make(&dir.pulse("a")).unwrap();
         set(&dir, "a", "Mend it").unwrap();
         assert!(!path.is_symlink());
         assert_eq!(get(&dir, "a"), "Mend it");
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
         std::fs::remove_file(&path).unwrap();
-        crate::sys::fifo::make(&path).unwrap();
+        sys::fifo::make(&path).unwrap();
         assert_eq!(said(&dir, "a"), None);
     }
 }

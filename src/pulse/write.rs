@@ -6,11 +6,11 @@
 use super::activity::{self, Activity};
 use super::folder;
 use super::{Pulse, State};
-use crate::sys::atomic;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::atomic;
+use sys::clock;
+use sys::paths::DataDir;
 
 /// A pulse that could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! What an agent did lately, `agents/<agent>/activity.jsonl`: a line is a pulse, the newest last.
 
 use crate::pulse::Pulse;
-use crate::sys::file::read_at;
-use crate::sys::paths::DataDir;
 use std::fs::File;
 use std::io;
+use sys::file::read_at;
+use sys::paths::DataDir;
 
 /// The most that is read, from the end, in bytes: several times what its writer keeps.
 const MOST: u64 = 1 << 20;

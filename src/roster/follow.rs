@@ -9,14 +9,14 @@ use super::hosted::Standing;
 use super::known::Known;
 use super::{Agent, Sources, join, session};
 use crate::host::id::AgentId;
-use crate::sys::identity;
-use crate::sys::watch::{Changes, Place, Watch};
 use hosts::{Hosts, News};
 use jiff::Timestamp;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::identity;
+use sys::watch::{Changes, Place, Watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 

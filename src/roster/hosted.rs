@@ -35,7 +35,7 @@ pub enum Standing {
         /// The host's word for it.
         word: &'static str,
         /// Its process; 0 where it has none.
-        pid: u32,
+        pid: Option<u32>,
         /// The call of a tool that has begun and not ended.
         call: Option<Call>,
         /// How many of its tasks run in the background.
@@ -71,7 +71,7 @@ impl Hosted {
                 let at =
                     at.or_else(|| session::conversation(claude?, &worktree, status.session_id.as_deref()?));
                 let (state, word) = (state(&status.state), status.state.word());
-                let pid = status.agent_pid.unwrap_or(0);
+                let pid = status.agent_pid;
                 let (call, background) = (status.call.clone(), status.state.background());
                 (Standing::Up { state, word, pid, call, background }, status.session_id.clone(), at)
             }

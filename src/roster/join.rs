@@ -61,7 +61,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
         let lives =
             row.heard.filter(|heard| heard.is_alive == Some(true) && heard.pulse.state != State::Exited);
         by_pid.extend(lives.map(|heard| (heard.pulse.pid, id.clone())));
-        if let Some(Standing::Up { pid, .. }) = row.host.map(|host| &host.standing) {
+        if let Some(Standing::Up { pid: Some(pid), .. }) = row.host.map(|host| &host.standing) {
             by_pid.insert(*pid, id.clone());
         }
     }
@@ -77,8 +77,25 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     rows.into_iter().filter_map(|(id, row)| row.agent(id, quiet, now)).collect()
 }
 
-/// What an agent is doing: in a word, in a pulse's words, whether its process lives, and which that is.
-type Doing = (&'static str, State, Option<bool>, u32);
+/// What an agent is doing.
+#[derive(Debug, Clone, Copy)]
+struct Activity {
+    /// The word that is shown.
+    word: &'static str,
+    /// The state, as a pulse has it.
+    state: State,
+    /// Whether its process is alive; `None` if unknown.
+    is_alive: Option<bool>,
+    /// Its process, if known.
+    pid: Option<u32>,
+}
+
+impl Activity {
+    /// An agent whose process or host is gone.
+    fn gone(word: &'static str, state: State, pid: Option<u32>) -> Self {
+        Self { word, state, is_alive: Some(false), pid }
+    }
+}
 
 impl Row<'_> {
     fn agent(mut self, agent_id: String, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
@@ -88,7 +105,7 @@ impl Row<'_> {
             let is_over = matches!(host.standing, Standing::Ended { .. });
             self.heard = self.heard.filter(|heard| is_over || heard.at >= began);
         }
-        let (state, doing, alive, pid) = self.doing()?;
+        let Activity { word: state, state: doing, is_alive: alive, pid } = self.activity()?;
         let (source, at) = self.last()?;
         let age = age(at, now);
         let pulse = self.heard.map(|heard| &heard.pulse);
@@ -141,50 +158,59 @@ impl Row<'_> {
     }
 
     /// `None` of a host that has ended, and of which there is nothing else.
-    fn doing(&self) -> Option<Doing> {
+    fn activity(&self) -> Option<Activity> {
         let other = self.without_host();
         Some(match self.host.map(|host| (&host.standing, host.at)) {
-            Some((Standing::Up { state, word, pid, .. }, _)) => (*word, *state, Some(true), *pid),
+            Some((Standing::Up { state, word, pid, .. }, _)) => {
+                Activity { word, state: *state, is_alive: Some(true), pid: *pid }
+            }
             Some((Standing::Closed { word }, _)) => {
-                let (_, state, _, pid) = other.unwrap_or(("", State::Unknown, None, 0));
+                let state = other.map_or(State::Unknown, |other| other.state);
                 // It was at work by its pulse; its host, which cannot be asked, may have heard of it since.
                 let state = if state == State::Running { State::Unknown } else { state };
-                (*word, state, Some(true), pid)
+                Activity { word, state, is_alive: Some(true), pid: other.and_then(|other| other.pid) }
             }
-            Some((Standing::Dead, _)) => ("dead", State::Running, Some(false), 0),
+            Some((Standing::Dead, _)) => Activity::gone("dead", State::Running, None),
             Some((Standing::Ended { killed }, ended)) => {
                 let other = other?;
                 // Somebody goes on under this id, without a host.
-                if other.2 == Some(true) && self.last_without_host().is_some_and(|(_, at)| Some(at) > ended) {
+                if other.is_alive == Some(true)
+                    && self.last_without_host().is_some_and(|(_, at)| Some(at) > ended)
+                {
                     other
                 } else if *killed {
-                    ("dead", State::Running, Some(false), other.3)
+                    Activity::gone("dead", State::Running, other.pid)
                 } else {
-                    ("exited", State::Exited, Some(false), other.3)
+                    Activity::gone("exited", State::Exited, other.pid)
                 }
             }
             None => other?,
         })
     }
 
-    fn without_host(&self) -> Option<Doing> {
+    fn without_host(&self) -> Option<Activity> {
         let of_session = self.session.map(|(session, _)| {
             let state = if session.is_busy == Some(true) { State::Running } else { State::Idle };
-            (state.word(), state, Some(true), session.pid)
+            Activity { word: state.word(), state, is_alive: Some(true), pid: Some(session.pid) }
         });
         let of_pulse = self.heard.map(|heard| {
             let pulse = &heard.pulse;
-            (pulse.state.word(), pulse.state, heard.is_alive, pulse.pid)
+            Activity {
+                word: pulse.state.word(),
+                state: pulse.state,
+                is_alive: heard.is_alive,
+                pid: pulse.process(),
+            }
         });
         let (Some(pulse), Some(session), Some(heard), Some((said, _))) =
             (of_pulse, of_session, self.heard, self.session)
         else {
             return of_pulse.or(of_session);
         };
-        let is_another = pulse.3 != said.pid;
+        let is_another = pulse.pid != Some(said.pid);
         // A turn that its user breaks off ends without a hook: then the session file knows better.
-        let knows_better = said.is_busy.is_some() && said.said_at > heard.at && pulse.1 != State::Exited;
-        let goes_on = is_another && (pulse.1 == State::Exited || pulse.2 != Some(true));
+        let knows_better = said.is_busy.is_some() && said.said_at > heard.at && pulse.state != State::Exited;
+        let goes_on = is_another && (pulse.state == State::Exited || pulse.is_alive != Some(true));
         Some(if goes_on || knows_better { session } else { pulse })
     }
 

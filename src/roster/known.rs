@@ -6,11 +6,11 @@ use super::session::{self, Session};
 use crate::host::discover::{self, PATIENCE, Seen};
 use crate::pulse::folder::{self, Found};
 use crate::pulse::{Pulse, State, task};
-use crate::sys::identity;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::identity;
 
 /// All of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn is_alive(pulse: &Pulse, at: Timestamp) -> Option<bool> {
 /// (`$$`), and that is gone as soon as it has.
 fn process(pulse: &Pulse) -> Option<u32> {
     let is_of_a_script = pulse.session_id.is_none() && pulse.state == State::default();
-    (pulse.pid != 0 && !is_of_a_script).then_some(pulse.pid)
+    pulse.process().filter(|_| !is_of_a_script)
 }
 
 fn with_task(sources: &Sources, session: Session) -> (Session, Option<String>) {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_process_lives_or_is_dead_or_nobody_knows() {
-        let now = crate::sys::clock::now();
+        let now = sys::clock::now();
         let long_ago = now - jiff::SignedDuration::from_hours(24 * 365 * 30);
         let of = |pid, session: Option<&str>, state, at| {
             let session_id = session.map(str::to_owned);

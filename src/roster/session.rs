@@ -1,11 +1,11 @@
 //! Claude Code's own session files, `sessions/<pid>.json` in its folder: foreign input, of which what is understood is taken
 //! (measured on 2.1.197 and 2.1.329).
 
-use crate::sys::{file, identity};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::{file, identity};
 
 /// The longest name of a folder that Claude Code keeps conversations in; what is longer is cut and gets a hash.
 const LONGEST: usize = 200;
@@ -118,7 +118,7 @@ mod tests {
         let claude = folder.path();
         std::fs::create_dir_all(claude.join("projects/-srv-site")).unwrap();
         std::fs::create_dir(claude.join("sessions")).unwrap();
-        let (pid, now) = (std::process::id(), crate::sys::clock::now().as_millisecond());
+        let (pid, now) = (std::process::id(), sys::clock::now().as_millisecond());
         let write =
             |name: &str, text: String| std::fs::write(claude.join("sessions").join(name), text).unwrap();
         let mut whole = json!({ "pid": pid, "sessionId": "s-1", "cwd": "/srv/site", "startedAt": now,

@@ -1,16 +1,16 @@
 //! Who asks on a socket: a person, or an agent's process. The kernel names the process; its ancestors tell whose it is.
 //!
 //! Every process of an agent descends from its host, which adopts orphans, and so does one without any environment. What
-//! also has murmur's marks in its environment is an agent's, whoever adopted it. docs/promises.md names what gets by.
+//! also has murmur's marks in its environment is an agent's, whoever adopted it. docs/design/promises.md names what gets by.
 
 use crate::agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
-use crate::error::Failure;
-use crate::failure;
 use crate::permit::request::Answerer;
-use crate::sys::ancestors;
-use crate::sys::peer::{self, Peer};
 use std::path::Path;
 use std::sync::OnceLock;
+use sys::ancestors;
+use sys::error::Failure;
+use sys::failure;
+use sys::peer::{self, Peer};
 use tokio::net::UnixStream;
 
 /// What `ps` shows for the host of an agent.

@@ -2,9 +2,6 @@
 
 use super::envelope::{Event, Line, Request};
 use super::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
-use crate::error::{Failure, Hinted};
-use crate::failure;
-use crate::sys::socket;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,6 +9,9 @@ use serde_json::value::RawValue;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::socket;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};

@@ -1,10 +1,10 @@
 //! The lines: questions, answers, events (spec 3, Message Format).
 
-use crate::error::Failure;
-use crate::failure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
+use sys::error::Failure;
+use sys::failure;
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

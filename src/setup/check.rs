@@ -2,16 +2,16 @@
 
 use crate::agent::invocation::AGENT_VARIABLE;
 use crate::agent::settings::PULSE_TIMEOUT;
-use crate::error::Hinted;
 use crate::pulse::folder;
-use crate::sys::paths::DataDir;
-use crate::sys::process::{Signal, signal_group};
-use crate::sys::random;
 use serde_json::json;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::process::{Signal, signal_group};
+use sys::random;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 

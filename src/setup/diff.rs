@@ -1,51 +1,41 @@
-//! What would change in a text, as `diff -u` shows it.
+//! Unified diffs of settings files, in which long lines are cut.
 
+use similar::{DiffOp, DiffTag, TextDiff};
 use std::ops::Range;
+use std::time::Duration;
 
-/// Lines around a change that show where it is.
-const AROUND: usize = 3;
+/// The lines of context around each change.
+const CONTEXT: usize = 3;
 
-/// A longer line is shown by what differs in it, with as many characters as this around.
+/// A changed line with more characters than this is cut to the part that differs.
 const LONG: usize = 160;
 
-/// Beyond so many pairs of lines the whole middle counts as changed.
-const PAIRS: usize = 4_000_000;
+/// After this long, the rest of a text counts as one change.
+const DEADLINE: Duration = Duration::from_millis(500);
 
-/// The lines of a diff from `before` to `after`, without its two headers; none where they are equal.
+/// The lines of a unified diff from `before` to `after`, without the two file headers. Empty if they are equal.
 #[must_use]
 pub fn lines(before: &str, after: &str) -> Vec<String> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (split(before), split(after));
-    let changes = changes(&old, &new);
+    let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(before, after);
+    let (old, new) = (diff.old_slices(), diff.new_slices());
     let mut out = Vec::new();
-    let mut rest = changes.as_slice();
-    while let Some((first_old, first_new)) = rest.first().cloned() {
-        let mut count = 1;
-        let mut end = (first_old.end, first_new.end);
-        while let Some((next_old, next_new)) =
-            rest.get(count).filter(|next| next.0.start <= end.0 + 2 * AROUND)
-        {
-            end = (next_old.end, next_new.end);
-            count += 1;
+    for hunk in diff.grouped_ops(CONTEXT) {
+        let range = |range: fn(&DiffOp) -> Range<usize>| {
+            hunk.first().map_or(0, |op| range(op).start)..hunk.last().map_or(0, |op| range(op).end)
+        };
+        let (removed, added) = (range(DiffOp::old_range), range(DiffOp::new_range));
+        out.push(format!("@@ -{} +{} @@", extent(&removed), extent(&added)));
+        for op in &hunk {
+            let (removed, added) = (&old[op.old_range()], &new[op.new_range()]);
+            match op.tag() {
+                DiffTag::Equal => {
+                    out.extend(removed.iter().map(|line| format!(" {}", cut(line, 0..line.len()))))
+                }
+                _ => changed(removed, added, &mut out),
+            }
         }
-        let (hunk, later) = rest.split_at(count);
-        let lead = AROUND.min(first_old.start);
-        let tail = AROUND.min(old.len() - end.0);
-        let (from, to) = (first_old.start - lead..end.0 + tail, first_new.start - lead..end.1 + tail);
-        out.push(format!("@@ -{} +{} @@", extent(&from), extent(&to)));
-        let mut shown = from.start;
-        for (gone, come) in hunk {
-            out.extend(old[shown..gone.start].iter().map(|line| format!(" {}", cut(line, 0..line.len()))));
-            changed(&old[gone.clone()], &new[come.clone()], &mut out);
-            shown = gone.end;
-        }
-        out.extend(old[shown..from.end].iter().map(|line| format!(" {}", cut(line, 0..line.len()))));
-        rest = later;
     }
     out
-}
-
-fn split(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
 }
 
 fn extent(lines: &Range<usize>) -> String {
@@ -56,61 +46,11 @@ fn extent(lines: &Range<usize>) -> String {
     }
 }
 
-/// The runs of lines that differ, by their places in both.
-fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
-    let start = old.iter().zip(new).take_while(|(one, other)| one == other).count();
-    let room = old.len().min(new.len()) - start;
-    let end =
-        old.iter().rev().zip(new.iter().rev()).take(room).take_while(|(one, other)| one == other).count();
-    let (rows, columns) = (old.len() - end - start, new.len() - end - start);
-    if rows + columns == 0 {
-        return Vec::new();
-    }
-    if rows.saturating_mul(columns) > PAIRS {
-        return vec![(start..start + rows, start..start + columns)];
-    }
-    // How many lines two ends of the middle have in common.
-    let width = columns + 1;
-    let mut common = vec![0_u32; (rows + 1) * width];
-    for row in (0..rows).rev() {
-        for column in (0..columns).rev() {
-            common[row * width + column] = if old[start + row] == new[start + column] {
-                common[(row + 1) * width + column + 1] + 1
-            } else {
-                common[(row + 1) * width + column].max(common[row * width + column + 1])
-            };
-        }
-    }
-    let (mut row, mut column) = (0, 0);
-    let mut found: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    while row < rows || column < columns {
-        if row < rows && column < columns && old[start + row] == new[start + column] {
-            (row, column) = (row + 1, column + 1);
-            continue;
-        }
-        let (from, to) = (start + row, start + column);
-        let down = row < rows
-            && (column == columns || common[(row + 1) * width + column] >= common[row * width + column + 1]);
-        if down {
-            row += 1
-        } else {
-            column += 1
-        }
-        match found.last_mut() {
-            Some((gone, come)) if gone.end == from && come.end == to => {
-                (gone.end, come.end) = (start + row, start + column);
-            }
-            _ => found.push((from..start + row, to..start + column)),
-        }
-    }
-    found
-}
-
-/// Lines that go and lines that come.
-fn changed(gone: &[&str], come: &[&str], out: &mut Vec<String>) {
-    // One long line for another is shown by where they differ.
+/// Adds a run of removed and added lines to `out`.
+fn changed(removed: &[&str], added: &[&str], out: &mut Vec<String>) {
+    // When one line replaces another, only the part that differs matters.
     let (mut was, mut is) = (None, None);
-    if let ([old], [new]) = (gone, come) {
+    if let ([old], [new]) = (removed, added) {
         let start = old.chars().zip(new.chars()).take_while(|(one, other)| one == other);
         let start: usize = start.map(|(letter, _)| letter.len_utf8()).sum();
         let room = old.len().min(new.len()) - start;
@@ -123,11 +63,11 @@ fn changed(gone: &[&str], come: &[&str], out: &mut Vec<String>) {
         }
         (was, is) = (Some(start..old.len() - end), Some(start..new.len() - end));
     }
-    out.extend(gone.iter().map(|line| format!("-{}", cut(line, was.clone().unwrap_or(0..line.len())))));
-    out.extend(come.iter().map(|line| format!("+{}", cut(line, is.clone().unwrap_or(0..line.len())))));
+    out.extend(removed.iter().map(|line| format!("-{}", cut(line, was.clone().unwrap_or(0..line.len())))));
+    out.extend(added.iter().map(|line| format!("+{}", cut(line, is.clone().unwrap_or(0..line.len())))));
 }
 
-/// A line without its end; of a long one what is in `differs`, with a little around it.
+/// A line without its line ending. A long one is cut to `differs` and some characters around it.
 fn cut(line: &str, differs: Range<usize>) -> String {
     let text = line.trim_end_matches(['\n', '\r']);
     let note = if line.ends_with('\n') { "" } else { " [no newline]" };
@@ -159,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_has_a_little_around_every_change() {
+    fn a_diff_has_context_around_every_change() {
         assert_eq!(shown("a\n", "a\n"), "");
         assert_eq!(shown("", "a\nb\n"), "@@ -0,0 +1,2 @@\n+a\n+b");
         let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n";

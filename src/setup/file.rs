@@ -1,13 +1,13 @@
 //! A settings file, changed: under a lock, with a backup beside it, and so that nobody else's edit is lost.
 
 use super::SetupError;
-use crate::sys::file::read_regular;
-use crate::sys::swap::{Swap, swap, write_beside};
-use crate::sys::{atomic, lock};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use sys::file::read_regular;
+use sys::swap::{Swap, swap, write_beside};
+use sys::{atomic, lock};
 
 /// How often a file may change under our hands.
 const TRIES: u32 = 100;

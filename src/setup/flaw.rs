@@ -6,10 +6,10 @@
 use super::tree::{Event, Group, Settings, kind, place};
 use crate::agent::settings::DECIDING;
 use crate::config::json::{self, Object};
-use crate::config::problem::{Place, Problem};
-use crate::error::Hinted;
-use crate::failure;
+use crate::config::problem::{Position as Place, Problem};
 use std::path::Path;
+use sys::error::Hinted;
+use sys::failure;
 
 /// The types of hooks that Claude Code has known since 2.1.197, and what each must have.
 const TYPES: [(&str, &[&str]); 5] = [

@@ -4,8 +4,8 @@
 //! door; so it is never taken for one of setup's.
 
 use crate::agent::settings::DECIDING;
-use crate::sys::shell;
 use std::path::Path;
+use sys::shell;
 
 /// Whether `command`, which Claude Code gives to `sh -c`, calls murmur's hook and does nothing else, of whatever version
 /// and path: the program `murmur-hook`, or `murmur` with the word `hook`, then an event's name, and then its end.

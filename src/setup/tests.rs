@@ -6,10 +6,10 @@ use super::undo::{Undone, undo};
 use super::wanted::Wanted;
 use super::{SetupError, plan};
 use crate::agent::settings::HookProgram;
-use crate::error::Hinted;
 use insta::assert_snapshot;
 use serde_json::json;
 use std::path::Path;
+use sys::error::Hinted;
 
 const PATH: &str = "/h/settings.json";
 

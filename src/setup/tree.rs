@@ -3,12 +3,12 @@
 
 use super::ours::is_ours;
 use crate::config::json::{self, Member, Object};
-use crate::config::problem::{Place, Problem};
-use crate::failure;
+use crate::config::problem::{Position as Place, Problem};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
+use sys::failure;
 
 /// White space of JSON.
 const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];

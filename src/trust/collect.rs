@@ -1,10 +1,8 @@
-//! The files of a repository that Claude Code runs or obeys, where it looks for them (measured on 2.1.197 and 2.1.330):
-//! all of it in the workspace and above it up to the root of the git repository, or of the file system without one;
-//! `.mcp.json` and instructions in every folder above. What is in the user's own `.claude` is the user's.
+//! Collects the files of a repository that Claude Code runs or obeys, where Claude Code looks for them (measured on 2.1.197
+//! and 2.1.330): all kinds in the workspace and above it up to the root of the git repository, or of the file system without
+//! one; `.mcp.json` and instructions in every folder above. The user's own `.claude` is not part of it.
 
 use super::{Claude, git, named};
-use crate::error::Hinted;
-use crate::sys::{file, shell};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -14,63 +12,65 @@ use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::{file, shell};
 
-/// The most files, bytes and folders within each other that are looked at.
-const MOST_FILES: usize = 4000;
-const MOST_BYTES: u64 = 32 << 20;
-const DEPTH: usize = 16;
-/// The most bytes of a program that is named.
-const MOST_NAMED: u64 = 512 << 20;
+/// Limits on the collected files.
+const MAX_FILES: usize = 4000;
+const MAX_BYTES: u64 = 32 << 20;
+const MAX_DEPTH: usize = 16;
+/// Maximum size of a program that is only hashed, in bytes.
+const MAX_PROGRAM: u64 = 512 << 20;
 
-/// What Claude Code writes into `.claude` itself, and neither runs nor obeys.
+/// Entries of `.claude` that Claude Code writes itself, and neither runs nor obeys.
 const DATA: [&str; 3] = ["plans", "todos", "worktrees"];
-/// What in `.claude` is told to the model, and nothing else.
-const TOLD: [&str; 4] = ["CLAUDE.md", "agent-memory", "agent-memory-local", "rules"];
+/// Entries of `.claude` that are only text for the model.
+const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "agent-memory", "agent-memory-local", "rules"];
 
-/// What a file is to Claude Code.
+/// What Claude Code does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It runs it, or does as it says.
+    /// Runs or obeys it.
     Configuration,
-    /// A program or script of the repository that one of those names.
+    /// Runs it if a configuration says so: a program or script of the repository.
     Named,
-    /// It tells the model.
+    /// Shows it to the model.
     Instructions,
 }
 
-/// One of them.
+/// A collected file.
 #[derive(Debug)]
 pub struct Found {
-    /// Its path in the workspace, or an absolute one outside.
+    /// Its path in the workspace; absolute if it is outside.
     pub name: String,
-    /// What it is.
+    /// What Claude Code does with it.
     pub kind: Kind,
-    /// The hash of what is in it.
+    /// The hash of its contents.
     pub hash: String,
-    /// What is in it, unless it is only named.
+    /// Its contents; empty if it is [`Kind::Named`].
     pub bytes: Vec<u8>,
 }
 
-/// Why the files could not be listed.
+/// Why the files could not be collected.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// One cannot be read.
+    /// A file or folder is not readable.
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
-    /// There are too many, or they are too large.
-    #[error("{} has too much to be checked (at most {MOST_FILES} files, {} MiB, {DEPTH} folders deep)", .path.display(), MOST_BYTES >> 20)]
+    /// There are too many files, or they are too large.
+    #[error("{} exceeds the limits of {MAX_FILES} files, {} MiB and {MAX_DEPTH} levels of folders", .path.display(), MAX_BYTES >> 20)]
     TooMuch {
-        /// The folder or file at which it was too much.
+        /// The folder or file that exceeds a limit.
         path: PathBuf,
     },
-    /// A name cannot be written down.
+    /// A name is not UTF-8.
     #[error("{} is not UTF-8", .path.display())]
-    NotText {
+    NotUtf8 {
         /// The file.
         path: PathBuf,
     },
@@ -80,27 +80,27 @@ impl Hinted for CollectError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unreadable { path, .. } => format!("check its owner and mode: ls -l {}", shell::path(path)),
-            Self::TooMuch { .. } => "move what is no configuration out of that folder".to_owned(),
-            Self::NotText { .. } => "rename it".to_owned(),
+            Self::TooMuch { .. } => "move files that are not configuration out of that folder".to_owned(),
+            Self::NotUtf8 { .. } => "rename it".to_owned(),
         })
     }
 }
 
-/// All of them in and above `workspace`, an absolute path without links, sorted by their names.
+/// Collects the files in and above `workspace`, an absolute path without links, sorted by name.
 ///
 /// # Errors
-/// The files could not be listed; trust none of them.
+/// Trust none of the files.
 pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<Found>, CollectError> {
     collect_below(workspace, claude, &HashSet::new())
 }
 
-/// The same, where it is known that the folders of `bare` have nothing that counts, and are no root of a repository.
+/// Like [`collect`], given that the folders of `bare` have none of the files and are not the root of a repository.
 pub(super) fn collect_below(
     workspace: &Path,
     claude: &Claude,
     bare: &HashSet<PathBuf>,
 ) -> Result<Vec<Found>, CollectError> {
-    let mut found = Files { workspace, left: MOST_BYTES, files: BTreeMap::new() };
+    let mut found = Files { workspace, left: MAX_BYTES, files: BTreeMap::new() };
     let root = git::root(workspace, bare);
     let own = OnceCell::new();
     let is_own = |folder: &Path| {
@@ -130,7 +130,7 @@ pub(super) fn collect_below(
     Ok(found.files.into_values().collect())
 }
 
-/// Whether a folder has nothing that counts, and is no root of a repository.
+/// Whether a folder has none of the files and is not the root of a repository.
 pub(super) fn is_bare(folder: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(folder) = rustix::fs::open(folder, flags, Mode::empty()) else { return false };
@@ -147,15 +147,15 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// What is in a `.claude`: all that counts there, or only what is told to the model.
+    /// Adds the files of a `.claude` folder: all of them, or only text for the model.
     fn add_claude(&mut self, folder: &Path, all: bool) -> Result<(), CollectError> {
         for entry in entries(folder)? {
             let name = entry.file_name();
             let name = name.and_then(|name| name.to_str()).unwrap_or_default();
-            if TOLD.contains(&name) {
-                self.walk(&entry, Kind::Instructions, DEPTH)?;
+            if INSTRUCTIONS.contains(&name) {
+                self.walk(&entry, Kind::Instructions, MAX_DEPTH)?;
             } else if all && !DATA.contains(&name) {
-                self.walk(&entry, Kind::Configuration, DEPTH)?;
+                self.walk(&entry, Kind::Configuration, MAX_DEPTH)?;
             }
         }
         Ok(())
@@ -176,7 +176,7 @@ impl Files<'_> {
         let bytes = match file::read_short(path, self.left) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(()),
-            // A folder above is a file.
+            // A parent is a file.
             Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(()),
             Err(error) if error.kind() == ErrorKind::FileTooLarge => return Err(too_much()),
             Err(source) => return Err(CollectError::Unreadable { path: path.to_path_buf(), source }),
@@ -187,11 +187,11 @@ impl Files<'_> {
         self.insert(path, kind, hasher, bytes)
     }
 
-    /// A program may be large, and is no more than hashed.
+    /// Adds a program, which may be large and is only hashed.
     fn add_named(&mut self, path: &Path) -> Result<(), CollectError> {
         let unreadable = |source| CollectError::Unreadable { path: path.to_path_buf(), source };
         let mut file = file::open_regular(path, OpenOptions::new().read(true)).map_err(unreadable)?;
-        if file.metadata().map_err(unreadable)?.len() > MOST_NAMED {
+        if file.metadata().map_err(unreadable)?.len() > MAX_PROGRAM {
             return Err(CollectError::TooMuch { path: path.to_path_buf() });
         }
         let (mut hasher, mut part) = (Sha256::new(), vec![0; 64 << 10]);
@@ -212,20 +212,20 @@ impl Files<'_> {
         bytes: Vec<u8>,
     ) -> Result<(), CollectError> {
         let name = path.strip_prefix(self.workspace).unwrap_or(path);
-        let name = name.to_str().ok_or_else(|| CollectError::NotText { path: path.to_path_buf() })?;
+        let name = name.to_str().ok_or_else(|| CollectError::NotUtf8 { path: path.to_path_buf() })?;
         let mut hash = "sha256:".to_owned();
         for byte in hasher.finalize() {
             let _never_fails = write!(hash, "{byte:02x}");
         }
         self.files.entry(name.to_owned()).or_insert(Found { name: name.to_owned(), kind, hash, bytes });
-        if self.files.len() > MOST_FILES {
+        if self.files.len() > MAX_FILES {
             return Err(CollectError::TooMuch { path: path.to_path_buf() });
         }
         Ok(())
     }
 }
 
-/// What is in a folder, sorted; nothing where there is none.
+/// The entries of a folder, sorted; none if it doesn't exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
     let unreadable = |source| CollectError::Unreadable { path: folder.to_path_buf(), source };
     let read = match std::fs::read_dir(folder) {
@@ -238,7 +238,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
     let mut paths = Vec::new();
     for entry in read {
         paths.push(entry.map_err(unreadable)?.path());
-        if paths.len() > MOST_FILES {
+        if paths.len() > MAX_FILES {
             return Err(CollectError::TooMuch { path: folder.to_path_buf() });
         }
     }

@@ -1,4 +1,4 @@
-//! What the files of a repository would do, one line an effect, in words for the person who decides.
+//! Describes what the files of a repository would do, one line per effect, for the person who decides.
 //!
 //! Unknown keys are shown as they are in the file, so that nothing is hidden.
 
@@ -8,7 +8,7 @@ use super::collect::{Found, Kind};
 use serde_json::{Map, Value};
 
 /// Settings whose value is a command that Claude Code runs, or an object with one.
-const RUN: [&str; 9] = [
+const COMMANDS: [&str; 9] = [
     "apiKeyHelper",
     "awsAuthRefresh",
     "awsCredentialExport",
@@ -20,14 +20,14 @@ const RUN: [&str; 9] = [
     "subagentStatusLine",
 ];
 
-/// What `file` would do, in the order of the file. Text from it stands there as it is.
+/// Returns the effects of `file`, in the order of the file, with text from it unchanged.
 #[must_use]
 pub fn of(file: &Found) -> Vec<String> {
     let text = String::from_utf8_lossy(&file.bytes);
     let base = file.name.rsplit('/').next().unwrap_or_default();
     let is_settings = base.starts_with("settings") && base.ends_with(".json");
     match file.kind {
-        Kind::Named => vec!["is named by one of the files above".to_owned()],
+        Kind::Named => vec!["is used by one of the files above".to_owned()],
         Kind::Instructions => vec![counted(text.lines().count(), "line of instructions for the agent")],
         Kind::Configuration if base == ".mcp.json" => object(&text, |object| {
             let servers = object.get("mcpServers").and_then(Value::as_object);
@@ -41,13 +41,15 @@ pub fn of(file: &Found) -> Vec<String> {
             let mut effects: Vec<String> = Vec::new();
             effects.extend(markdown::settings(front).into_iter().map(|line| format!("sets {line}")));
             let run = markdown::shell(body);
-            effects.extend(run.into_iter().map(|command| format!("has the shell run, when used: {command}")));
+            effects.extend(run.into_iter().map(|command| format!("runs in the shell when used: {command}")));
             if effects.is_empty() {
                 effects.push(counted(text.lines().count(), "line for the agent, when used"));
             }
             effects
         }
-        Kind::Configuration => vec![format!("{} bytes; can be run or read by the others", file.bytes.len())],
+        Kind::Configuration => {
+            vec![format!("{} bytes; the other files can run or read it", file.bytes.len())]
+        }
     }
 }
 
@@ -60,7 +62,7 @@ fn counted(count: usize, what: &str) -> String {
 fn object(text: &str, effects: impl FnOnce(Map<String, Value>) -> Vec<String>) -> Vec<String> {
     match serde_json::from_str(text) {
         Ok(object) => effects(object),
-        Err(_) => vec![format!("is not a JSON object, so that its effect is not known: {text}")],
+        Err(_) => vec![format!("is not a JSON object, so its effect is unknown: {text}")],
     }
 }
 
@@ -111,7 +113,7 @@ fn of_setting(key: &str, value: &Value) -> Vec<String> {
         "extraKnownMarketplaces" => {
             members().map(|(name, value)| format!("plugins from {name}: {}", text(value))).collect()
         }
-        key if RUN.contains(&key) => {
+        key if COMMANDS.contains(&key) => {
             vec![format!("runs as {key}: {}", text(value.get("command").unwrap_or(value)))]
         }
         key => vec![format!("sets {key} to {}", text(value))],
@@ -121,12 +123,12 @@ fn of_setting(key: &str, value: &Value) -> Vec<String> {
 fn of_hooks(event: &str, groups: &Value) -> Vec<String> {
     let mut effects = Vec::new();
     for group in groups.as_array().into_iter().flatten() {
-        let of = group.get("matcher").map(text).filter(|of| !of.is_empty());
-        let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+        let matcher = group.get("matcher").map(text).filter(|matcher| !matcher.is_empty());
+        let matcher = matcher.map(|matcher| format!(" for {matcher}")).unwrap_or_default();
         for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
             effects.push(match hook.get("command") {
-                Some(command) => format!("runs at {event}{of}: {}", text(command)),
-                None => format!("does at {event}{of}: {hook}"),
+                Some(command) => format!("runs at {event}{matcher}: {}", text(command)),
+                None => format!("has a hook at {event}{matcher}: {hook}"),
             });
         }
     }
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_say_what_they_run_and_set() {
+    fn settings_show_what_they_run_and_set() {
         let text = r#"{"env":{"ANTHROPIC_BASE_URL":"http://x"},"apiKeyHelper":"./key","statusLine":{"type":"command","command":"./s"},
             "hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./h"},{"type":"http","url":"u"}]}]},
             "permissions":{"allow":["Bash(*)"],"defaultMode":"plan"},"enabledPlugins":{"p@m":true},"model":"opus"}"#;
@@ -159,23 +161,23 @@ mod tests {
         assert_eq!(
             found,
             [
-                "does at PreToolUse of Bash: {\"type\":\"http\",\"url\":\"u\"}",
+                "has a hook at PreToolUse for Bash: {\"type\":\"http\",\"url\":\"u\"}",
                 "permissions allow: Bash(*)",
                 "permissions defaultMode: plan",
                 "plugin p@m: true",
                 "runs as apiKeyHelper: ./key",
                 "runs as statusLine: ./s",
-                "runs at PreToolUse of Bash: ./h",
+                "runs at PreToolUse for Bash: ./h",
                 "sets ANTHROPIC_BASE_URL=http://x",
                 "sets model to opus",
             ]
         );
         let broken = effects(".claude/settings.json", "{,}");
-        assert_eq!(broken, ["is not a JSON object, so that its effect is not known: {,}"]);
+        assert_eq!(broken, ["is not a JSON object, so its effect is unknown: {,}"]);
     }
 
     #[test]
-    fn servers_say_what_they_start_with_what() {
+    fn servers_show_their_command_and_its_arguments() {
         let text = r#"{"mcpServers":{"a":{"command":"node","args":["x.js",1],"env":{"K":"v"}},"b":{"type":"http","url":"http://y","headers":{"A":"b"},"headersHelper":"./h"}}}"#;
         assert_eq!(
             effects(".mcp.json", text),

@@ -1,16 +1,16 @@
-//! The git repository around a folder, as far as Claude Code looks at it: its root, and of a linked worktree that of the
-//! main one. Measured on 2.1.330: both have files that count.
+//! The git repository around a folder, as Claude Code sees it: its root, and for a linked worktree also the root of the main
+//! worktree. Claude Code reads files in both (measured on 2.1.330).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The nearest folder at or above `folder` with a `.git`, which those of `without` are known not to have.
+/// Returns the nearest folder at or above `folder` with a `.git`; skips the folders in `without`, which have none.
 pub(super) fn root<'a>(folder: &'a Path, without: &HashSet<PathBuf>) -> Option<&'a Path> {
     let mut folders = folder.ancestors().filter(|folder| !without.contains(*folder));
     folders.find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
-/// The root of the main worktree, where `root` is that of a linked one.
+/// Returns the root of the main worktree if `root` is a linked one.
 pub(super) fn main_root(root: &Path) -> Option<PathBuf> {
     let first = |path: PathBuf| {
         let text = std::fs::read_to_string(path).ok()?;

@@ -1,5 +1,5 @@
-//! The files of the repository that its configuration names as programs or scripts, as far as that can be told: a word of
-//! a command that is the path of a file there. What those run in turn is not known.
+//! Finds the repository's files that its configuration names as programs or scripts: words of a command that are the path of a
+//! file in the repository. Files that those run in turn are not found.
 
 use super::collect::{Found, Kind};
 use super::effects::markdown;
@@ -7,19 +7,19 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Keys of settings that name files, and run none.
+/// Settings that name files but run none.
 const PATTERNS: [&str; 4] = ["permissions", "sandbox", "claudeMdExcludes", "plansDirectory"];
 
-/// What interpreters add to a name.
-const ENDINGS: [&str; 6] = ["js", "cjs", "mjs", "ts", "py", "sh"];
+/// Extensions that interpreters add to a name.
+const EXTENSIONS: [&str; 6] = ["js", "cjs", "mjs", "ts", "py", "sh"];
 
-/// The longest path there is, in bytes.
-const LONGEST: usize = 4096;
+/// Longer than any path, in bytes.
+const MAX_PATH: usize = 4096;
 
-/// How many folders that a text names are looked into.
-const MOST_FOLDERS: usize = 8;
+/// Maximum number of folders per text to search.
+const MAX_FOLDERS: usize = 8;
 
-/// The files within `workspace` that `found` names.
+/// Returns the files within `workspace` that `found` names.
 pub(super) fn by<'a>(workspace: &Path, found: impl Iterator<Item = &'a Found>) -> Vec<PathBuf> {
     let mut texts = Vec::new();
     for file in found.filter(|file| file.kind == Kind::Configuration) {
@@ -58,20 +58,20 @@ fn paths(workspace: &Path, text: &str) -> Vec<PathBuf> {
     let words = text.split(|letter: char| letter.is_whitespace() || ";|&()<>=,`".contains(letter));
     let words: Vec<&str> = std::iter::once(text.trim())
         .chain(words)
-        .filter(|word| !word.is_empty() && word.len() < LONGEST)
+        .filter(|word| !word.is_empty() && word.len() < MAX_PATH)
         .collect();
     let within = |path: PathBuf| path.canonicalize().ok().filter(|real| real.starts_with(workspace));
-    // A command may first go to a folder that it names.
+    // The command may first change to a folder that it names.
     let folders = words.iter().filter_map(|word| within(workspace.join(word))).filter(|path| path.is_dir());
-    let mut folders: BTreeSet<PathBuf> = folders.take(MOST_FOLDERS).collect();
+    let mut folders: BTreeSet<PathBuf> = folders.take(MAX_FOLDERS).collect();
     folders.insert(workspace.to_path_buf());
     let mut found = Vec::new();
     for folder in &folders {
         for word in &words {
             // `node scripts/s` runs `scripts/s.js`, `python3 -m scripts.helper` `scripts/helper.py`.
-            let endings = ENDINGS.iter().map(|ending| format!("{word}.{ending}"));
+            let scripts = EXTENSIONS.iter().map(|extension| format!("{word}.{extension}"));
             let module = format!("{}.py", word.replace('.', "/"));
-            let names = std::iter::once((*word).to_owned()).chain(endings).chain([module]);
+            let names = std::iter::once((*word).to_owned()).chain(scripts).chain([module]);
             let files = names.filter_map(|name| within(folder.join(name))).filter(|path| path.is_file());
             found.extend(files);
         }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_from_the_folder_that_the_command_goes_to_and_without_its_ending() {
+    fn a_file_is_found_relative_to_cd_and_without_its_extension() {
         let top = tempfile::tempdir().unwrap();
         let workspace = top.path().canonicalize().unwrap();
         std::fs::create_dir(workspace.join("scripts")).unwrap();

@@ -1,17 +1,17 @@
-//! The MCP servers that Claude Code knows of, by whose they are: the user's own in `.claude.json`, and the repository's in
-//! every `.mcp.json` in and above the workspace.
+//! The MCP servers that Claude Code knows, by owner: the user's own in `.claude.json`, and the repository's in every
+//! `.mcp.json` in and above the workspace.
 
 use super::{Claude, git};
 use crate::config::mcp::Mcp;
-use crate::sys::file;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::path::Path;
+use sys::file;
 
-/// The most bytes of a file with servers.
-const MOST: u64 = 32 << 20;
+/// Maximum size of a file with servers, in bytes.
+const MAX_BYTES: u64 = 32 << 20;
 
-/// The servers of a workspace.
+/// The MCP servers available in a workspace.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     user: Map<String, Value>,
@@ -19,11 +19,11 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Those of `workspace`, an absolute path without links. What cannot be read has none.
+    /// Finds the servers of `workspace`, an absolute path without links. Files that are not readable have none.
     pub(super) fn of(workspace: &Path, claude: &Claude) -> Self {
         let state = read(&claude.state);
         let mut user = servers(&state);
-        // In a repository, what the user set for it stands under its root (measured on 2.1.197 and 2.1.330).
+        // In a repository, the user's settings for it are stored under its root (measured on 2.1.197 and 2.1.330).
         let key = git::root(workspace, &HashSet::new()).unwrap_or(workspace).to_string_lossy();
         let local = state.get("projects").and_then(|projects| projects.get(&*key));
         let local = local.and_then(Value::as_object).cloned().unwrap_or_default();
@@ -40,8 +40,8 @@ impl Servers {
         Self { user, project }
     }
 
-    /// Those that an agent gets which may have those that `mcp` names: the repository's only where it `is_trusted`, and
-    /// then the user's own before those.
+    /// The servers for an agent with the setting `mcp`. The repository's are included only if it `is_trusted`; the user's own
+    /// take precedence.
     pub(super) fn wanted(&self, mcp: &Mcp, is_trusted: bool) -> Map<String, Value> {
         let mut wanted = if is_trusted { self.project.clone() } else { Map::new() };
         if !mcp.is_project_only() {
@@ -51,19 +51,19 @@ impl Servers {
         wanted
     }
 
-    /// The names of all.
+    /// The names of all servers.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.user.keys().chain(self.project.keys()).map(String::as_str)
     }
 
-    /// Whether the repository has one of this name.
+    /// Whether the repository has a server of this name.
     pub(super) fn is_of_project(&self, name: &str) -> bool {
         self.project.contains_key(name)
     }
 }
 
 fn read(path: &Path) -> Map<String, Value> {
-    let bytes = file::read_short(path, MOST).ok().flatten().unwrap_or_default();
+    let bytes = file::read_short(path, MAX_BYTES).ok().flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 

@@ -1,50 +1,50 @@
-//! Whether a workspace's files are trusted as they are now.
+//! Whether a workspace's files are trusted in their current state.
 
 use super::collect::{collect_below, is_bare};
 use super::store::{Store, StoreError, Trusted};
 use super::{Claude, CollectError, Found, Kind, collect};
-use crate::error::{Failure, Hinted};
-use crate::sys::paths::DataDir;
-use crate::sys::shell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use sys::error::{Failure, Hinted};
+use sys::paths::DataDir;
+use sys::shell;
 
-/// How it is.
+/// The state of a workspace's trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// There are no such files.
+    /// The repository has no Claude files.
     Nothing,
-    /// They are what the user said they trust.
+    /// The files are unchanged since the user trusted them.
     Trusted,
-    /// They are not trusted, so they are left out.
+    /// The files are not trusted, so agents start without them.
     Untrusted(Why),
 }
 
 /// Why files are not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// Nobody said so.
+    /// The user never trusted them.
     Never,
-    /// They are others since.
+    /// They have changed since.
     Changed(Vec<Change>),
-    /// Unknown.
+    /// It could not be determined.
     Unknown(Failure),
 }
 
-/// What became of a file since.
+/// How a file has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there.
+    /// It is new.
     Added(String),
-    /// It is not there any more.
+    /// It was removed.
     Removed(String),
-    /// Something else is in it.
+    /// Its contents changed.
     Edited(String),
 }
 
 impl Change {
-    /// The word for it, and the file.
+    /// A label for the change, and the file.
     #[must_use]
     pub fn parts(&self) -> (&'static str, &str) {
         match self {
@@ -57,20 +57,20 @@ impl Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, name) = self.parts();
-        write!(out, "{name} ({word})")
+        let (label, name) = self.parts();
+        write!(out, "{name} ({label})")
     }
 }
 
 impl Standing {
-    /// How `workspace`, an absolute path, is now.
+    /// Checks `workspace`, an absolute path.
     #[must_use]
-    pub fn look(store: &Result<Store, StoreError>, claude: &Claude, workspace: &Path) -> Self {
+    pub fn check(store: &Result<Store, StoreError>, claude: &Claude, workspace: &Path) -> Self {
         let Ok(workspace) = workspace.canonicalize() else { return Self::Nothing };
         Self::of(store, &workspace, collect(&workspace, claude).as_deref())
     }
 
-    /// The same of the files that were found in it.
+    /// Checks the collected files of `workspace`.
     #[must_use]
     pub fn of(
         store: &Result<Store, StoreError>,
@@ -92,13 +92,13 @@ impl Standing {
         }
     }
 
-    /// Whether files are left out because they are not trusted.
+    /// Whether agents start without the files because they are not trusted.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
         matches!(self, Self::Untrusted(_))
     }
 
-    /// What is said of it, with what to do; nothing where nothing is left out.
+    /// The warning for people, with a hint; `None` unless the files are untrusted.
     #[must_use]
     pub fn failure(&self, workspace: &Path) -> Option<Failure> {
         let Self::Untrusted(why) = self else { return None };
@@ -110,27 +110,27 @@ impl Standing {
             },
             Why::Unknown(failure) => format!(": {failure}"),
         };
-        let hint = format!("see and accept what they do: murmur trust {}", shell::path(workspace));
-        Some(crate::failure!("repository settings not trusted{what}"; "{hint}"))
+        let hint = format!("review and trust them: murmur trust {}", shell::path(workspace));
+        Some(sys::failure!("repository settings not trusted{what}"; "{hint}"))
     }
 }
 
-/// What is said of workspaces, each looked at once.
+/// The trust of many workspaces, each checked once.
 #[derive(Debug)]
 pub struct Workspaces {
     store: Result<Store, StoreError>,
     claude: Claude,
     seen: HashMap<PathBuf, Option<Failure>>,
-    /// Folders in which and above which workspaces are, and where they are without links.
+    /// The parent folders of workspaces, with their paths without links.
     parents: HashMap<PathBuf, Option<PathBuf>>,
-    /// Folders above workspaces, and whether they and all above them have nothing that counts.
+    /// Folders above workspaces, and whether they and all their parents have no relevant files.
     upward: HashMap<PathBuf, bool>,
-    /// Those that have nothing themselves.
+    /// Folders that have no relevant files themselves.
     bare: HashSet<PathBuf>,
 }
 
 impl Workspaces {
-    /// For the user whose home folder and data folder these are.
+    /// For the user with this home folder and data folder.
     #[must_use]
     pub fn of(dir: &DataDir, home: &Path) -> Self {
         Self {
@@ -143,14 +143,14 @@ impl Workspaces {
         }
     }
 
-    /// That the files of `workspace` are not trusted, with what to do; `None` where nothing is left out.
+    /// The warning that the files of `workspace` are not trusted, if that is so.
     pub fn untrusted(&mut self, workspace: &Path) -> Option<Failure> {
         if let Some(known) = self.seen.get(workspace) {
             return known.clone();
         }
-        let said = self.standing(workspace).failure(workspace);
-        self.seen.insert(workspace.to_path_buf(), said.clone());
-        said
+        let failure = self.standing(workspace).failure(workspace);
+        self.seen.insert(workspace.to_path_buf(), failure.clone());
+        failure
     }
 
     fn standing(&mut self, workspace: &Path) -> Standing {
@@ -163,7 +163,7 @@ impl Workspaces {
         Standing::of(&self.store, &workspace, found.as_deref())
     }
 
-    /// Whether nothing that counts is in `folder` and in those above it, each looked at once.
+    /// Whether `folder` and all its parents have no relevant files. Checks each once.
     fn is_bare_upward(&mut self, folder: &Path) -> bool {
         if let Some(known) = self.upward.get(folder) {
             return *known;
@@ -177,7 +177,7 @@ impl Workspaces {
         own && above
     }
 
-    /// The path of a folder without links; that of many folders in one folder costs a look at each.
+    /// The folder's path without links. Resolves each parent once.
     fn without_links(&mut self, folder: &Path) -> Option<PathBuf> {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
             return folder.canonicalize().ok();
@@ -191,13 +191,13 @@ impl Workspaces {
     }
 }
 
-/// The hashes of the files that count.
+/// The hashes of the files that need trust.
 pub(super) fn hashes(found: &[Found]) -> BTreeMap<String, String> {
-    let counting = found.iter().filter(|file| file.kind != Kind::Instructions);
-    counting.map(|file| (file.name.clone(), file.hash.clone())).collect()
+    let relevant = found.iter().filter(|file| file.kind != Kind::Instructions);
+    relevant.map(|file| (file.name.clone(), file.hash.clone())).collect()
 }
 
-/// What is not as it was when it was trusted. Instructions, which agents write themselves, may be.
+/// Returns what has changed since the files were trusted. Instructions, which agents write themselves, may change.
 #[must_use]
 pub fn compare(trusted: &Trusted, found: &[Found]) -> Vec<Change> {
     let now = hashes(found);
@@ -214,7 +214,7 @@ pub fn compare(trusted: &Trusted, found: &[Found]) -> Vec<Change> {
 }
 
 impl Trusted {
-    /// These files, from `at` on (RFC 3339).
+    /// Trusts these files, since `at` (RFC 3339).
     #[must_use]
     pub fn now(found: &[Found], at: String) -> Self {
         Self { trusted_at: at, files: hashes(found) }
@@ -227,7 +227,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn the_path_without_links_is_what_the_system_says() {
+    fn the_path_without_links_is_the_canonical_one() {
         let top = tempfile::tempdir().unwrap();
         let at = |path: &str| top.path().join(path);
         std::fs::create_dir_all(at("real/site")).unwrap();

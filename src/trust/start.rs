@@ -1,64 +1,62 @@
-//! How an agent is started in a workspace, as far as trust and `mcp` go: the switches of Claude Code, and the private file
-//! with the MCP servers that are left.
+//! How an agent starts in a workspace, given its trust and `mcp`: options for Claude Code, and a private file with the
+//! remaining MCP servers.
 //!
-//! A workspace without any files has the switches as well: an agent could write some, and Claude Code reads settings anew
-//! while it runs.
+//! The options are needed without any files, too: an agent could write some, and Claude Code rereads settings while it
+//! runs.
 
 use super::servers::Servers;
 use super::{Claude, Standing, Store};
 use crate::config::mcp::Mcp;
-use crate::error::{Failure, Hinted};
-use crate::failure;
-use crate::sys::paths::DataDir;
-use crate::sys::{atomic, shell};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::DataDir;
+use sys::{atomic, shell};
 
-/// A start.
+/// How an agent starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// Whether the workspace's files are trusted.
+    /// The workspace's trust.
     pub standing: Standing,
-    /// The switches.
+    /// The options for Claude Code.
     pub args: Vec<String>,
-    /// The file that they name.
+    /// The file that the options name.
     pub file: Option<PrivateFile>,
-    /// The MCP servers that the agent does not get.
-    pub left_out: Vec<LeftOut>,
+    /// The MCP servers that the agent is not given.
+    pub left_out: Vec<OmittedServer>,
 }
 
-/// An MCP server that an agent does not get, and why.
+/// An MCP server that an agent is not given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedServer {
     /// Its name.
     pub name: String,
-    /// Why, as `is left out: …`.
+    /// Why; begins with `is left out`.
     pub why: String,
 }
 
-/// A file that only its user can read, for one run: secrets may be in it.
+/// A file that only its user can read, since it may contain secrets; written for one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrivateFile {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-/// It, on disk until this is dropped.
+/// A private file on disk; removed when dropped.
 #[derive(Debug)]
-pub struct Kept(PathBuf);
+pub struct WrittenFile(PathBuf);
 
-/// The start of `agent` in `workspace`, from the files as they are now. `home` is the user's.
-///
-/// # Errors
+/// Returns how `agent` starts in `workspace`, given the current files. `home` is the user's home folder.
 /// That the workspace, or the file for the agent's MCP servers, cannot be named.
 pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mcp) -> Result<Start, Failure> {
     let claude = Claude::find(home);
     let real = workspace.canonicalize().map_err(
         |error| failure!("cannot open workspace {}: {error}", workspace.display(); "check the path"),
     )?;
-    let standing = Standing::look(&Store::read(dir), &claude, &real);
+    let standing = Standing::check(&Store::read(dir), &claude, &real);
     let is_trusted = standing == Standing::Trusted;
     if is_trusted && mcp.is_all() {
         return Ok(Start { standing, args: Vec::new(), file: None, left_out: Vec::new() });
@@ -76,7 +74,7 @@ pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mc
         }
     };
     let left_out = servers.names().filter(|name| !wanted.contains_key(*name));
-    let left_out = left_out.map(|name| LeftOut { name: name.to_owned(), why: why(name) }).collect();
+    let left_out = left_out.map(|name| OmittedServer { name: name.to_owned(), why: why(name) }).collect();
     let mut args: Vec<String> = Vec::new();
     if !is_trusted {
         args.extend(["--setting-sources", "user"].map(str::to_owned));
@@ -86,7 +84,7 @@ pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mc
     if !wanted.is_empty() {
         let path = dir.agent(agent).join("mcp.json");
         let text = path.to_str().ok_or_else(|| {
-            failure!("{} is not UTF-8, and Claude Code's arguments are", path.display(); "use another data folder")
+            failure!("{} is not UTF-8, which Claude Code's arguments require", path.display(); "use another data folder")
         })?;
         args.extend(["--mcp-config".to_owned(), text.to_owned()]);
         let bytes = serde_json::json!({ "mcpServers": wanted }).to_string().into_bytes();
@@ -96,24 +94,21 @@ pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mc
 }
 
 impl PrivateFile {
-    /// Writes it.
-    ///
-    /// # Errors
-    /// What names it.
-    pub fn keep(&self) -> Result<Kept, Failure> {
+    /// Writes the file.
+    pub fn write(&self) -> Result<WrittenFile, Failure> {
         let Self { path, bytes } = self;
         let written = || {
             if let Some(folder) = path.parent() {
                 atomic::create_private_folder(folder)?;
             }
-            // Of a run that was killed, or somebody else's.
+            // Left by a run that was killed, or created by somebody else.
             match std::fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
             file.write_all(bytes)?;
-            Ok(Kept(path.clone()))
+            Ok(WrittenFile(path.clone()))
         };
         written().map_err(|error: io::Error| {
             let hint = Hinted::hint(&error);
@@ -122,7 +117,7 @@ impl PrivateFile {
     }
 }
 
-impl Drop for Kept {
+impl Drop for WrittenFile {
     fn drop(&mut self) {
         let _gone = std::fs::remove_file(&self.0);
         if let Some(folder) = self.0.parent() {

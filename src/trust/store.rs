@@ -1,17 +1,18 @@
-//! What the user trusts: `trust.json` in the data folder, by workspace the hash of each file that counts.
+//! What the user trusts: `trust.json` in the data folder, with the hashes of the relevant files of each workspace.
 
-use crate::error::Hinted;
-use crate::sys::paths::DataDir;
-use crate::sys::{atomic, file, lock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::unreadable::uncommon;
+use sys::{atomic, file, lock};
 
-/// The version of the file that this murmur writes.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
-/// The file.
+/// The contents of `trust.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Store {
     version: u32,
@@ -19,31 +20,31 @@ pub struct Store {
     workspaces: BTreeMap<String, Trusted>,
 }
 
-/// One workspace.
+/// A trusted workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trusted {
-    /// When somebody said so, RFC 3339.
+    /// When the user trusted it, RFC 3339.
     pub trusted_at: String,
-    /// The hash of each file, by its path in the workspace, or an absolute one.
+    /// The hash of each file, by its path in the workspace, or by its absolute path.
     pub files: BTreeMap<String, String>,
 }
 
-/// Why it is not known what is trusted.
+/// The store is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file cannot be read or written.
-    #[error("cannot {what} {}: {source}", .path.display())]
+    /// The file can't be read or written.
+    #[error("cannot {action} {}: {source}", .path.display())]
     Unusable {
-        /// What was to be done.
-        what: &'static str,
+        /// `read` or `write`.
+        action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
-    /// Something else is in it.
-    #[error("{} is not a record of trust of this murmur", .path.display())]
+    /// The file has another format or version.
+    #[error("{} is not a trust store that this version of murmur can read", .path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -53,20 +54,22 @@ pub enum StoreError {
 impl Hinted for StoreError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unusable { .. } => "check its owner and mode".to_owned(),
-            Self::Wrong { .. } => "move it away, and run murmur trust for each workspace again".to_owned(),
+            Self::Unusable { path, source, .. } => {
+                uncommon(path, source).unwrap_or_else(|| "check its owner and mode".to_owned())
+            }
+            Self::Wrong { .. } => "move it away and run `murmur trust` for each workspace again".to_owned(),
         })
     }
 }
 
 impl Store {
-    /// What is in it; nothing where it is not there.
+    /// Reads the store; a missing file is an empty one.
     ///
     /// # Errors
-    /// [`StoreError`]; trust nothing then.
+    /// Trust nothing.
     pub fn read(dir: &DataDir) -> Result<Self, StoreError> {
         let path = dir.trust();
-        let unusable = |source| StoreError::Unusable { what: "read", path: path.clone(), source };
+        let unusable = |source| StoreError::Unusable { action: "read", path: path.clone(), source };
         let Some(bytes) = file::read_regular(&path).map_err(unusable)? else {
             return Ok(Self { version: VERSION, workspaces: BTreeMap::new() });
         };
@@ -74,20 +77,17 @@ impl Store {
         read.filter(|read| read.version == VERSION).ok_or(StoreError::Wrong { path })
     }
 
-    /// What is trusted of `workspace`.
+    /// The trusted files of `workspace`.
     #[must_use]
     pub fn get(&self, workspace: &Path) -> Option<&Trusted> {
         self.workspaces.get(workspace.to_str()?)
     }
 
-    /// Writes down that `workspace` is trusted so, or with `None` that it is not; returns whether it was.
-    ///
-    /// # Errors
-    /// [`StoreError`]
+    /// Stores what is trusted in `workspace`, or with `None` that nothing is. Returns whether something was before.
     pub fn set(dir: &DataDir, workspace: &str, trusted: Option<Trusted>) -> Result<bool, StoreError> {
         let path = dir.trust();
-        let unusable = |source| StoreError::Unusable { what: "write", path: path.clone(), source };
-        let _alone = lock::lock(&dir.trust_lock()).map_err(unusable)?;
+        let unusable = |source| StoreError::Unusable { action: "write", path: path.clone(), source };
+        let _lock = lock::lock(&dir.trust_lock()).map_err(unusable)?;
         let mut store = Self::read(dir)?;
         let before = match trusted {
             Some(trusted) => store.workspaces.insert(workspace.to_owned(), trusted),

@@ -1,6 +1,6 @@
 //! Scenarios that are acted and not recorded: what hooks and hosts answer decides how a run goes on.
 //!
-//! In come `fixtures/acted/*.json` (`docs/fixtures.md`); each case is run on the real CLI with fake-model and on
+//! In come `fixtures/acted/*.json` (`fake-claude/README.md`); each case is run on the real CLI with fake-model and on
 //! fake-claude with the same script. Out go the differences.
 
 mod essence;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use murmur::replay::ask_version;
+use fake_claude::replay::ask_version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -131,7 +131,9 @@ pub(crate) fn names() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(FOLDER).with_context(|| format!("reading {FOLDER}"))? {
         let path = entry?.path();
-        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        // The folder's README is no case.
+        let is_case = path.extension().is_some_and(|extension| extension == "json");
+        names.extend(path.file_stem().filter(|_| is_case).map(|stem| stem.to_string_lossy().into_owned()));
     }
     names.sort();
     Ok(names)

@@ -147,7 +147,7 @@ fn answering_itself(claude: &Path) -> Result<()> {
         said = at("said").display()
     );
     fs::write(at("site/orphan"), orphan)?;
-    murmur::sys::fifo::make(&at("said"))?;
+    sys::fifo::make(&at("said"))?;
     place.run(&["start"])?;
     let mut calls = Watch::follow(&place, "permission")?;
     let running = place.murmur(&["beat", "--json"]).stdout(Stdio::piped()).spawn()?;

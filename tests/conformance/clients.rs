@@ -1,6 +1,6 @@
 //! Holds `murmur mcp` against MCP clients that were not written here: the official inspector's CLI and the real
 //! Claude Code, which fake-model has call the tools. Each lists, reads and waits. (rmcp's own client is in
-//! `src/mcp`'s tests.)
+//! crates/derun's tests.)
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

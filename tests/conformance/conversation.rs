@@ -38,7 +38,7 @@ impl Conversation {
 
 impl Write for Conversation {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for piece in murmur::replay::lines(bytes) {
+        for piece in fake_claude::replay::lines(bytes) {
             self.line.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
                 let line: Value = serde_json::from_slice(&std::mem::take(&mut self.line)).unwrap_or_default();

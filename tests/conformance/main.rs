@@ -8,6 +8,8 @@
 
 mod acted;
 mod attacks;
+#[path = "../built.rs"]
+mod built;
 mod choice;
 mod clients;
 mod compare;
@@ -28,7 +30,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use murmur::replay::{Fixture, ask_version};
+use fake_claude::replay::{Fixture, ask_version};
 
 use compare::compare;
 use real::Missing;

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use murmur::replay::scrub::{Identity, scrub};
-use murmur::replay::{End, FORMAT, Fixture, Run, ask_version};
+use fake_claude::replay::scrub::{Identity, scrub};
+use fake_claude::replay::{End, FORMAT, Fixture, Run, ask_version};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 

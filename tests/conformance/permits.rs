@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use murmur::sys::clock;
 use serde_json::{Value, json};
+use sys::clock;
 
 use crate::place::Place;
 

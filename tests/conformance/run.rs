@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
-use murmur::replay::{Doors, Fixture, RecordPlan, Stdin, ask_version, record_through};
+use fake_claude::replay::{Fixture, RecordPlan, Stdin, Streams, ask_version, record_through};
 use tempfile::TempDir;
 
+use crate::built::built;
 use crate::conversation::Conversation;
 use crate::scenario::Scenario;
 
-const MODEL: &str = env!("CARGO_BIN_EXE_fake-model");
-pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 /// Keeps the real CLI to itself.
 pub(crate) const QUIET: [&str; 5] = [
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
@@ -77,8 +76,8 @@ impl Place {
         };
         let (stdin, to) = pipe()?;
         let mut host = Conversation::begin(scenario.messages.as_deref().unwrap_or_default(), to);
-        let doors = Doors { stdin: stdin.as_fd(), stdout: &mut host, stderr: &mut sink() };
-        let recorded = record_through(&plan, doors).with_context(|| scenario.name.clone())?;
+        let streams = Streams { stdin: stdin.as_fd(), stdout: &mut host, stderr: &mut sink() };
+        let recorded = record_through(&plan, streams).with_context(|| scenario.name.clone())?;
         Ok(recorded.fixture)
     }
 }
@@ -100,7 +99,7 @@ pub(crate) fn real(claude: &Path, scenario: &Scenario, into: &Path) -> Result<Fi
 pub(crate) fn fake(fixture: &Path, scenario: &Scenario, into: &Path) -> Result<Fixture> {
     let place = Place::make(scenario)?;
     let env = [("FAKE_CLAUDE_FIXTURE", fixture.display().to_string())];
-    place.record(scenario, Path::new(FAKE), &env, into)
+    place.record(scenario, Path::new(&built("fake-claude")?), &env, into)
 }
 
 /// A running fake-model. It ends with its stdin, so it does not outlive this process.
@@ -111,7 +110,7 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn start(script: &Path) -> Result<Self> {
-        let mut child = Command::new(MODEL)
+        let mut child = Command::new(built("fake-model")?)
             .arg(script)
             .arg("--until-stdin-closes")
             .stdin(Stdio::piped())

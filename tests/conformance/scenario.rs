@@ -1,4 +1,4 @@
-//! A scenario: what the model says, and what surrounds the run. The file is `docs/fixtures.md`'s.
+//! A scenario: what the model says, and what surrounds the run. The file is `fake-claude/README.md`'s.
 //!
 //! In comes `fixtures/claude/<name>/scenario.json`; out goes the scenario, with its paths made real.
 

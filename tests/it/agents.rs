@@ -16,7 +16,7 @@ use crate::env::Env;
 
 /// The time `seconds` ago, as pulses have it.
 fn ago(seconds: i64) -> String {
-    (murmur::sys::clock::now() - SignedDuration::from_secs(seconds)).to_string()
+    (sys::clock::now() - SignedDuration::from_secs(seconds)).to_string()
 }
 
 /// A process that has died.
@@ -64,7 +64,7 @@ impl Env {
         let file = std::fs::File::create(conversation).unwrap();
         let at: Timestamp = ago(seconds).parse().unwrap();
         file.set_modified(at.into()).unwrap();
-        let began = murmur::sys::clock::now().as_millisecond();
+        let began = sys::clock::now().as_millisecond();
         let session = json!({ "pid": pid, "sessionId": id, "cwd": "/srv/app", "startedAt": began });
         std::fs::write(claude.join(format!("sessions/{pid}.json")), with(session, more).to_string()).unwrap();
     }

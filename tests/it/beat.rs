@@ -195,7 +195,7 @@ fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
       permissions: the built-in deny list  (default)
       permissionsChecker: off  (default)
       questions: broker  (default)
-      notice: permissions: skip in HEARTBEAT.md has no effect; only config.json can say it
+      notice: permissions: skip in HEARTBEAT.md has no effect; only config.json can set it
     environment:
       MURMUR_AGENT_ID=site-[ID]
       MURMUR_DIR=[ENV]/data
@@ -241,7 +241,7 @@ fn a_named_heartbeat_runs_in_the_workspace_root() {
     site.named("nightly", "---\npermissions: skip\n---\nCount the backups.");
     assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
     ok [S]
-    | warning: permissions: skip in HEARTBEAT.md has no effect; only config.json can say it
+    | warning: permissions: skip in HEARTBEAT.md has no effect; only config.json can set it
     [exit 0]
     ");
     assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","heartbeat":"nightly","agent":"site-nightly-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}"#);
@@ -250,7 +250,7 @@ fn a_named_heartbeat_runs_in_the_workspace_root() {
     assert!(agent["stdin"].as_str().unwrap().contains("\n---\nCount the backups.\n---\n"));
     assert_snapshot!(env.run(["beat", "site", "--name", "daily"]), @r#"
     | error: no heartbeat "daily" in [ENV]/site
-    | hint: there are: nightly
+    | hint: use --name with one of: nightly
     [exit 1]
     "#);
 }

@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use murmur::capture::id::SessionId;
-use murmur::capture::record::{Channel, TransportMode};
-use murmur::capture::session::{Page, Session};
-use murmur::capture::store::{NewSession, Store, StoreError};
-use murmur::capture::writer::{End, Writer};
-use murmur::sys::clock;
+use derun::id::SessionId;
+use derun::record::{Channel, TransportMode};
+use derun::session::{Page, Session};
+use derun::store::{NewSession, Store, StoreError};
+use derun::writer::{End, Writer};
+use sys::clock;
 
 use crate::env::{Env, MURMUR, programs};
 use serde_json::Value;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use choice::Choice;
 use compare::compare;
-use murmur::replay::Fixture;
+use fake_claude::replay::Fixture;
 
 use crate::fake_claude::fixture;
 

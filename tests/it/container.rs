@@ -1,4 +1,4 @@
-//! murmur as process 1 of a container, as far as that needs no container, and what docs/containers.md has people copy.
+//! murmur as process 1 of a container, as far as that needs no container, and what docs/guide/containers.md has people copy.
 //! Images are built, and tested, by tests/container/run.
 
 use std::fs;
@@ -96,7 +96,7 @@ fn the_first_process_waits_for_its_child_where_children_were_ignored() {
 
 /// The page's blocks in YAML.
 fn examples() -> Vec<Value> {
-    let page = Page::read("docs/containers.md");
+    let page = Page::read("docs/guide/containers.md");
     let blocks = page.blocks().filter(|block| block.language == "yaml");
     blocks
         .map(|block| serde_saphyr::from_str(&block.text).unwrap_or_else(|error| panic!("{error}\n{block:?}")))

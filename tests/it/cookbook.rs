@@ -8,7 +8,7 @@ use crate::book::page::{Page, Part};
 use crate::env::Env;
 
 fn cookbook() -> Page {
-    Page::read("docs/heartbeats.md")
+    Page::read("docs/guide/heartbeats.md")
 }
 
 /// The three are those that murmur was begun with, to the word.
@@ -35,7 +35,7 @@ fn the_first_examples_are_the_specs() {
 /// The rules that the cookbook has below `heading`, as those of the project `site`.
 fn with_the_rules_of(heading: &str, env: &Env) {
     let has_heading =
-        |part: &Part| matches!(part, Part::Prose(_, text) if text.contains(&format!("\n## {heading}\n")));
+        |part: &Part| matches!(part, Part::Prose(_, text) if text.contains(&format!("\n### {heading}\n")));
     let is_rules = |part: Part| match part {
         Part::Block(block) if block.language == "toml" => Some(block.text),
         _ => None,
@@ -52,7 +52,7 @@ fn with_the_rules_of(heading: &str, env: &Env) {
 fn the_rules_of_a_deploy_allow_the_one_curl_that_its_template_names() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
-    with_the_rules_of("A deploy", &env);
+    with_the_rules_of("Check a deployment", &env);
     std::fs::create_dir(env.root().join("made")).unwrap();
     env.run(["init", "made", "--template", "deploy"]);
     let text = std::fs::read_to_string(env.root().join("made/HEARTBEAT.md")).unwrap();
@@ -70,7 +70,7 @@ fn the_rules_of_a_deploy_allow_the_one_curl_that_its_template_names() {
 fn the_rules_beside_an_example_are_enough_for_it() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
-    with_the_rules_of("Triage of a log", &env);
+    with_the_rules_of("Read a log", &env);
     std::fs::create_dir_all(env.data().join("config")).unwrap();
     std::fs::write(env.data().join("config/config.toml"), "permissions-checker = \"deny\"\n").unwrap();
     let verdict = |call: &str| {

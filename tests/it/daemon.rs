@@ -9,6 +9,7 @@ mod due;
 mod edits;
 mod events;
 mod folder;
+mod kept;
 mod last_run;
 mod moved;
 mod restart;
@@ -16,6 +17,7 @@ mod rpc;
 mod start;
 mod strangers;
 mod stuck;
+mod warned;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -139,8 +141,8 @@ fn a_stop_gives_the_running_beat_its_grace_and_journals_it() {
     assert_eq!(env.agents_alive(), [0; 0]);
     // The one that ended in its grace was first.
     assert_snapshot!(env.journal_text(), @r#"
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}
-    {"ts":"[TIME]","workspace":"[ENV]/shop","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"shop-[ID]","exit":{"signal":9},"stopped":true,"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], while waiting for the model ([SPAN])","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/shop","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], while waiting for the model ([SPAN])","beat":"[BEAT]","agent":"shop-[ID]","exit":{"signal":9},"stopped":true,"capture":"[SESSION]"}
     "#);
 }
 

@@ -159,8 +159,8 @@ fn credentials_are_found_where_claude_would_and_are_never_shown() {
 /// The page is what a reader of a hint is sent to.
 #[test]
 fn every_check_and_every_hint_stands_on_the_page_of_troubles() {
-    let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/troubleshooting.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide/troubleshooting.md"))
+        .unwrap();
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     let checks: Vec<&str> = Check::ALL.iter().map(|check| check.name()).collect();

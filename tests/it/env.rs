@@ -18,20 +18,19 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use insta::internals::SettingsBindDropGuard;
-use murmur::sys::watch::{Place, Watch};
 use serde_json::Value;
+use sys::watch::{Place, Watch};
 use tempfile::TempDir;
 
 pub(crate) use daemon::Daemon;
 pub(crate) use disk::Disk;
 pub(crate) use files::{Workspace, fixture, result};
-pub(crate) use programs::programs;
+pub(crate) use programs::{fake_claude, fake_model, programs};
 pub(crate) use reap::{ends_within, is_agent, kill, wait_for_end};
 pub(crate) use run::{Run, ended, quiet, show};
 pub(crate) use socket::Socket;
 
 pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
-pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 
 /// No test takes as long; one that does hangs, and is ended.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -55,8 +54,8 @@ const FILTERS: [(&str, &str); 24] = [
     (r#"("pid": ?)\d+"#, "$1[PID]"),
     (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),
     (r"\bup \d+s", "up [SPAN]"),
-    (r"\bstopped (by you )?after \d+s", "stopped ${1}after [SPAN]"),
-    (r"\b(the model|had run|an answer) for \d+s", "$1 for [SPAN]"),
+    (r"\b(stopped|by you) after \d+s", "$1 after [SPAN]"),
+    (r"\b(the model|was running|an answer) \(\d+s\)", "$1 ([SPAN])"),
     (r"\b\d+[smhd]( \d+[smhd])? ago\b", "[SPAN] ago"),
     (r"\bin \d+[smhd]( \d+[smhd])? \(", "in [SPAN] ("),
     (r"(last-beat-[-\w]*)-[0-9a-f]{8}\.json", "$1-[HASH].json"),
@@ -107,7 +106,7 @@ impl Env {
             _folder: folder,
         };
         std::fs::create_dir_all(env.home().join("bin")).unwrap();
-        std::os::unix::fs::symlink(FAKE, env.claude()).unwrap();
+        std::os::unix::fs::symlink(fake_claude(), env.claude()).unwrap();
         // Login shells find the agent by this, as users' do.
         std::fs::write(env.home().join(".profile"), "PATH=\"$HOME/bin:$PATH\"\n").unwrap();
         env

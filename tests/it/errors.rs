@@ -23,12 +23,12 @@ fn a_heartbeat_file_that_cannot_be_used_is_named() {
     let site = env.workspace("site", "");
     let file = site.0.join("HEARTBEAT.md");
     assert_snapshot!(refused(&env), @"
-    error [S] [ENV]/site/HEARTBEAT.md: it is empty; write what the agent is to do
+    error [S] [ENV]/site/HEARTBEAT.md: it is empty; write instructions for the agent
     [exit 1]
     ");
     site.heartbeat("---\nname: Site\n---\n  \n");
     assert_snapshot!(refused(&env), @"
-    error [S] [ENV]/site/HEARTBEAT.md: it is empty; write what the agent is to do
+    error [S] [ENV]/site/HEARTBEAT.md: it is empty; write instructions for the agent
     [exit 1]
     ");
     site.heartbeat(b"fine, then \xff\n");
@@ -38,7 +38,7 @@ fn a_heartbeat_file_that_cannot_be_used_is_named() {
     ");
     site.heartbeat("x".repeat(10 << 20));
     assert_snapshot!(refused(&env), @"
-    error [S] [ENV]/site/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read
+    error [S] [ENV]/site/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and have it refer to other files
     [exit 1]
     ");
     env.register(&[&site]);
@@ -55,7 +55,7 @@ fn a_heartbeat_file_that_cannot_be_used_is_named() {
     std::fs::remove_dir(&file).unwrap();
     std::os::unix::fs::symlink("HEARTBEAT.md", &file).unwrap();
     assert_snapshot!(refused(&env), @"
-    error [S] [ENV]/site/HEARTBEAT.md: cannot be read (Too many levels of symbolic links (os error 40)); check its owner and mode
+    error [S] [ENV]/site/HEARTBEAT.md: not readable: Too many levels of symbolic links (os error 40); remove the symlink [ENV]/site/HEARTBEAT.md: it leads back to itself
     [exit 1]
     ");
 }
@@ -71,7 +71,7 @@ fn an_agent_that_is_missing_or_not_executable_is_named() {
         env.murmur(args).set("PATH", env.home().join("bin")).run()
     };
     assert_snapshot!(bare(&["beat", "site"]), @"
-    error [S] claude not found on PATH ([ENV]/home/bin); install Claude Code, or put its folder on the PATH of your login shell
+    error [S] claude not found on PATH ([ENV]/home/bin); install Claude Code, or add its folder to the PATH of your login shell
     [exit 1]
     ");
     std::fs::write(env.claude(), "#!/bin/sh\n").unwrap();
@@ -136,7 +136,7 @@ fn a_dry_run_says_what_would_be_wrong() {
     env.workspace("site", "");
     assert_snapshot!(env.run(["beat", "site", "--dry-run"]), @"
     | error: [ENV]/site/HEARTBEAT.md: it is empty
-    | hint: write what the agent is to do
+    | hint: write instructions for the agent
     [exit 1]
     ");
     assert!(!env.data().exists());
@@ -152,6 +152,7 @@ fn one_bad_workspace_stops_no_other() {
         env.wait_for_journal(2).iter().map(|line| line["outcome"].as_str().unwrap().to_owned()).collect();
     outcomes.sort();
     assert_eq!(outcomes, ["error", "ok"]);
+    daemon.says("it is empty");
     daemon.stop();
 }
 
@@ -162,7 +163,7 @@ fn a_daemon_without_an_agent_says_so_at_its_start() {
     std::fs::write(env.home().join(".profile"), "PATH=\"$HOME/bin\"\n").unwrap();
     let start = env.murmur(["start", "--foreground"]).set("PATH", env.home().join("bin"));
     let daemon = Daemon::new(start);
-    assert_snapshot!(daemon.says("claude"), @"[TIME] warning: claude not found on PATH ([ENV]/home/bin); install Claude Code, or put its folder on the PATH of your login shell");
+    assert_snapshot!(daemon.says("claude"), @"[TIME] warning: claude not found on PATH ([ENV]/home/bin); install Claude Code, or add its folder to the PATH of your login shell");
     daemon.stop();
 }
 

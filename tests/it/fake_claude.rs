@@ -14,16 +14,15 @@ mod live;
 mod live_control;
 mod live_faults;
 
+use crate::env::fake_claude;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use murmur::replay::Fixture;
+use fake_claude::replay::Fixture;
 use serde_json::Value;
 use tempfile::TempDir;
-
-pub(crate) const FAKE: &str = env!("CARGO_BIN_EXE_fake-claude");
 
 /// A workspace and a log; everything that was logged as running is killed when it drops.
 pub(crate) struct Stage {
@@ -41,7 +40,7 @@ impl Stage {
 
     /// fake-claude with a cleared environment, the log, and these instructions.
     pub(crate) fn command(&self, instructions: &[(&str, &str)]) -> Command {
-        let mut command = Command::new(FAKE);
+        let mut command = Command::new(fake_claude());
         command.env_clear().env("FAKE_CLAUDE_LOG", self.path().join("log")).current_dir(self.path());
         for (name, value) in instructions {
             command.env(format!("FAKE_CLAUDE_{name}"), value);
@@ -65,7 +64,7 @@ impl Stage {
 
     fn fifo(&self) -> PathBuf {
         let path = self.path().join("gate");
-        murmur::sys::fifo::make(&path).unwrap();
+        sys::fifo::make(&path).unwrap();
         path
     }
 }

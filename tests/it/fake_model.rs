@@ -1,5 +1,6 @@
 //! fake-model: which turn answers which request, over real sockets on loopback.
 
+use crate::env::fake_model;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -21,7 +22,7 @@ impl Model {
     fn start(script: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("script.json"), script.to_string()).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fake-model"))
+        let mut child = Command::new(fake_model())
             .args(["script.json", "--requests", "requests", "--until-stdin-closes"])
             .current_dir(folder.path())
             .stdin(Stdio::piped())
@@ -182,7 +183,7 @@ fn a_script_that_is_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script.json");
     std::fs::write(&path, "{\"turns\":[]}").unwrap();
-    let fake_model = || Command::new(env!("CARGO_BIN_EXE_fake-model"));
+    let fake_model = || Command::new(fake_model());
     let named = starts_with(format!("fake-model: {}: ", path.display()));
     fake_model().arg(&path).assert().code(1).stdout("").stderr(named);
     fake_model().arg("--nope").assert().code(2);

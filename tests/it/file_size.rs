@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::env::{Daemon, Env, FAKE, result};
+use crate::env::{Daemon, Env, fake_claude, result};
 
 #[test]
 fn a_beat_and_its_line_survive_a_limit_on_the_size_of_files() {
@@ -15,7 +15,12 @@ fn a_beat_and_its_line_survive_a_limit_on_the_size_of_files() {
     env.fill_journal();
     let said = env.limited(["beat", "site"]).run();
     assert!(said.contains("ok ") && said.contains("File too large") && said.ends_with("[exit 0]"), "{said}");
-    assert_eq!(env.murmur(["status", "--json"]).json()["waitingLines"], 1);
+    // Where the limit holds, it is the reason; elsewhere nothing is in the way.
+    let limited = env.limited(["status"]).run();
+    let reason = "problem: 1 journal line is not written yet: cannot write ";
+    assert!(limited.contains(reason) && limited.contains("; raise the limit on file sizes"), "{limited}");
+    let status = env.murmur(["status", "--json"]).json();
+    assert_eq!((&status["waitingLines"], &status["waitingReason"]), (&json!(1), &json!(null)));
     env.run(["beat", "site"]);
     let journal = env.journal_text();
     assert_eq!(journal.lines().filter(|line| !line.is_empty()).count(), 2, "{}", journal.trim_start());
@@ -29,8 +34,11 @@ fn a_daemon_survives_a_limit_on_the_size_of_files() {
     env.register(&[&site]);
     env.fill_journal();
     let daemon = Daemon::new(env.limited(["start", "--foreground"]));
-    daemon.says("lines kept until there is");
-    assert_eq!(env.murmur(["status", "--json"]).json()["waitingLines"], 1);
+    daemon.says("1 journal line is not written yet");
+    let status = env.murmur(["status", "--json"]).json();
+    assert_eq!(status["waitingLines"], 1);
+    let reason = status["waitingReason"].as_str().unwrap();
+    assert!(reason.contains("File too large") && reason.contains("ulimit -f"), "{reason}");
     daemon.signal(Signal::TERM);
     let (status, said) = daemon.ended();
     assert!(status.success(), "{status} {said:#?}");
@@ -46,8 +54,11 @@ fn agents_get_the_default_action_of_the_signal() {
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
     let seen = env.root().join("ignored");
     std::fs::remove_file(env.claude()).unwrap();
-    let script =
-        format!("#!/bin/sh\ngrep SigIgn /proc/self/status >'{}'\nexec '{FAKE}' \"$@\"\n", seen.display());
+    let script = format!(
+        "#!/bin/sh\ngrep SigIgn /proc/self/status >'{}'\nexec '{}' \"$@\"\n",
+        seen.display(),
+        fake_claude()
+    );
     std::fs::write(env.claude(), script).unwrap();
     std::fs::set_permissions(env.claude(), PermissionsExt::from_mode(0o755)).unwrap();
     env.limited(["beat", "site"]).run();

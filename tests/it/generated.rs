@@ -58,7 +58,7 @@ fn no_shell_offers_a_command_that_is_hidden() {
     assert!(!offered(&env, &["murmur", ""]).split(' ').any(|word| word == "hook"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = completions(shell, "murmur");
-        for hidden in ["Answer one of Claude", "Be the host of one agent", "announce"] {
+        for hidden in ["Answer a Claude Code hook", "Run the host of one agent", "announce"] {
             assert!(!script.contains(hidden), "{shell} {hidden}");
         }
     }
@@ -114,8 +114,8 @@ fn the_data_folder_is_taken_before_and_after_a_command_and_the_nearer_one_counts
 #[test]
 fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
     let zsh = completions("zsh", "murmur");
-    assert!(zsh.contains("The workspace, registered or not:_files -/"));
-    assert!(zsh.contains("The command and its arguments:_cmdambivalent"));
+    assert!(zsh.contains("Workspace folder, registered or not:_files -/"));
+    assert!(zsh.contains("Command and its arguments:_cmdambivalent"));
     let fish = completions("fish", "murmur");
     let shells = "complete -c murmur -n \"__fish_murmur_using_subcommand completions\" -f -a \"bash elvish fish powershell zsh\"\n";
     assert!(fish.contains(shells), "{fish}");
@@ -125,8 +125,8 @@ fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
 #[test]
 fn whoever_names_no_shell_is_told_which_there_are() {
     insta::assert_snapshot!(Env::new().run(["completions"]), @"
-    | error: <bash|zsh|fish|elvish|powershell> is missing
-    | hint: see: murmur completions --help
+    | error: <SHELL> is missing
+    | hint: write bash, elvish, fish, powershell or zsh; see: murmur completions --help
     [exit 2]
     ");
 }
@@ -144,10 +144,7 @@ fn the_program_of_a_host_says_what_it_is() {
     let bare = Command::new(&program).env_clear().output().unwrap();
     let said = String::from_utf8(bare.stderr).unwrap();
     assert_eq!(bare.status.code(), Some(2), "{said}");
-    assert!(
-        said.starts_with("The host of one agent; murmur starts it") && said.contains("--agent-id <ID>"),
-        "{said}"
-    );
+    assert!(said.starts_with("Run the host of one agent") && said.contains("--agent-id <ID>"), "{said}");
 }
 
 /// The manual pages, in a folder of `env`.

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use murmur::permit::shell::commands;
-use murmur::sys::shell;
 use regex::Regex;
 use serde_json::json;
+use shell_guard::shell::commands;
+use sys::shell;
 
 use crate::env::Env;
 

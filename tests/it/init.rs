@@ -261,7 +261,7 @@ fn what_cannot_be_is_refused_and_nothing_is_written() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["init", "site", "--cron", "60 * * * *"]), @r#"
-    | error: "60 * * * *" is not a cron expression (the minute is "60", where 0 to 59 can stand)
+    | error: "60 * * * *" is not a cron expression (the minute is "60", expected 0 to 59)
     | hint: write five fields, minute hour day month weekday, such as "*/15 9-17 * * MON-FRI", or @hourly, @daily, @weekly, @monthly, @yearly
     [exit 1]
     "#);

@@ -39,7 +39,7 @@ fn skip_in_the_frontmatter_drops_no_deny_list() {
     let denied = after(&env, "--disallowedTools");
     assert!(denied.contains(&"Bash(curl *)".to_owned()) && denied.len() > 10, "{denied:?}");
     let said = env.run(["status"]);
-    let notice = "permissions: skip in HEARTBEAT.md has no effect; only config.json can say it";
+    let notice = "permissions: skip in HEARTBEAT.md has no effect; only config.json can set it";
     assert!(said.contains(&format!("\n  notice    {notice}\n")), "{said}");
 }
 
@@ -71,7 +71,7 @@ fn more_than_config_json_allows_is_no_more_and_everybody_says_so() {
       notice: maxTurns: 50 in HEARTBEAT.md is more than config.json allows; 10 applies
       notice: timeout: 2h in HEARTBEAT.md is more than config.json allows; 10m applies
       notice: backgroundWait: 1h in HEARTBEAT.md is more than config.json allows; 20s applies
-      notice: model: opus in HEARTBEAT.md is not what config.json says; haiku applies
+      notice: model: opus in HEARTBEAT.md differs from config.json; haiku applies
       notice: permissionsChecker: off in HEARTBEAT.md is less strict than config.json; deny applies
       notice: questions: broker in HEARTBEAT.md is less strict than config.toml; deny applies
     ");
@@ -87,7 +87,7 @@ fn more_than_config_json_allows_is_no_more_and_everybody_says_so() {
     maxTurns: 50 in HEARTBEAT.md is more than config.json allows; 10 applies
     timeout: 2h in HEARTBEAT.md is more than config.json allows; 10m applies
     backgroundWait: 1h in HEARTBEAT.md is more than config.json allows; 20s applies
-    model: opus in HEARTBEAT.md is not what config.json says; haiku applies
+    model: opus in HEARTBEAT.md differs from config.json; haiku applies
     permissionsChecker: off in HEARTBEAT.md is less strict than config.json; deny applies
     questions: broker in HEARTBEAT.md is less strict than config.toml; deny applies
     ");
@@ -139,9 +139,9 @@ fn an_agent_cannot_write_itself_limits_beyond_all_measure() {
       permissions: the built-in deny list  (default)
       permissionsChecker: off  (default)
       questions: broker  (default)
-      notice: interval: 1s in HEARTBEAT.md is less than 1m, the least that HEARTBEAT.md can set; 1m applies
-      notice: maxTurns: 4000000000 in HEARTBEAT.md is more than 1000, the most that HEARTBEAT.md can set; 1000 applies
-      notice: timeout: 36500d in HEARTBEAT.md is more than 6h, the most that HEARTBEAT.md can set; 6h applies
+      notice: interval: 1s in HEARTBEAT.md is below 1m, the minimum for HEARTBEAT.md; 1m applies
+      notice: maxTurns: 4000000000 in HEARTBEAT.md exceeds 1000, the maximum for HEARTBEAT.md; 1000 applies
+      notice: timeout: 36500d in HEARTBEAT.md exceeds 6h, the maximum for HEARTBEAT.md; 6h applies
     ");
     // The user's own file may say anything.
     let entry = json!({ "interval": "1s", "timeout": "36500d", "maxTurns": 4_000_000_000_u32 });

@@ -11,8 +11,8 @@ use crate::env::Env;
 
 /// A journal of five beats of two workspaces, the newest two just over.
 pub(crate) fn journal(env: &Env) -> String {
-    let now = murmur::sys::clock::now();
-    let ago = |seconds: i64| murmur::sys::clock::rfc3339(now - jiff::SignedDuration::from_secs(seconds));
+    let now = sys::clock::now();
+    let ago = |seconds: i64| sys::clock::rfc3339(now - jiff::SignedDuration::from_secs(seconds));
     let site = env.workspace("site", "Do it.");
     let (site, blog) = (site.path(), format!("{}/blog", env.root().display()));
     let text = format!(
@@ -188,7 +188,7 @@ fn following_waits_for_a_journal_and_a_folder_that_are_not_there_yet_and_filters
     env.run(["beat", "empty"]);
     let mut line = String::new();
     BufReader::new(follow.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_snapshot!(line, @"[WHEN]  error [S]  [ENV]/empty  [ENV]/empty/HEARTBEAT.md: it is empty; write what the agent is to do");
+    assert_snapshot!(line, @"[WHEN]  error [S]  [ENV]/empty  [ENV]/empty/HEARTBEAT.md: it is empty; write instructions for the agent");
     follow.kill().unwrap();
     follow.wait().unwrap();
 }

@@ -14,6 +14,9 @@ mod beat;
 #[cfg(test)]
 mod book;
 #[cfg(test)]
+#[path = "../built.rs"]
+mod built;
+#[cfg(test)]
 mod captures;
 #[cfg(test)]
 mod conformance;
@@ -38,8 +41,6 @@ mod file_size;
 #[cfg(test)]
 mod generated;
 #[cfg(test)]
-mod guard;
-#[cfg(test)]
 mod hints;
 #[cfg(test)]
 mod host;
@@ -58,6 +59,8 @@ mod log;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod not_files;
 #[cfg(test)]
 mod packaging;
@@ -65,6 +68,8 @@ mod packaging;
 mod permission;
 #[cfg(test)]
 mod permit;
+#[cfg(test)]
+mod picture;
 #[cfg(test)]
 mod pulse;
 #[cfg(test)]

@@ -7,15 +7,15 @@ mod live;
 mod protocol;
 
 use assert_cmd::assert::OutputAssertExt;
+use derun::id::SessionId;
+use derun::record::{Channel, TransportMode};
+use derun::store::{NewSession, Store};
+use derun::writer::{End, Writer};
 use insta::assert_snapshot;
-use murmur::capture::id::SessionId;
-use murmur::capture::record::{Channel, TransportMode};
-use murmur::capture::store::{NewSession, Store};
-use murmur::capture::writer::{End, Writer};
-use murmur::sys::clock;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::clock;
 
 use crate::env::{Env, MURMUR, quiet};
 use client::{Client, bytes, text};

@@ -17,12 +17,12 @@ const KINDS: [(&str, &str); 4] = [
     ("a pipe", "it is a named pipe, not a file"),
     ("a device", "it is a device, not a file"),
     ("a folder", "it is a folder, not a file"),
-    ("a link", "it is a link to nothing, not a file"),
+    ("a link", "it is a dangling symlink, not a file"),
 ];
 
 fn put(kind: &str, path: &Path) {
     match kind {
-        "a pipe" => murmur::sys::fifo::make(path).unwrap(),
+        "a pipe" => sys::fifo::make(path).unwrap(),
         "a device" => symlink("/dev/zero", path).unwrap(),
         "a folder" => std::fs::create_dir(path).unwrap(),
         _ => symlink("/nonexistent/target", path).unwrap(),
@@ -75,7 +75,7 @@ fn a_journal_that_becomes_a_pipe_under_a_daemon_loses_no_line() {
     let blog = env.workspace("blog", "Do it.");
     blog.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
     env.register(&[&site, &blog]);
-    assert_snapshot!(daemon.says("named pipe"), @"[TIME] journal lines are kept until they can be written: cannot read [ENV]/data/heartbeats.jsonl: it is a named pipe, not a file; move it away: murmur writes a file there");
+    assert_snapshot!(daemon.says("named pipe"), @"[TIME] 1 journal line is not written yet: cannot read [ENV]/data/heartbeats.jsonl: it is a named pipe, not a file; move it away: murmur writes a file there");
     assert!(env.run(["status"]).contains("it is a named pipe, not a file"));
     std::fs::remove_file(&journal).unwrap();
     std::fs::rename(env.root().join("moved"), &journal).unwrap();

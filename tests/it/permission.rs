@@ -64,14 +64,14 @@ fn the_file_that_is_shipped_holds_as_it_is() {
 fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
-    [ENV]/data/projects/here@[DIGITS]/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
-    [ENV]/data/config/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/data/projects/here@[DIGITS]/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/data/config/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
     a manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
-    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
-    [ENV]/xdg/murmur/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/xdg/murmur/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
     a manager may run: murmur:*
     [exit 0]
     ");
@@ -109,8 +109,8 @@ fn rules_are_listed_in_their_order_the_projects_first() {
     [exit 0]
     "#);
     assert_snapshot!(here(&env, ["permission", "rules", "--project", "../x"]).run(), @r#"
-    | error: "../x" cannot be a project
-    | hint: name a folder of {data folder}/projects, such as "site"
+    | error: "../x" is not a valid project name
+    | hint: name a folder in {data folder}/projects, such as "site"
     [exit 1]
     "#);
 }
@@ -162,14 +162,14 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     [exit 0]
     "#);
     assert_snapshot!(at("Edit(src/a.rs)", "manager"), @"
-    deny: a manager runs only murmur:*, and has others do the rest; hand it to another agent
+    deny: a manager may run only murmur:*; delegate the rest to another agent
       by [manager] in permissions.toml
       for a manager in [ENV]/site, project site
     [exit 0]
     ");
     assert_snapshot!(at("AskUserQuestion", "beat"), @r#"
     question: a person answers
-      until they answer; after 2m it is put off
+      until they answer; after 2m it is deferred
       by questions = "broker"
       for a beat of [ENV]/site, project site
     [exit 0]
@@ -197,13 +197,13 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     );
     assert_snapshot!(at("Task"), @r#"
     ask: a person decides
-      within 5m, or it is put off
+      within 5m, or it is deferred
       by permissions-checker = "manual"
       for a beat of [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("AskUserQuestion"), @r#"
-    deny: nobody answers questions here; decide by yourself, or end and say what you need to know
+    deny: nobody can answer questions here; decide yourself, or stop and say what you need to know
       by questions = "deny"
       for a beat of [ENV]/site, project site
     [exit 0]
@@ -232,20 +232,20 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     let env = Env::new();
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
-    deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
+    deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
       by what cannot be read: every call is denied until it can
       for a beat of [ENV]/here, project here
     [exit 0]
     "#);
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @r#"
     | error: [ENV]/data/config/permissions.toml:3:10: "alow" is not known
-    | hint: write "allow" or "deny" or "pass"
+    | hint: write "allow", "deny" or "pass"
     [exit 1]
     "#);
     env.setting("permissions.toml", "");
     env.setting("config.toml", "[providers.openai]\napi-key = \"sk-secret\"\nkey = 1\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
-    deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; known are api-key, api-key-file, base-url
+    deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; use one of api-key, api-key-file, base-url
       by what cannot be read: every call is denied until it can
       for a beat of [ENV]/here, project here
     [exit 0]

@@ -2,6 +2,7 @@
 //!
 //! The agent is fake-claude, which runs the hook of its `--settings` and never runs a tool: the commands here are data.
 
+mod away;
 mod broken;
 mod broker;
 mod closed;

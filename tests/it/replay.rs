@@ -1,17 +1,18 @@
 //! Recording leaves a run as it was, and what is recorded plays back.
 
+use crate::env::fake_claude;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use murmur::replay::{
-    Doors, End, Fixture, Pace, PlayError, RecordError, RecordPlan, Recorded, Stdin, play, record,
+use fake_claude::replay::{
+    End, Fixture, Pace, PlayError, RecordError, RecordPlan, Recorded, Stdin, Streams, play, record,
     record_through,
 };
 
 use crate::env::programs;
-use crate::fake_claude::{FAKE, fixture, kill};
+use crate::fake_claude::{fixture, kill};
 
 fn shell(into: &Path, script: &str, stdin: &[u8]) -> RecordPlan {
     RecordPlan {
@@ -30,8 +31,8 @@ fn shell(into: &Path, script: &str, stdin: &[u8]) -> RecordPlan {
 /// What passed through, and the recording.
 fn record_with(plan: &RecordPlan, stdin: impl AsFd) -> (Vec<u8>, Vec<u8>, Result<Recorded, RecordError>) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let doors = Doors { stdin: stdin.as_fd(), stdout: &mut out, stderr: &mut err };
-    let recorded = record_through(plan, doors);
+    let streams = Streams { stdin: stdin.as_fd(), stdout: &mut out, stderr: &mut err };
+    let recorded = record_through(plan, streams);
     (out, err, recorded)
 }
 
@@ -60,8 +61,8 @@ fn stdin_is_copied_as_it_comes_and_the_answer_passes_at_once() {
     let (answers, mut out) = std::io::pipe().unwrap();
     let fixture = std::thread::scope(|scope| {
         let recording = scope.spawn(move || {
-            let doors = Doors { stdin: from.as_fd(), stdout: &mut out, stderr: &mut std::io::sink() };
-            record_through(&plan, doors).unwrap().fixture
+            let streams = Streams { stdin: from.as_fd(), stdout: &mut out, stderr: &mut std::io::sink() };
+            record_through(&plan, streams).unwrap().fixture
         });
         let mut answers = BufReader::new(answers).lines();
         for word in ["one", "two"] {
@@ -79,7 +80,7 @@ fn a_child_that_holds_the_pipes_is_not_waited_for() {
     let root = tempfile::tempdir().unwrap();
     let log = root.path().join("log");
     let mut plan = shell(root.path(), "", b"prompt");
-    plan.program = FAKE.into();
+    plan.program = fake_claude().into();
     plan.argv = vec!["--print".into()];
     plan.env = [("STDOUT", "hi\n"), ("FAULT", "hold-output"), ("LOG", log.to_str().unwrap())]
         .map(|(name, value)| (format!("FAKE_CLAUDE_{name}").into(), value.into()))
@@ -106,7 +107,7 @@ fn a_recording_with_a_private_key_is_refused_and_nothing_is_saved() {
     assert_eq!(out, b"fine\n");
     assert_eq!(error.to_string(), "nothing saved (the command ended with 0)");
     let why = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(why, "recording refused: stderr line 1, column 1 holds a private key");
+    assert_eq!(why, "recording refused: stderr line 1, column 1 contains a private key");
     assert!(!root.path().join("run").exists());
 }
 
@@ -119,7 +120,7 @@ fn what_could_not_be_saved_or_started_is_not_run() {
     record_with(&plan, std::io::stdin()).2.unwrap_err();
     let named = RecordPlan { name: "../run".into(), ..plan.clone() };
     let error = record_with(&named, std::io::stdin()).2.unwrap_err();
-    assert_eq!(error.to_string(), "not a name for a fixture: \"../run\"");
+    assert_eq!(error.to_string(), "invalid fixture name: \"../run\"");
     assert!(!root.path().join("ran").exists());
     let missing = RecordPlan { name: "new".into(), program: "/none/claude".into(), ..plan };
     let error = record_with(&missing, std::io::stdin()).2.unwrap_err();
@@ -131,7 +132,7 @@ fn what_could_not_be_saved_or_started_is_not_run() {
 fn recorder_process() {
     let Some(into) = std::env::var_os("RECORDER_INTO") else { return };
     let mut plan = shell(Path::new(&into), "", b"prompt");
-    plan.program = FAKE.into();
+    plan.program = fake_claude().into();
     plan.argv = vec!["--print".into()];
     plan.env = [("STDOUT", "ready\n"), ("FAULT", "hang")]
         .map(|(name, value)| (format!("FAKE_CLAUDE_{name}").into(), value.into()))

@@ -77,7 +77,10 @@ fn a_beat_that_was_stopped_is_shown_as_stopped_by_you() {
     let line = env.wait_for_journal(1).remove(0);
     assert_eq!((&line["outcome"], &line["stopped"]), (&json!("error"), &json!(true)));
     let (log, status) = (env.run(["log"]), env.run(["status"]));
-    assert!(log.contains("stopped") && log.contains("stopped by you after"), "{log}");
-    assert!(status.contains("stopped by you after"), "{status}");
+    assert!(log.contains("  stopped ") && log.contains("  by you after"), "{log}");
+    assert!(status.contains("  last      stopped ") && status.contains(" ago by you after"), "{status}");
+    for shown in [&log, &status] {
+        assert_eq!(shown.matches("stopped").count(), 1, "{shown}");
+    }
     assert!(!status.contains("error") && !log.contains("error"), "{status}{log}");
 }

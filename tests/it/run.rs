@@ -19,9 +19,9 @@ mod transcript;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 
-use murmur::capture::record::Channel;
-use murmur::capture::store::Store;
-use murmur::sys::clock;
+use derun::record::Channel;
+use derun::store::Store;
+use sys::clock;
 
 use crate::env::{Env, MURMUR, Run};
 use terminal::Terminal;

@@ -5,13 +5,13 @@ mod show;
 
 use std::time::Duration;
 
+use derun::id::SessionId;
+use derun::record::{Channel, Lost, TransportMode};
+use derun::store::{NewSession, Store};
+use derun::writer::{End, Writer};
 use insta::assert_snapshot;
 use jiff::Timestamp;
-use murmur::capture::id::SessionId;
-use murmur::capture::record::{Channel, Lost, TransportMode};
-use murmur::capture::store::{NewSession, Store};
-use murmur::capture::writer::{End, Writer};
-use murmur::sys::clock;
+use sys::clock;
 
 use crate::env::{Env, Run};
 

@@ -49,16 +49,16 @@ fn an_agent_that_takes_too_long_is_stopped_whatever_it_prints() {
     let env = Env::new();
     let faults: &[&[&str]] = &[&["hang"], &["hang-before"], &["success-after-term"], &["close-stdout"]];
     assert_snapshot!(beats(&env, faults), @r#"
-    hang: error [S] timed out after 1s and was stopped, after it had answered
+    hang: error [S] timed out after 1s, after answering
     [exit 1]
     when its time was up, {"code":143}, timed out: true
-    hang-before: error [S] timed out after 1s and was stopped, while it waited for the model for [SPAN]
+    hang-before: error [S] timed out after 1s, while waiting for the model ([SPAN])
     [exit 1]
     when its time was up, {"code":143}, timed out: true
-    success-after-term: error [S] timed out after 1s and was stopped, after it had answered
+    success-after-term: error [S] timed out after 1s, after answering
     [exit 1]
     when its time was up, {"code":143}, timed out: true
-    close-stdout: error [S] timed out after 1s and was stopped, after it had answered
+    close-stdout: error [S] timed out after 1s, after answering
     [exit 1]
     when its time was up, {"code":143}, timed out: true
     "#);
@@ -70,13 +70,13 @@ fn an_agent_that_will_not_go_is_killed_after_its_grace_with_all_its_offspring() 
     let all = ["ignore-term", "hang", "setsid-child", "setsid-child-clean-env", "hold-output"];
     let faults: &[&[&str]] = &[&all, &["setsid-child", "hang"], &["setsid-child-clean-env", "hang"]];
     assert_snapshot!(beats(&env, faults), @r#"
-    ignore-term: error [S] timed out after 1s and was stopped, after it had answered
+    ignore-term: error [S] timed out after 1s, after answering
     [exit 1]
     after its grace, {"signal":9}, timed out: true
-    setsid-child: error [S] timed out after 1s and was stopped, after it had answered
+    setsid-child: error [S] timed out after 1s, after answering
     [exit 1]
     when its time was up, {"code":143}, timed out: true
-    setsid-child-clean-env: error [S] timed out after 1s and was stopped, after it had answered
+    setsid-child-clean-env: error [S] timed out after 1s, after answering
     [exit 1]
     when its time was up, {"code":143}, timed out: true
     "#);
@@ -113,10 +113,10 @@ fn a_beat_that_is_interrupted_ends_its_agent_and_is_journalled() {
         let shown = show(&beat.wait_with_output().unwrap());
         insta::allow_duplicates! {
             assert_snapshot!(shown, @"
-            stopped [S] stopped by you after [SPAN], before it was done, while it waited for the model for [SPAN]
+            stopped [S] by you after [SPAN], while waiting for the model ([SPAN])
             [exit 1]
             ");
-            assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}"#);
+            assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], while waiting for the model ([SPAN])","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}"#);
         }
         assert_eq!(env.agents_alive(), [0; 0]);
     }

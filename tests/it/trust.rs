@@ -156,10 +156,10 @@ fn files_that_cannot_be_told_are_not_trusted_and_not_waited_for() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     std::fs::create_dir(site.0.join(".claude")).unwrap();
-    murmur::sys::fifo::make(&site.0.join(".claude/settings.json")).unwrap();
+    sys::fifo::make(&site.0.join(".claude/settings.json")).unwrap();
     assert_eq!(env.beat_line()["repositoryUntrusted"], json!(true));
     assert_snapshot!(env.run(["trust", "site", "--yes"]), @"
-    | error: cannot read [ENV]/site/.claude/settings.json: it is no file
+    | error: cannot read [ENV]/site/.claude/settings.json: it is not a regular file
     | hint: check its owner and mode: ls -l [ENV]/site/.claude/settings.json
     [exit 1]
     ");

@@ -1,9 +1,9 @@
 #!/bin/sh
-# On Windows, in the shell that comes with Git: type-checks the crate, and runs the tests of the captures.
+# On Windows, in the shell that comes with Git: type-checks derun, and runs its tests.
 #
-# Elsewhere: type-checks the crate for Windows, on Debian, without rustup: with Debian's own compiler, unpacked into a folder and
-# never installed, and a standard library built from Debian's sources. Runs the tests of the captures as well where
-# there are a linker (gcc-mingw-w64-x86-64) and wine64. docs/windows.md says what that shows and what it cannot.
+# Elsewhere: type-checks derun for Windows, on Debian, without rustup: with Debian's own compiler, unpacked into a folder and
+# never installed, and a standard library built from Debian's sources. Runs its tests as well where
+# there are a linker (gcc-mingw-w64-x86-64) and wine64. docs/guide/windows.md says what that shows and what it cannot.
 #
 # Exit code 0 with a note: the compiler is not there and cannot be had. Everything else that goes wrong is an error.
 set -eu
@@ -12,8 +12,8 @@ cd "$(dirname "$0")/../.."
 
 case $(uname -s) in
 MINGW* | MSYS* | CYGWIN*)
-    cargo check --locked --lib --bin murmur
-    cargo test --locked --lib -- capture:: sys::
+    cargo check --locked --package derun
+    cargo test --locked --package derun --package murmur-sys --lib
     exit
     ;;
 esac
@@ -59,8 +59,8 @@ std=std,panic_unwind,panic_abort,test
 linker=$(command -v x86_64-w64-mingw32-gcc || true)
 wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null || true)
 
-cargo check --locked --lib --bin murmur --target $triple -Zbuild-std=$std
-echo "the crate type-checks for $triple"
+cargo check --locked --package derun --target $triple -Zbuild-std=$std
+echo "derun type-checks for $triple"
 
 if [ -z "$linker" ] || [ -z "$wine" ]; then
     echo "note: its tests were not run: that needs gcc-mingw-w64-x86-64 and wine64"
@@ -74,9 +74,9 @@ mkdir -p "$folder/dll"
 "$linker" -shared -o "$folder/dll/bcryptprimitives.dll" tests/windows/bcryptprimitives.c -ladvapi32
 # wine 8 says of a file that is not locked what Windows does not say, by which std's unlock fails after it unlocked.
 wrong=looking_keeps_nobody_from_taking
-cargo test --locked --lib --target $triple -Zbuild-std=$std -- capture:: sys:: --skip conpty --skip $wrong
+cargo test --locked --package derun --package murmur-sys --lib --target $triple -Zbuild-std=$std -- --skip conpty --skip $wrong
 # What is in a pseudo console needs a console around it.
 if command -v script >/dev/null; then
-    script --quiet --return --command "cargo test --locked --lib --target $triple -Zbuild-std=$std -- conpty" /dev/null \
+    script --quiet --return --command "cargo test --locked --package derun --lib --target $triple -Zbuild-std=$std -- conpty" /dev/null \
         </dev/null
 fi

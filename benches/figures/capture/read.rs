@@ -4,9 +4,9 @@ use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::Table;
 use super::floor::compare;
 use super::stored::{BIG, SMALL, Stored, cursors};
-use murmur::sys::clock;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use sys::clock;
 
 /// How much is read at once, and of the end.
 pub(super) const PAGE: usize = 64 * 1024;

@@ -8,13 +8,13 @@ use super::read::{PAGE, TAIL, fine};
 use super::stored::{BIG, SMALL, Stored, begin, cursors};
 use super::wait::{self, PAUSE, WAITS};
 use anyhow::Context;
-use murmur::capture::record::Channel;
-use murmur::sys::clock;
-use murmur::sys::pause::pause;
+use derun::record::Channel;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
+use sys::clock;
+use sys::pause::pause;
 
 const ROUNDS: usize = 11;
 /// Questions in a round.

@@ -4,7 +4,7 @@ use super::super::home::Home;
 use super::super::measure::{Size, interleave, ms, time_of};
 use super::super::table::Table;
 use super::floor::{Plain, compare, peer};
-use murmur::capture::store::Store;
+use derun::store::Store;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,12 +1,12 @@
 //! A store with a session of 100 MiB and one of 1 MiB, and one that goes on.
 
-use murmur::capture::id::SessionId;
-use murmur::capture::record::{Channel, TransportMode};
-use murmur::capture::store::{NewSession, Store};
-use murmur::capture::writer::{End, Writer};
-use murmur::sys::clock;
+use derun::id::SessionId;
+use derun::record::{Channel, TransportMode};
+use derun::store::{NewSession, Store};
+use derun::writer::{End, Writer};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::clock;
 
 /// The bytes of `big` and `small`.
 pub(super) const BIG: u64 = 100 << 20;

@@ -5,15 +5,15 @@ use super::super::measure::median;
 use super::super::table::{Row, Table};
 use super::read::fine;
 use super::stored::begin;
-use murmur::capture::record::Channel;
-use murmur::capture::store::Store;
-use murmur::sys::clock;
-use murmur::sys::pause::pause;
+use derun::record::Channel;
+use derun::store::Store;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
+use sys::clock;
+use sys::pause::pause;
 
 pub(super) const WAITS: usize = 300;
 /// Between one answer and the next byte: whoever waits is waiting by then.

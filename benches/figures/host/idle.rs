@@ -4,9 +4,9 @@ use super::super::measure::{Size, mib};
 use super::super::proc::Process;
 use super::super::table::{Row, Table};
 use super::live::Live;
-use murmur::sys::pause::pause;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use sys::pause::pause;
 
 const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
 /// How long they have to become still: what an agent said is brought to the disk a second later.

@@ -2,6 +2,7 @@
 
 use super::super::home::Home;
 use super::line::Lines;
+use crate::built::built;
 use anyhow::Context;
 use murmur::agent::invocation::{live_args, user_message};
 use murmur::host::protocol::Status;
@@ -25,7 +26,7 @@ impl Live {
     /// One that answers each message with a turn; with `burst`, as fake-claude takes it, in many lines.
     pub(super) fn start(burst: Option<&str>) -> anyhow::Result<Self> {
         let burst = burst.map_or_else(String::new, |burst| format!("FAKE_CLAUDE_BURST={burst} "));
-        let fake = env!("CARGO_BIN_EXE_fake-claude");
+        let fake = built("fake-claude")?;
         let home = Home::new(&format!("#!/bin/sh\n{burst}FAKE_CLAUDE_LIVE=echo exec {fake} \"$@\"\n"))?;
         let mut command = home.murmur();
         command.args(["host", "spawn", "--agent-id", ID, "--worktree"]).arg(home.path());

@@ -4,7 +4,7 @@ use super::super::measure::{Size, interleave, median, milliseconds, ms};
 use super::super::table::{Row, Table};
 use super::line::offset;
 use super::live::{Live, output};
-use murmur::capture::id::SessionId;
+use derun::id::SessionId;
 use murmur::host::past::{Kept, Replay};
 use murmur::rpc::feed::Past;
 use std::cell::Cell;

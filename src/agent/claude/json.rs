@@ -1,20 +1,20 @@
-//! JSON read where it lies: a value that nobody wants is passed over at the speed of memory, a string is decoded
-//! only when it is asked for.
+//! A JSON scanner that works in place: unwanted values are skipped at memory speed, and strings are decoded only on
+//! demand.
 //!
-//! Lenient on purpose: what is passed over is looked at for its brackets and quotes alone. `None` always means that
-//! the text ends in the middle or is no JSON.
+//! Lenient on purpose: in skipped values it looks only at brackets and quotes. `None` always means that the text is
+//! truncated or not JSON.
 
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// A string as it was written, without its quotes.
+/// A string in its original spelling, without quotes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Text<'a>(pub(super) &'a [u8]);
 
@@ -23,13 +23,12 @@ impl<'a> Scanner<'a> {
         Self { text, at: 0 }
     }
 
-    /// Whether nothing but white space is left.
+    /// Whether only white space is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// Hands each member's name, as it was written, to `take`, which reads the value. Anything else than an object
-    /// has no members.
+    /// Calls `take` with the raw name of each member, to read the member's value. Skips a value that is not an object.
     pub(super) fn members(&mut self, mut take: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
         if self.peek()? != b'{' {
             return self.skip();
@@ -49,7 +48,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Has `take` read each element. Anything else than an array has no elements.
+    /// Calls `take` to read each element. Skips a value that is not an array.
     pub(super) fn elements(&mut self, mut take: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.peek()? != b'[' {
             return self.skip();
@@ -67,17 +66,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A string; anything else in its place is none.
+    /// Reads a string; any other value is `Some(None)`.
     pub(super) fn text(&mut self) -> Option<Option<Text<'a>>> {
         if self.peek()? == b'"' { self.string().map(Some) } else { self.skip().map(|()| None) }
     }
 
-    /// A string; anything else in its place counts as empty.
+    /// Reads a string; any other value counts as empty.
     pub(super) fn text_or_empty(&mut self) -> Option<Text<'a>> {
         self.text().map(Option::unwrap_or_default)
     }
 
-    /// A value as it was written.
+    /// Reads a value in its original spelling.
     pub(super) fn raw(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
         let start = self.at;
@@ -90,7 +89,7 @@ impl<'a> Scanner<'a> {
         self.peek() == Some(b'[')
     }
 
-    /// Passes over a value. Nesting costs no stack.
+    /// Skips a value. Nesting uses no stack.
     pub(super) fn skip(&mut self) -> Option<()> {
         match self.peek()? {
             b'"' => self.string().map(drop),
@@ -130,7 +129,7 @@ impl<'a> Scanner<'a> {
         loop {
             let quote = self.at + memchr(b'"', &self.text[self.at..])?;
             self.at = quote + 1;
-            // A quote ends the string unless an odd number of backslashes stands before it.
+            // A quote ends the string unless an odd number of backslashes precedes it.
             let before = &self.text[start..quote];
             let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
             if backslashes.is_multiple_of(2) {
@@ -175,7 +174,7 @@ fn ends_a_scalar(byte: u8) -> bool {
 }
 
 impl<'a> Text<'a> {
-    /// What it says. What is not Unicode, half a surrogate pair included, becomes U+FFFD and costs nothing else.
+    /// Decodes the string. Invalid Unicode, such as half a surrogate pair, becomes U+FFFD.
     pub(super) fn decode(self) -> Cow<'a, str> {
         let Some(first) = memchr(b'\\', self.0) else { return String::from_utf8_lossy(self.0) };
         let mut decoded = Vec::with_capacity(self.0.len());
@@ -205,7 +204,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The character whose `\u` was read, and what comes after it.
+/// Decodes the character after a `\u`, and returns the rest.
 fn unicode(text: &[u8]) -> (char, &[u8]) {
     let Some((first, after)) = unit(text) else { return (char::REPLACEMENT_CHARACTER, text) };
     if let Some(character) = char::from_u32(first) {
@@ -221,7 +220,7 @@ fn unicode(text: &[u8]) -> (char, &[u8]) {
     }
 }
 
-/// Four hexadecimal digits.
+/// Reads four hexadecimal digits.
 fn unit(text: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, after) = text.split_at_checked(4)?;
     let value = digits.iter().try_fold(0, |value, digit| Some(value << 4 | char::from(*digit).to_digit(16)?));

@@ -1,4 +1,4 @@
-//! One line of stream-json → the events in it. Borrowed throughout: a string without escapes is not copied.
+//! Parses one line of stream-json into events. Strings without escapes are borrowed, not copied.
 
 use super::super::event::{Event, Json};
 use super::json::{Scanner, Text};
@@ -6,22 +6,22 @@ use super::{rare, session};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Hands the events of `line` (without its newline) to `sink`. A blank line has none, and one that is not a JSON
-/// object has none but [`Event::Garbled`].
+/// Passes the events of `line` (without its newline) to `sink`. A blank line has none; a line that is not a JSON object
+/// has only [`Event::Garbled`].
 pub(super) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     let line = line.trim_ascii();
     if line.is_empty() {
         return;
     }
-    match Line::read(line) {
+    match StreamLine::read(line) {
         Some(parsed) => parsed.emit(line, sink),
         None => sink(Event::Garbled),
     }
 }
 
-/// The fields murmur looks at, of any type of line.
+/// The fields that matter, of all types of lines.
 #[derive(Default)]
-struct Line<'a> {
+struct StreamLine<'a> {
     kind: Text<'a>,
     subtype: Text<'a>,
     parent: Text<'a>,
@@ -32,7 +32,7 @@ struct Line<'a> {
     error: Text<'a>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> StreamLine<'a> {
     fn read(line: &'a [u8]) -> Option<Self> {
         if line.first() != Some(&b'{') {
             return None;
@@ -87,10 +87,10 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A message. Its blocks are read one by one when they are asked for, so that any number of them fits in memory.
+/// A message. Its blocks are read one by one on demand, so that any number of them fits in memory.
 struct Message<'a> {
     id: Text<'a>,
-    /// Where it is a string it is a prompt played back, which murmur has no use for.
+    /// A string if the message is a replayed prompt, which is ignored.
     content: &'a [u8],
 }
 
@@ -150,10 +150,10 @@ impl<'a> Block<'a> {
     fn emit(self, message: &str, parent: &str, sink: &mut impl FnMut(Event<'_>)) {
         let (message, parent) = (Cow::Borrowed(message), Cow::Borrowed(parent));
         match self.kind.0 {
-            // A user's text is what the agent was told, not what it said.
+            // A user's text is input to the agent, not output.
             b"text" if !message.is_empty() => sink(Event::Text { message, parent, text: self.text.decode() }),
             b"tool_use" => {
-                // Handed on as JSON, so it has to be some.
+                // It is passed on as JSON, so it must be valid.
                 let input = String::from_utf8_lossy(self.input.unwrap_or(b"null"));
                 let Ok(input) = serde_json::from_str::<&RawValue>(&input) else {
                     return sink(Event::Garbled);

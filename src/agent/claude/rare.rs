@@ -1,11 +1,11 @@
-//! The lines that come once or seldom: a field of another shape than today's costs that field and nothing else.
+//! Parses lines that come once or rarely. A field of an unexpected shape is ignored; the rest of the line counts.
 
-use super::super::event::{Asks, Event, RunResult, Tokens};
+use super::super::event::{Event, PermissionRequest, RunResult, Tokens};
 use super::json::{Scanner, Text};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The run's summary. `line` was found to be a JSON object a moment ago.
+/// The result of the run. `line` is known to be a JSON object.
 pub(super) fn result(line: &[u8]) -> Event<'static> {
     let mut result = RunResult::default();
     let read = Scanner::new(line).members(|value, name| {
@@ -45,7 +45,7 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
     read.map_or(Event::Garbled, |()| Event::Result(Box::new(result)))
 }
 
-/// The model is tried again.
+/// A retry of an API request.
 pub(super) fn retry(line: &[u8]) -> Event<'static> {
     let (mut attempt, mut of, mut delay_ms, mut status) = (None, None, None, None);
     let mut error = String::new();
@@ -66,7 +66,7 @@ pub(super) fn retry(line: &[u8]) -> Event<'static> {
     read.map_or(Event::Garbled, |()| retry)
 }
 
-/// A question on the agent's own output, or that it is withdrawn. Other controls are none of murmur's business.
+/// A permission request on the agent's stdout, or its cancellation. Ignores other control requests.
 pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     #[derive(Deserialize)]
     struct Control {
@@ -90,14 +90,19 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     let Request { subtype, tool_name: tool, input, tool_use_id } = request;
     match (kind.as_str(), subtype.as_str()) {
         ("control_request", "can_use_tool") => {
-            sink(Event::Asks(Box::new(Asks { request_id, tool, input, tool_use_id })));
+            sink(Event::PermissionRequest(Box::new(PermissionRequest {
+                request_id,
+                tool,
+                input,
+                tool_use_id,
+            })));
         }
-        ("control_cancel_request", _) => sink(Event::AsksNoMore { request_id }),
+        ("control_cancel_request", _) => sink(Event::PermissionRequestCancelled { request_id }),
         _ => {}
     }
 }
 
-/// The tokens in a `usage` or in a model's part of `modelUsage`; `None` of what has none.
+/// The tokens in a `usage` object or in a model's part of `modelUsage`; `None` if it has none.
 fn tokens(usage: &mut Scanner<'_>) -> Option<Option<Tokens>> {
     let (mut tokens, mut has_any) = (Tokens::default(), false);
     usage.members(|value, name| {
@@ -120,12 +125,12 @@ pub(super) fn owned(text: Text<'_>) -> String {
     text.decode().into_owned()
 }
 
-/// A JSON number; anything else in its place is none.
+/// A JSON number; any other value is `None`.
 pub(super) fn number<'a, N: Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
     serde_json::from_slice(raw).ok()
 }
 
-/// The string that the object has under `wanted`.
+/// The object's string member called `wanted`.
 pub(super) fn name_in(object: &mut Scanner<'_>, wanted: &[u8]) -> Option<Option<String>> {
     let mut found = None;
     object.members(|value, name| {

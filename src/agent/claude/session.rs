@@ -1,6 +1,6 @@
-//! The lines in which Claude Code reports on its session: tasks, compaction, limits, permission modes and MCP servers.
+//! Parses the lines that report on the session: tasks, compaction, limits, permission modes and MCP servers.
 //!
-//! They are few, and they grow with every release: a field of another shape than today's costs that field alone.
+//! Every release adds fields; a field of an unexpected shape is ignored, and the rest of the line counts.
 
 use super::super::event::{
     ApiError, BackgroundTask, Compaction, Event, McpServer, RateLimit, Task, TaskStage,
@@ -9,7 +9,7 @@ use super::json::Scanner;
 use super::rare::{number, owned};
 use std::borrow::Cow;
 
-/// The events of a `system` line of this subtype, other than `init` and `api_retry`.
+/// Passes on the events of a `system` line of this subtype, other than `init` and `api_retry`.
 pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     match subtype {
         b"task_started" => sink(task(TaskStage::Started, line)),
@@ -23,7 +23,7 @@ pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_
     }
 }
 
-/// Something happened to a task.
+/// A change of a task.
 fn task(stage: TaskStage, line: &[u8]) -> Event<'static> {
     let mut task = Task { stage, ..Task::default() };
     let read = read_task(&mut task, &mut Scanner::new(line));
@@ -41,7 +41,7 @@ fn read_task(task: &mut Task, object: &mut Scanner<'_>) -> Option<()> {
             b"status" => task.status = owned(value.text_or_empty()?),
             b"summary" => task.summary = owned(value.text_or_empty()?),
             b"last_tool_name" => task.last_tool = owned(value.text_or_empty()?),
-            // The fields that changed.
+            // Only the fields that changed.
             b"patch" if task.stage == TaskStage::Updated => read_task(task, value)?,
             _ => value.skip()?,
         }
@@ -49,7 +49,7 @@ fn read_task(task: &mut Task, object: &mut Scanner<'_>) -> Option<()> {
     })
 }
 
-/// All tasks in the background. A line without a list doesn't say that there are none.
+/// The list of background tasks. A line without a list does not mean that there are none.
 fn background(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     let (mut tasks, mut has_list) = (Vec::new(), false);
     let read = Scanner::new(line).members(|value, name| match name {
@@ -72,7 +72,7 @@ fn background(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     }
 }
 
-/// The conversation goes on from a summary.
+/// The conversation was compacted.
 fn compacted(line: &[u8]) -> Event<'static> {
     let (mut trigger, mut pre_tokens, mut post_tokens) = (String::new(), None, None);
     let read = Scanner::new(line).members(|value, name| match name {
@@ -91,7 +91,7 @@ fn compacted(line: &[u8]) -> Event<'static> {
     read.map_or(Event::Garbled, |()| Event::Compaction(Box::new(done)))
 }
 
-/// A change of the session's status: compaction begins or fails, or the permission mode is another.
+/// A change of the session's status: compaction started or failed, or the permission mode changed.
 fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     let (mut status, mut mode, mut result, mut error) =
         (Cow::default(), Cow::default(), Cow::default(), None);
@@ -111,7 +111,7 @@ fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     if status == "compacting" {
         sink(Event::Compaction(Box::new(Compaction::Started)));
     }
-    // That it succeeded is said by `compact_boundary`.
+    // `compact_boundary` reports success.
     if result == "failed" {
         sink(Event::Compaction(Box::new(Compaction::Failed(error.unwrap_or_default()))));
     }
@@ -120,7 +120,7 @@ fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     }
 }
 
-/// How much of a subscription's limit is left.
+/// The state of a subscription's rate limit.
 pub(super) fn rate_limit(line: &[u8]) -> Event<'static> {
     let mut limit = RateLimit::default();
     let read = Scanner::new(line).members(|value, name| match name {
@@ -139,7 +139,7 @@ pub(super) fn rate_limit(line: &[u8]) -> Event<'static> {
     read.map_or(Event::Garbled, |()| Event::RateLimit(Box::new(limit)))
 }
 
-/// A message that is the API's refusal.
+/// A request that the API rejected.
 pub(super) fn api_error(line: &[u8]) -> Event<'static> {
     let mut refusal = ApiError::default();
     let read = Scanner::new(line).members(|value, name| {
@@ -156,7 +156,7 @@ pub(super) fn api_error(line: &[u8]) -> Event<'static> {
 /// The permission mode in an `init` line.
 pub(super) fn permission_mode(line: &[u8]) -> Cow<'_, str> {
     let mut mode = Cow::default();
-    // The line was read as a whole a moment ago.
+    // The line is known to be valid.
     let _read = Scanner::new(line).members(|value, name| {
         match name {
             b"permissionMode" => mode = value.text_or_empty()?.decode(),
@@ -170,7 +170,7 @@ pub(super) fn permission_mode(line: &[u8]) -> Cow<'_, str> {
 /// The MCP servers in an `init` line.
 pub(super) fn mcp_servers(line: &[u8]) -> Vec<McpServer> {
     let mut servers = Vec::new();
-    // The line was read as a whole a moment ago.
+    // The line is known to be valid.
     let _read = Scanner::new(line).members(|value, name| match name {
         b"mcp_servers" => value.elements(|element| {
             let mut server = McpServer::default();

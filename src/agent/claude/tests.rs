@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 use std::borrow::Cow;
 
-/// Every event of `chunks`, as text that owns itself.
+/// Every event of `chunks`, as owned text.
 fn events(chunks: &[&[u8]]) -> Vec<String> {
     let mut seen = Vec::new();
     let mut sink = |event: Event<'_>| seen.push(format!("{event:?}"));
@@ -61,13 +61,13 @@ fn unknown_types_fields_and_shapes_are_skipped() {
 }
 
 #[test]
-fn a_result_keeps_what_it_can_when_a_field_has_another_shape() {
+fn a_result_keeps_its_other_fields_when_one_has_an_unexpected_shape() {
     let line = r#"{"type":"result","is_error":true,"result":["no"],"num_turns":"many","errors":["boom",3],"subtype":null}"#;
     insta::assert_snapshot!(of(line).join("\n"), @r#"Result(RunResult { subtype: "", is_error: true, text: None, errors: ["boom"], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: None, origin: None, models: [], usage: None, total_usage: None })"#);
 }
 
 #[test]
-fn what_claude_code_reports_on_its_session_becomes_events() {
+fn session_reports_become_events() {
     let lines = [
         r#"{"type":"system","subtype":"init","session_id":"s1","model":"m","claude_code_version":"2.1.330","permissionMode":"plan","mcp_servers":[{"name":"mail","status":"failed","source":"project"},{"name":7},"x"]}"#,
         r#"{"type":"system","subtype":"task_started","task_id":"b1","run_id":"r","tool_use_id":"toolu_1","description":"wait","is_backgrounded":true,"task_type":"local_bash"}"#,
@@ -102,7 +102,7 @@ fn what_claude_code_reports_on_its_session_becomes_events() {
 }
 
 #[test]
-fn what_is_not_json_is_garbled_and_the_next_line_counts() {
+fn a_line_that_is_not_json_is_garbled_and_the_next_one_counts() {
     let seen = of("not json\n[1]\n{\"type\":\"result\"");
     assert_eq!(seen, ["Garbled", "Garbled", "Garbled"]);
     let seen = of("{\"type\":\"assi\n{\"type\":\"result\",\"result\":\"x\"}");
@@ -111,7 +111,7 @@ fn what_is_not_json_is_garbled_and_the_next_line_counts() {
 }
 
 #[test]
-fn invalid_utf8_costs_its_own_characters_only() {
+fn invalid_utf8_replaces_only_its_own_characters() {
     let mut line =
         br#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"caf"#.to_vec();
     line.extend_from_slice(b"\xff\xfe\"}]}}");
@@ -119,7 +119,7 @@ fn invalid_utf8_costs_its_own_characters_only() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_passed_over_and_the_next_one_parses() {
+fn a_line_over_the_limit_is_skipped_and_the_next_one_parses() {
     let mut parser = Parser::default();
     let mut seen = Vec::new();
     let mut sink = |event: Event<'_>| seen.push(format!("{event:?}"));
@@ -137,13 +137,13 @@ fn a_line_over_the_limit_is_passed_over_and_the_next_one_parses() {
 }
 
 #[test]
-fn nesting_without_end_is_no_stack_overflow() {
+fn deep_nesting_does_not_overflow_the_stack() {
     let line = format!(r#"{{"type":"user","message":{}"#, "[".repeat(1_000_000));
     assert_eq!(of(&line), ["Garbled"]);
 }
 
 #[test]
-fn escapes_are_undone_and_half_a_surrogate_pair_costs_itself_only() {
+fn escapes_are_decoded_and_half_a_surrogate_pair_is_replaced() {
     let line = r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"\"\/\b\f\\\u00e9\ud83d\ude00\ud83dx\ude00\ud83d\u0041\u12"}]}}"#;
     let said = "\"/\u{8}\u{c}\\é😀\u{fffd}x\u{fffd}\u{fffd}A\u{fffd}12";
     assert_eq!(of(line), [format!("Text {{ message: \"a\", parent: \"\", text: {said:?} }}")]);
@@ -155,7 +155,7 @@ fn a_result_whose_text_was_cut_within_a_character_counts() {
     assert!(seen[0].contains("HEARTBEAT_OK \u{fffd}"), "{seen:?}");
 }
 
-/// Values that look like a message, and others.
+/// Values that look like a message, and other values.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let names = [
         "type",
@@ -194,8 +194,8 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// What the events of an assistant's or a user's line are, by the book: through a parser that knows all of JSON.
-fn by_the_book(line: &serde_json::Value) -> Vec<String> {
+/// The expected events of an assistant's or a user's line, from a complete JSON parser.
+fn expected_events(line: &serde_json::Value) -> Vec<String> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let (message, parent) = (text(&line["message"]["id"]), text(&line["parent_tool_use_id"]));
     let mut seen = Vec::new();
@@ -251,9 +251,9 @@ proptest! {
         } else {
             line.to_string()
         };
-        // An input is handed on as it was written, so only compact ones compare.
+        // An input keeps its original spelling, so only compact ones compare equal.
         prop_assume!(!pretty || !text.contains("tool_use\""));
-        prop_assert_eq!(of(&text), by_the_book(&line));
+        prop_assert_eq!(of(&text), expected_events(&line));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Changes of agents where there is no terminal: a line each.
 
-use super::super::style::{Style, plain_line};
+use super::super::style::{Colors, Style, plain_line};
 use super::object;
 use super::table::{action, state};
 use crate::roster::Agent;

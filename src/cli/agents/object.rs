@@ -1,11 +1,11 @@
-//! An agent for programs (docs/json.md).
+//! An agent for programs (docs/reference/json.md).
 
 use crate::pulse::health::Health;
 use crate::roster::{Agent, Source};
-use crate::sys::clock;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::borrow::Cow;
+use sys::clock;
 
 /// An agent, in the words of a pulse as far as it has them.
 #[derive(Debug, Serialize)]
@@ -43,7 +43,7 @@ pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
         current_task: &agent.current_task,
         git_branch: &agent.git_branch,
         workspace: agent.workspace.to_string_lossy(),
-        pid: Some(agent.pid).filter(|pid| *pid != 0),
+        pid: agent.pid,
         session_id: agent.session_id.as_deref(),
         error: agent.error.as_deref(),
         last_heard_at: clock::rfc3339(agent.at),

@@ -1,20 +1,21 @@
 //! One agent: all that is known of it, and what it did last.
 
 use super::super::args::Agents as Args;
-use super::super::span::span;
-use super::super::style::{Style, plain_line};
+use super::super::style::{Colors, Style, plain_line};
 use super::object;
 use super::table::state;
-use crate::failure;
 use crate::pulse::Pulse;
 use crate::roster::{Agent, activity};
-use crate::sys::paths::DataDir;
 use anyhow::Context;
+use derun::cli::span::span;
+use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use sys::failure;
+use sys::paths::DataDir;
 
 /// Shows the agent `wanted` of `agents`.
 pub(super) fn show(
@@ -28,7 +29,7 @@ pub(super) fn show(
     let agent = agent.ok_or_else(|| failure!("there is no agent {wanted:?}"; "see: murmur agents"))?;
     let actions = activity::last(dir, wanted, args.count)
         .with_context(|| format!("cannot read what {wanted} did below {}", dir.agent(wanted).display()))?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         writeln!(out, "{}", json!({ "agent": object::of(agent, now), "actions": actions }))?;
         return Ok(ExitCode::SUCCESS);
@@ -37,7 +38,7 @@ pub(super) fn show(
     let age = span(now.duration_since(agent.at));
     writeln!(out, "{}  {}, {}", style.bold(plain_line(wanted)), state(agent), style.health(agent.health))?;
     let heard = format!("{age} ago, by its {}", word(agent));
-    let pid = if agent.pid == 0 { String::new() } else { agent.pid.to_string() };
+    let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();
     let rows = [
         ("heard of", &*heard),

@@ -2,7 +2,8 @@
 //!
 //! A thread writes, so that a terminal that is stopped keeps nobody from stopping us.
 
-use std::io::{self, Write};
+use derun::cli::stdout::stdout;
+use std::io::Write;
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -37,7 +38,7 @@ impl Screen {
         let (tell, written) = channel(MOST);
         std::thread::spawn(move || {
             for picture in to_write {
-                let mut stdout = io::stdout().lock();
+                let mut stdout = stdout().lock();
                 let done = stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush());
                 if tell.blocking_send(done.is_ok()).is_err() {
                     return;

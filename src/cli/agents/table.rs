@@ -1,7 +1,10 @@
-//! Agents as a table that fits.
+//! Agents as a table that fits the terminal.
+//!
+//! Of all the work here, the crate comfy-table would take over only the padding: it wraps cells where this table drops
+//! whole columns in order of importance, and cuts paths at the front.
 
 use super::super::reported::in_background;
-use super::super::style::{Style, plain_line};
+use super::super::style::{Colors, Style, plain_line};
 use crate::roster::{Agent, Source};
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -212,7 +215,7 @@ mod tests {
             current_task: "Mend\u{1b}[2J the build".to_owned(),
             git_branch: "main".to_owned(),
             workspace: "/home/me/projects/site".into(),
-            pid: 7,
+            pid: Some(7),
             session_id: None,
             error: None,
             at: Timestamp::UNIX_EPOCH,

@@ -1,32 +1,41 @@
-//! Which agents wait for a person: the daemon's open requests, or, where no daemon runs, what was put off.
+//! Which agents wait for a person: the daemon's open requests, or, where no daemon runs, what was put off and what hosts say.
 //!
 //! The roster knows nothing of the daemon, so it is told here what it cannot see: an agent that waits looks busy.
 
 use super::super::requests;
 use crate::daemon::broker::Row;
 use crate::daemon::client;
+use crate::permit::request::DEFERRED;
 use crate::pulse::health::Health;
 use crate::roster::follow::Follower;
 use crate::roster::{Agent, Sources};
 use crate::rpc::client::AskError;
 use crate::rpc::envelope::{GAP, LAGGED};
-use crate::sys::paths::DataDir;
-use crate::sys::watch::{Place, Watch};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
+use sys::paths::DataDir;
+use sys::watch::{Place, Watch};
 use tokio::sync::watch::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 /// How often a daemon is looked for where the system cannot tell that one has come.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The requests that wait for a person, each with the agent that asks.
+/// The requests that wait for a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Waiting(BTreeMap<String, String>);
+pub(super) struct Waiting(BTreeMap<String, Asks>);
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Asks {
+    agent: String,
+    /// Whether the agent has ended, to go on with the answer.
+    is_deferred: bool,
+}
 
 impl Waiting {
     /// Those of now. A daemon that does not answer is told of, and does not hide the agents.
@@ -53,7 +62,9 @@ impl Waiting {
     /// Marks those of `agents` that wait.
     pub(super) fn mark(&self, agents: &mut [Agent]) {
         for agent in agents {
-            if self.0.values().any(|waits| *waits == agent.agent_id) {
+            let has_ended = matches!(agent.health, Health::Exited | Health::Dead);
+            let waits = |asks: &Asks| asks.agent == agent.agent_id && (asks.is_deferred || !has_ended);
+            if self.0.values().any(waits) {
                 agent.health = Health::Waiting;
             }
         }
@@ -61,8 +72,9 @@ impl Waiting {
 
     fn opened(&mut self, row: Row) {
         // One that was answered and has yet to be resumed does not wait for anybody.
-        if row.standing != "answered" {
-            self.0.insert(row.id.to_string(), row.agent);
+        if requests::is_open(&row) {
+            let is_deferred = row.standing == DEFERRED;
+            self.0.insert(row.id.to_string(), Asks { agent: row.agent, is_deferred });
         }
     }
 

@@ -6,10 +6,11 @@ use super::waiting::Watched;
 use super::{NOBODY, by_urgency, columns, lines as line_by_line};
 use crate::cli::style::Style;
 use crate::roster::{Agent, Sources};
-use crate::sys::{clock, signals, terminal};
+use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
+use sys::{clock, signals, terminal};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -34,7 +35,7 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
         return Terminal::begin(watched, wanted)?.show().await;
     }
     let mut said = line_by_line::Lines::new(json);
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     loop {
         let now = clock::now();
         let agents = shown(&watched, wanted.as_deref(), now);

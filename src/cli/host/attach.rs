@@ -2,12 +2,11 @@
 //! the end of the agent itself.
 
 use super::super::args::HostAttach;
+use super::super::daemon_end::{self, daemon_ended};
 use super::super::place::Place;
+use super::super::runtime;
 use super::super::style::Style;
-use super::super::{captures, runtime};
 use super::show;
-use crate::capture::id::SessionId;
-use crate::failure;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::past::{Kept, Replay};
@@ -16,14 +15,21 @@ use crate::journal::read::{Backward, Entries};
 use crate::rpc::client::{AskError, Client};
 use crate::rpc::envelope::{Event, LAGGED, Line};
 use crate::rpc::feed::Past;
-use crate::sys::identity::Identity;
-use crate::sys::paths::DataDir;
 use anyhow::{Context, bail};
+use derun::cli::captures;
+use derun::cli::stdout::stdout;
+use derun::id::SessionId;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
+use sys::failure;
+use sys::identity::Identity;
+use sys::paths::DataDir;
 
 /// How long a host may take to say that it is attached to.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -36,7 +42,7 @@ const PAGE: usize = 256 << 10;
 
 pub(in super::super) fn run(args: &HostAttach, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.read_data_dir()?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     let mut follower = Follower {
         dir: &dir,
         agent: &args.agent,
@@ -119,28 +125,61 @@ impl<W: Write> Follower<'_, W> {
         let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
         let Ok(mut client) = connected else { return Ok(Left::Lost) };
         match client.attach(self.next, ANSWER).await {
-            Ok(attached) => self.next = attached.get("from").and_then(serde_json::Value::as_u64),
+            Ok(attached) => self.next = attached.get("from").and_then(Value::as_u64),
             Err(error @ AskError::Refused(_)) => {
                 return Err(error).with_context(|| format!("cannot attach to {}", self.agent));
             }
             Err(_) => return Ok(Left::Lost),
         }
+        let dir = self.dir;
+        let mut waiting = BTreeSet::new();
+        let mut ended: Option<Pin<Box<dyn Future<Output = ()> + '_>>> = None;
         loop {
-            let Ok(line) = client.next_bytes().await else { return Ok(Left::Lost) };
+            let line = tokio::select! {
+                biased;
+                line = client.next_bytes() => line,
+                () = until(&mut ended) => {
+                    ended = None;
+                    self.tell_of_end(&waiting)?;
+                    continue;
+                }
+            };
+            let Ok(line) = line else { return Ok(Left::Lost) };
             let Ok(Line::Event(event)) = serde_json::from_slice::<Line>(line) else { continue };
             if event.event_type == LAGGED {
                 return Ok(Left::Lost);
             }
             self.show(&event, line)?;
+            let request = || event.payload.get("request").and_then(Value::as_str).map(str::to_owned);
+            match &*event.event_type {
+                "waiting" => {
+                    waiting.extend(request());
+                    ended = Some(Box::pin(daemon_ended(dir)));
+                }
+                "waited" => {
+                    request().inspect(|request| _ = waiting.remove(request));
+                    ended = ended.filter(|_| !waiting.is_empty());
+                }
+                _ => {}
+            }
             if is_last(&event) {
                 return Ok(Left::Ended);
             }
         }
     }
 
+    /// Says that the daemon has ended while these requests wait. Programs are told by their own connection to it.
+    fn tell_of_end(&mut self, waiting: &BTreeSet<String>) -> io::Result<()> {
+        for request in waiting.iter().filter(|_| !self.printer.json) {
+            let tag = self.printer.style.dim("[waiting]");
+            writeln!(self.out, "{tag} {}", daemon_end::words(request))?;
+        }
+        self.out.flush()
+    }
+
     fn show(&mut self, event: &Event, line: &[u8]) -> anyhow::Result<()> {
         // A gap ends where the next event begins.
-        let to = event.payload.get("to").and_then(serde_json::Value::as_u64);
+        let to = event.payload.get("to").and_then(Value::as_u64);
         let is_gap = event.event_type == crate::rpc::envelope::GAP;
         self.next = Some(to.filter(|_| is_gap).unwrap_or(event.offset + 1));
         if self.printer.json {
@@ -185,6 +224,14 @@ impl<W: Write> Follower<'_, W> {
     }
 }
 
+/// Waits for `event`; forever if there is none.
+async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
+    match event {
+        Some(event) => event.await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits until a host that does not answer has ended, or for a while.
 async fn wait(record: Option<&Record>) {
     let ending = record.and_then(|record| Identity::watch(&record.host));
@@ -204,7 +251,7 @@ fn is_last(event: &Event) -> bool {
 /// The session of the beat whose agent this was.
 fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<String>> {
     let needle = format!("\"agent\":\"{agent}\"");
-    let mut entries = Entries::new(Backward::open(&dir.journal())?.holding(&needle), None);
+    let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
     while let Some((entry, _)) = entries.next_entry(|_| true)? {
         if entry.kind.is_beat() && entry.agent == agent.as_str() {
             return Ok(entry.capture);

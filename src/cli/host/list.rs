@@ -7,17 +7,18 @@ use super::super::style::plain_line;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
 use crate::host::protocol::Status;
-use crate::sys::clock;
-use crate::sys::process::Exit;
+use derun::cli::stdout::stdout;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use sys::clock;
+use sys::process::Exit;
 
 pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.read_data_dir()?;
     let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     seen.retain(|seen| all || seen.is_alive());
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if json {
         let agents: Vec<Value> = seen.iter().map(Seen::object).collect();
         writeln!(out, "{}", json!({ "agents": agents }))?;
@@ -54,7 +55,7 @@ fn state(condition: &Condition) -> String {
 pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.read_data_dir()?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if json {
         writeln!(out, "{}", seen.object())?;
         return Ok(ExitCode::SUCCESS);
@@ -113,7 +114,7 @@ pub(super) fn discover(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let cleaned = discover::clean(&dir.hosts(), clock::now())?;
     let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     let alive: Vec<&Seen> = seen.iter().filter(|seen| seen.is_alive()).collect();
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if json {
         let agents: Vec<Value> = alive.into_iter().map(Seen::object).collect();
         writeln!(out, "{}", json!({ "agents": agents, "cleaned": cleaned }))?;

@@ -4,20 +4,21 @@ use super::super::args::{HostSend, HostStop};
 use super::super::place::Place;
 use super::super::runtime;
 use super::spawn::text;
-use crate::failure;
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
 use crate::rpc::client::AskError;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
-use crate::sys::process::Signal;
 use anyhow::{Context, bail};
+use derun::cli::stdout::stdout;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
+use sys::clock;
+use sys::failure;
+use sys::paths::DataDir;
+use sys::process::Signal;
 use tokio::time::timeout;
 
 /// How long a host may take to take a message.
@@ -38,7 +39,7 @@ pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
         let state = state.with_context(|| format!("cannot send to {}", args.agent))?;
         anyhow::Ok(serde_json::from_value::<State>(state)?)
     })?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         writeln!(
             out,
@@ -79,7 +80,7 @@ pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
                 (agent, stopped)
             });
         }
-        let mut out = io::stdout().lock();
+        let mut out = stdout().lock();
         let mut failed = None;
         while let Some(ended) = stopping.join_next().await {
             let (agent, stopped) = ended?;

@@ -3,17 +3,15 @@
 use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
 use super::super::place::Place;
-use super::super::{captures, runtime, verbose};
-use crate::agent::event::Event;
+use super::super::{runtime, verbose};
 use crate::agent::find;
-use crate::agent::invocation::{Invocation, check_more, live_args};
+use crate::agent::invocation::{Invocation, check_extra_args, live_args};
 use crate::agent::rule_files::{self, Project};
-use crate::agent::settings::{Guarded, HookProgram};
+use crate::agent::settings::{GuardedAgent, HookProgram};
 use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
 use crate::daemon::launch::Said as BeatSaid;
-use crate::error::Hinted;
-use crate::failure;
+use crate::host::event::Progress;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
 use crate::host::process::{Ending, undecided};
@@ -21,19 +19,24 @@ use crate::host::protocol::Card;
 use crate::host::record::Ended;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
+use crate::journal::decisions;
 use crate::journal::unfinished::Kept;
 use crate::permit::manager;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::rules::Rules;
 use crate::pulse::task;
 use crate::rpc::asker::{HOST, MANAGER};
-use crate::sys::paths::{DataDir, User};
-use crate::sys::{clock, inherited, process};
 use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
+use derun::cli::captures;
+use derun::cli::stdout::stdout;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::failure;
+use sys::paths::{DataDir, User};
+use sys::{clock, inherited, process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
@@ -75,7 +78,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
     let (spec, servers) = spec(args, place, &dir, message, clock::rfc3339(started))?;
-    let _kept = servers.map(|file| file.keep()).transpose()?;
+    let kept = servers.map(|file| file.write()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
@@ -99,12 +102,19 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
                 let _closed = process::close_stdout();
             }
         };
-        let ran = host::run(&spec, listeners, stop, announce, |event, _| note_version(event)).await;
+        let ran = host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress)).await;
+        // Before anybody hears that the agent has ended.
+        drop(kept);
         let (error, exit) = match &ran {
             Ok((run, _)) => (wrong(&run.ending), Some(run.exit)),
             Err(error) => (Some(error.to_string()), None),
         };
         let ended_at = clock::rfc3339(clock::now());
+        if let Ok((run, _)) = &ran
+            && let Err(error) = decisions::record_unanswered(&dir, &run.unanswered)
+        {
+            let _full = writeln!(io::stderr(), "{ended_at} {error}");
+        }
         // Before the end is written down: a log with nothing in it goes then.
         if let Ok((run, _)) = &ran
             && let Some(lost) = &run.lost
@@ -162,7 +172,7 @@ fn spec(
     let user = place.user()?;
     let role = role(&args.role);
     let policy = policy(role, &worktree, &user, place)?;
-    let whose = Project::of(&worktree).called(Some(&project));
+    let whose = Project::of(&worktree).with_name(Some(&project));
     let allow = match role {
         Role::Manager => {
             let files = rule_files::read(rule_files::files(dir, &user.settings, &whose)?)?;
@@ -171,7 +181,7 @@ fn spec(
         }
         Role::Hosted | Role::Beat => Vec::new(),
     };
-    let guarded = Guarded {
+    let guarded = GuardedAgent {
         agent: agent_id.as_str(),
         dir: dir.root(),
         socket_name: dir.socket_name(),
@@ -183,7 +193,7 @@ fn spec(
         allow: &allow,
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
-    check_more(&args.args)?;
+    check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, place)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
     if let Some(untrusted) = start.standing.failure(&worktree) {
@@ -225,7 +235,8 @@ fn captures() -> Option<PathBuf> {
 }
 
 /// Says in the host's log that the agent is of a version murmur was not tried with.
-fn note_version(event: &Event<'_>) {
+fn note_version(progress: &Progress<'_>) {
+    let Progress::Agent(event) = progress else { return };
     if let Some(note) = verbose::unknown_version(event) {
         let _full = writeln!(io::stderr(), "{} warning: {note}", clock::rfc3339(clock::now()));
     }
@@ -264,7 +275,7 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
 fn say(said: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
-    let mut stdout = io::stdout().lock();
+    let mut stdout = stdout().lock();
     stdout.write_all(&line)?;
     Ok(stdout.flush()?)
 }

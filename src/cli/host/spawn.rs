@@ -2,18 +2,17 @@
 
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::place::Place;
-use super::super::start::warn_of_denied_calls;
 use super::super::{beat, runtime};
 use super::serve;
 use crate::host::launch::Wanted;
 use anyhow::Context;
+use derun::cli::stdout::stdout;
 use serde_json::json;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.own_data_dir()?;
-    warn_of_denied_calls(&dir, place)?;
+    let dir = place.agents_data_dir()?;
     let wanted = Wanted {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),
@@ -39,7 +38,7 @@ pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
         let from = Some(0);
         return super::attach(&HostAttach { agent: agent_id, from, json: args.json }, place);
     }
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         writeln!(out, "{}", json!({ "agent_id": agent_id, "pid": pid }))?;
     } else {

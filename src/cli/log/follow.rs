@@ -8,13 +8,13 @@
 use super::Printer;
 use crate::daemon::client;
 use crate::journal::read::Filter;
-use crate::journal::tail::{Line, Tail};
+use crate::journal::tail::{Tail, TailLine};
 use crate::rpc::envelope::LAGGED;
-use crate::sys::paths::DataDir;
-use crate::sys::watch::{Place, Watch};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
+use sys::paths::DataDir;
+use sys::watch::{Place, Watch};
 use tokio::sync::Notify;
 
 /// How often the journal is looked at where the system cannot tell that it changed.
@@ -36,7 +36,7 @@ pub(super) async fn follow(
     let listening = tokio::spawn(listen(dir.clone(), Arc::clone(&bells)));
     let _ends_with_us = AbortOnDrop(listening);
     loop {
-        let show = |line: &Line<'_>| show(line, filter, printer, out);
+        let show = |line: &TailLine<'_>| show(line, filter, printer, out);
         let more = tail.read(AT_ONCE, show)?;
         out.flush()?;
         if more {
@@ -53,9 +53,9 @@ pub(super) async fn follow(
     }
 }
 
-fn show(line: &Line<'_>, filter: &Filter, printer: &Printer, out: &mut impl Write) -> io::Result<()> {
+fn show(line: &TailLine<'_>, filter: &Filter, printer: &Printer, out: &mut impl Write) -> io::Result<()> {
     match line.entry() {
-        Some(entry) if filter.takes(&entry) => printer.print(out, &entry, &line.bytes()?),
+        Some(entry) if filter.matches(&entry) => printer.print(out, &entry, &line.bytes()?),
         _ => Ok(()),
     }
 }

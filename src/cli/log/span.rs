@@ -1,12 +1,12 @@
 //! Which lines `murmur log` is to show, as people write it: since when, and how many.
 
 use crate::config::spelling::nearest;
-use crate::error::Failure;
-use crate::failure;
-use crate::sys::clock;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use sys::clock;
+use sys::error::Failure;
+use sys::failure;
 
 /// The days that have a name.
 const DAYS: [&str; 2] = ["today", "yesterday"];

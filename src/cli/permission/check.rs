@@ -9,18 +9,19 @@ use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
 use crate::config::settings::Settings;
 use crate::daemon::broker::model;
-use crate::error::Hinted;
-use crate::failure;
-use crate::hook::{judge, own};
-use crate::permit::call::{Call, Own, Place as CallPlace};
+use crate::hook::{evaluate, own};
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::pipeline::Step;
-use crate::permit::policy::{Approval, Checker, HOLD, Policy, Role};
+use crate::permit::policy::{Approval, Checker, DEFER_AFTER, Policy, Role};
 use anyhow::Context;
+use derun::cli::stdout::stdout;
 use serde_json::json;
+use shell_guard::call::{Call, Own, Place as CallPlace};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::failure;
 
 pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitCode> {
     let (tool, input) = if args.call == "-" {
@@ -49,11 +50,11 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
         Call { tool, input, place: CallPlace { cwd, workspace, home: place.home(), own: Own::default() } };
     call.place.own = own::find(&place.data_dir()?, &place.user()?, &policy, call.command());
     let step = match &settings {
-        Err(error) => judge::unreadable(error),
-        Ok(_) => judge::step(&call, &policy, files.as_deref()),
+        Err(error) => evaluate::unreadable(error),
+        Ok(_) => evaluate::step(&call, &policy, files.as_deref()),
     };
     let step = denied::over(step, &call, &permissions);
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         let heartbeat = is_beat.then(|| heartbeat.id.as_str());
         writeln!(out, "{}", object(&step, &policy, &call, &project.name, heartbeat))?;
@@ -142,8 +143,10 @@ fn patience(policy: &Policy) -> String {
     match (policy.approval, policy.approval_wait) {
         (Approval::Wait, Some(wait)) => format!("within {}, or it is denied", span(wait)),
         (Approval::Wait, None) => "until they answer".to_owned(),
-        (Approval::Defer, Some(wait)) => format!("within {}, or it is put off{denied}", span(wait)),
-        (Approval::Defer, None) => format!("until they answer; after {} it is put off{denied}", span(HOLD)),
+        (Approval::Defer, Some(wait)) => format!("within {}, or it is deferred{denied}", span(wait)),
+        (Approval::Defer, None) => {
+            format!("until they answer; after {} it is deferred{denied}", span(DEFER_AFTER))
+        }
     }
 }
 

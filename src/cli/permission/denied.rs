@@ -4,13 +4,13 @@
 //! Claude Code matches it against spellings. Here its patterns are read as a rule's are, which denies as much and more.
 
 use crate::config::permissions::Permissions;
-use crate::hook::judge;
-use crate::permit::call::Call;
+use crate::hook::evaluate;
 use crate::permit::decision::{By, Decision, Verdict};
 use crate::permit::deny;
 use crate::permit::pipeline::Step;
 use crate::permit::rules::Rules;
 use serde_json::Value;
+use shell_guard::call::Call;
 use std::path::Path;
 
 /// The key of config.json and of frontmatter that adds to it.
@@ -40,7 +40,7 @@ fn denies(pattern: &str, call: &Call) -> bool {
     let inside = inside.map(|inside| format!("pattern = {}\n", Value::from(inside))).unwrap_or_default();
     let rule = format!("[[rules]]\ntool = {}\naction = \"deny\"\n{inside}", Value::from(tool));
     match Rules::parse(rule.as_bytes(), Path::new(SETTING)) {
-        Ok(rules) => judge::matched(call, &[&rules], false).is_some(),
+        Ok(rules) => evaluate::matched(call, &[&rules], false).is_some(),
         // What cannot be read may mean every call of the tool.
         Err(_) => tool == call.tool,
     }
@@ -49,8 +49,8 @@ fn denies(pattern: &str, call: &Call) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permit::call::{Own, Place};
     use serde_json::json;
+    use shell_guard::call::{Own, Place};
 
     fn call(tool: &str, input: Value) -> Call {
         let place =

@@ -4,9 +4,10 @@ use super::super::args::PermissionRules;
 use super::super::place::Place;
 use super::super::style::plain_line;
 use super::Whose;
-use crate::agent::rule_files::{self, File};
+use crate::agent::rule_files::{self, RulesFile};
 use crate::permit::manager;
 use crate::permit::rules::Rules;
+use derun::cli::stdout::stdout;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -22,7 +23,7 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
     let files = rule_files::read(super::files(&project, place)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if args.json {
         let rules: Vec<Value> = there.iter().flat_map(|file| objects(file)).collect();
         let files: Vec<Value> = files
@@ -54,12 +55,12 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(out: &mut impl Write, file: &File) -> io::Result<()> {
+fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     let path = plain_line(&file.path.display().to_string());
     let Some(rules) = &file.rules else {
         return writeln!(
             out,
-            "{path} is not there; docs/permissions.md and permissions.toml.default say what goes into it"
+            "{path} is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it"
         );
     };
     if rules.iter().len() == 0 {

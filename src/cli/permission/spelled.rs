@@ -1,8 +1,8 @@
 //! A call as people type it: `Bash(git push -f)`, `Edit(/path)`, `Tool({"key": "value"})`, `Tool`.
 
-use crate::failure;
 use anyhow::bail;
 use serde_json::{Map, Value, json};
+use sys::failure;
 
 /// The tool and its input.
 pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {

@@ -4,21 +4,22 @@ use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::{Style, plain_line};
 use super::shown::paragraph;
-use super::{ask_rows, data_dir, waiting};
+use super::{ask_rows, data_dir, note_no_daemon, waiting};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::{client, instance};
-use crate::error::Hinted;
-use crate::failure;
 use crate::rpc::client::AskError;
 use crate::rpc::envelope::{Event, GAP, LAGGED};
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
 use anyhow::bail;
+use derun::cli::stdout::stdout;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use sys::clock;
+use sys::error::Hinted;
+use sys::failure;
+use sys::paths::DataDir;
 
 pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = data_dir(place)?;
@@ -27,7 +28,7 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -
         return Ok(ExitCode::SUCCESS);
     }
     let rows = runtime()?.block_on(waiting(&dir, kind))?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     if json {
         writeln!(out, "{}", json!({ "requests": rows }))?;
     } else if rows.is_empty() {
@@ -35,7 +36,7 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -
         if !instance::is_running(&dir)? {
             writeln!(
                 io::stderr(),
-                "note: murmur is not running; what an agent asks is seen when it does; run: murmur start"
+                "note: murmur is not running, so no new requests arrive; run: murmur start"
             )?;
         }
     } else {
@@ -46,6 +47,7 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -
             }
             paragraph(&mut out, style, row, now)?;
         }
+        note_no_daemon(&dir)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -112,7 +114,7 @@ impl View {
         if row.kind != self.kind || !self.shown.insert(row.id.to_string()) {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
+        let mut out = stdout().lock();
         if self.json {
             writeln!(out, "{}", json!({ "opened": row }))?;
         } else {
@@ -126,7 +128,7 @@ impl View {
         if !self.shown.remove(text("id")) {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
+        let mut out = stdout().lock();
         if self.json {
             writeln!(out, "{}", json!({ "closed": payload }))?;
         } else {

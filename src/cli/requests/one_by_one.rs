@@ -4,19 +4,21 @@ use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::{Style, plain_text};
 use super::list::nothing;
-use super::respond::Verdicts;
+use super::respond::Answer;
 use super::shown::paragraph;
-use super::{answer, data_dir, only_people, waiting};
+use super::{answer, data_dir, is_open, not_running, only_people, waiting};
 use crate::daemon::broker::{Kind, Row};
-use crate::error::Hinted;
-use crate::failure;
-use crate::permit::question::Asked;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
+use crate::daemon::instance;
+use crate::permit::question::QuestionSet;
 use anyhow::bail;
+use derun::cli::stdout::stdout;
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
+use sys::clock;
+use sys::error::Hinted;
+use sys::failure;
+use sys::paths::DataDir;
 
 /// What comes of one of them.
 enum Said {
@@ -35,12 +37,14 @@ pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<Ex
     }
     let dir = data_dir(place)?;
     let rows = runtime()?.block_on(waiting(&dir, kind))?;
-    let rows: Vec<Row> = rows.into_iter().filter(|row| row.standing != "answered").collect();
+    let rows: Vec<Row> = rows.into_iter().filter(is_open).collect();
     if rows.is_empty() {
-        writeln!(io::stdout(), "{}", nothing(kind))?;
+        writeln!(stdout(), "{}", nothing(kind))?;
+    } else if !instance::is_running(&dir)? {
+        bail!(not_running());
     }
     for row in rows {
-        paragraph(&mut io::stdout().lock(), Style::of_stdout(), &row, clock::now())?;
+        paragraph(&mut stdout().lock(), Style::of_stdout(), &row, clock::now())?;
         let said = match kind {
             Kind::Permission => permission(&dir, &row)?,
             Kind::Question => question(&dir, &row)?,
@@ -65,10 +69,10 @@ fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
             return Ok(Said::Quit);
         };
         let (verdict, always) = match typed.to_lowercase().as_str() {
-            "y" | "yes" => (Verdicts::Allow, false),
-            "n" | "no" => (Verdicts::Deny, false),
-            "a" | "always" => (Verdicts::Allow, true),
-            "v" | "never" => (Verdicts::Deny, true),
+            "y" | "yes" => (Answer::Allow, false),
+            "n" | "no" => (Answer::Deny, false),
+            "a" | "always" => (Answer::Allow, true),
+            "v" | "never" => (Answer::Deny, true),
             "" | "s" | "skip" => return Ok(Said::Skipped),
             "q" | "quit" => return Ok(Said::Quit),
             _ => continue,
@@ -80,7 +84,7 @@ fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
 }
 
 fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
-    let Ok(asked) = Asked::parse(&row.input) else { return Ok(Said::Skipped) };
+    let Ok(asked) = QuestionSet::parse(&row.input) else { return Ok(Said::Skipped) };
     loop {
         let mut answers = Map::new();
         for (index, question) in asked.questions().iter().enumerate() {
@@ -103,7 +107,7 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
         }
         // What is wrong is said here, where it can be mended.
         if let Err(error) = asked.answers(&Value::Object(answers.clone())) {
-            writeln!(io::stdout(), "{}", error.line())?;
+            writeln!(stdout(), "{}", error.line())?;
             continue;
         }
         give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;
@@ -114,16 +118,16 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
 /// Answers; what the daemon does not take is said, and the next one comes.
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     match runtime()?.block_on(answer(dir, response)) {
-        Ok(row) => writeln!(io::stdout(), "answered {}", row.id)?,
+        Ok(row) => writeln!(stdout(), "answered {}", row.id)?,
         // Somebody else may have been quicker, or the agent may be gone.
-        Err(error) => writeln!(io::stdout(), "not taken: {error:#}")?,
+        Err(error) => writeln!(stdout(), "not taken: {error:#}")?,
     }
     Ok(())
 }
 
 /// What is typed, without space around it; none at the end of input.
 fn prompt(text: &str) -> io::Result<Option<String>> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     write!(out, "{text}")?;
     out.flush()?;
     let mut line = String::new();
@@ -136,7 +140,7 @@ fn prompt(text: &str) -> io::Result<Option<String>> {
 
 /// A call's questions as a person reads them.
 pub(super) fn questions_text(row: &Row) -> String {
-    match Asked::parse(&row.input) {
+    match QuestionSet::parse(&row.input) {
         Ok(asked) => asked.printed(),
         Err(_) => plain_text(&row.input.to_string()),
     }

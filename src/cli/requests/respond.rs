@@ -5,22 +5,22 @@ use super::super::runtime;
 use super::super::style::plain_line;
 use super::{answer, data_dir, only_people};
 use crate::daemon::broker::Row;
-use crate::failure;
+use crate::permit::question::EXAMPLE;
 use crate::permit::request::RequestId;
+use derun::cli::stdout::stdout;
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
+use sys::failure;
 
-/// What a person says to a call.
+/// A person's answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(in crate::cli) enum Verdicts {
-    /// It runs.
+pub(in crate::cli) enum Answer {
     Allow,
-    /// It does not.
     Deny,
 }
 
-impl Verdicts {
+impl Answer {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -32,7 +32,7 @@ impl Verdicts {
 /// `murmur permission respond ID allow|deny`.
 pub(in crate::cli) fn respond(
     id: &str,
-    verdict: Verdicts,
+    verdict: Answer,
     reason: Option<&str>,
     always: bool,
     place: &Place,
@@ -45,8 +45,8 @@ pub(in crate::cli) fn respond(
     said(
         &row,
         match verdict {
-            Verdicts::Allow => "allowed",
-            Verdicts::Deny => "denied",
+            Answer::Allow => "allowed",
+            Answer::Deny => "denied",
         },
     )
 }
@@ -55,10 +55,12 @@ pub(in crate::cli) fn respond(
 pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let id = RequestId::parse(id)?;
-    let answers: Value = serde_json::from_str(answers).map_err(|error| {
-        anyhow::Error::new(
-            failure!("not JSON: {answers:?}: {error}"; "write the answers as {{\"q1\":\"label\"}}"),
-        )
+    let answers: Value = serde_json::from_str(answers).map_err(|_| {
+        let failure = match answers.trim() {
+            "" => failure!("no answer given"),
+            _ => failure!("the answers are not JSON: {answers:?}"),
+        };
+        failure.hint(EXAMPLE)
     })?;
     let response = json!({ "id": id.as_str(), "answers": answers });
     let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;
@@ -67,6 +69,6 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -
 
 fn said(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = if row.standing == "deferred" { "; its beat goes on as soon as it can" } else { "" };
-    writeln!(io::stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    writeln!(stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(ExitCode::SUCCESS)
 }

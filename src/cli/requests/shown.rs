@@ -2,10 +2,10 @@
 
 use super::super::style::{Style, plain_line};
 use crate::daemon::broker::{Kind, Row};
-use crate::sys::text::{lookalikes, shown};
 use jiff::Timestamp;
 use std::io::{self, Write};
 use std::time::Duration;
+use sys::text::{lookalikes, shown};
 
 /// Writes `row` as a paragraph.
 pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Timestamp) -> io::Result<()> {

@@ -1,11 +1,11 @@
 //! The file by which the manager knows the service: where it is, what is in it, and how it is replaced and put back.
 
 use super::manager::IS_LAUNCHD;
-use crate::error::Failure;
 use crate::service::{LABEL, UNIT};
-use crate::sys::{atomic, file};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use sys::error::Failure;
+use sys::{atomic, file};
 
 /// Where the manager of the user with this home folder looks for it.
 pub(super) fn path(home: &Path) -> PathBuf {

@@ -1,10 +1,10 @@
 //! What the user's own manager, systemd or launchd, is told and asked, by its own command.
 
-use crate::error::Hinted;
 use crate::service::{LABEL, UNIT};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output};
+use sys::error::Hinted;
 
 pub(super) const IS_LAUNCHD: bool = cfg!(target_os = "macos");
 

@@ -2,13 +2,14 @@
 
 use super::file;
 use super::manager::{self, Answer, IS_LAUNCHD};
+use derun::cli::stdout::stdout;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout();
+    let mut out = stdout();
     let found = file::read(path)?;
     let is_current = found.as_deref().map(|found| found == text.as_bytes());
     let (active, enabled) = match (is_current, IS_LAUNCHD) {

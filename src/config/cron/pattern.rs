@@ -1,6 +1,6 @@
-//! Which wall-clock minutes five fields name, packed in a few words.
+//! The wall-clock minutes that five fields name, in a compact form.
 //!
-//! croner reads the text; its own form of it takes 6 KiB, so the sets are copied out. It knows no time zones.
+//! croner parses the text, but its own form takes 6 KiB, so the sets are copied out. Must not know time zones.
 
 use std::ops::RangeInclusive;
 
@@ -10,12 +10,12 @@ use jiff::civil::{Date, DateTime, Weekday};
 
 use super::CronError;
 
-// croner's flags of a value in a field and of a field as a whole; it does not export their names.
+// croner's flags for a value in a field and for a field as a whole; it does not export their names.
 const PLAIN: u8 = 1;
 const LAST: u8 = 1 << 6;
 const NEAREST: u8 = 1 << 7;
 
-/// The Gregorian calendar repeats itself, weekdays included, after so many years.
+/// The Gregorian calendar, weekdays included, repeats after this many years.
 const CYCLE_YEARS: i16 = 400;
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Pattern {
     days: Days,
 }
 
-/// Sets of days, one bit a value: 1 to 31, and 0 (Sunday) to 6.
+/// Sets of days, one bit per value: 1 to 31, and 0 (Sunday) to 6.
 #[derive(Debug)]
 pub(super) struct Days {
     of_month: u32,
@@ -46,7 +46,7 @@ fn bits(field: &CronComponent, flag: u8) -> u64 {
     field.get_set_values(flag).into_iter().filter(|value| *value < 64).fold(0, |set, value| set | 1 << value)
 }
 
-/// The fields in their order, and what stands in them.
+/// The fields in order, with the accepted values.
 const FIELDS: [(&str, &str); 5] = [
     ("minute", "0 to 59"),
     ("hour", "0 to 23"),
@@ -55,7 +55,7 @@ const FIELDS: [(&str, &str); 5] = [
     ("weekday", "0 to 7, or SUN to SAT"),
 ];
 
-/// The first field of `text` that is wrong by itself, in words: the parser does not say which it was.
+/// Describes the first field of `text` that is invalid by itself, since the parser doesn't say which one is.
 fn wrong_field(parser: &CronParser, text: &str) -> Option<String> {
     let fields = text.split_whitespace().zip(FIELDS).enumerate();
     let wrong = fields.map(|(index, (field, known))| {
@@ -65,7 +65,7 @@ fn wrong_field(parser: &CronParser, text: &str) -> Option<String> {
     });
     let (field, (name, accepted)) = wrong.flatten().next()?;
     let field: String = field.chars().take(40).collect();
-    Some(format!("the {name} is {field:?}, where {accepted} can stand"))
+    Some(format!("the {name} is {field:?}, expected {accepted}"))
 }
 
 impl Pattern {
@@ -113,12 +113,12 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether every hour has a run, so that the rhythm matters and not the wall time.
+    /// Whether it runs in every hour, so that its rhythm matters rather than the wall time.
     pub(super) fn every_hour(&self) -> bool {
         self.hours.count_ones() == 24
     }
 
-    /// The first wall-clock minute that matches, `from` (a whole minute) included.
+    /// The first matching wall-clock minute at or after `from`, which is a whole minute.
     pub(super) fn next(&self, from: DateTime) -> Option<DateTime> {
         let mut date = from.date();
         let end = date.year().checked_add(CYCLE_YEARS + 1)?;
@@ -152,7 +152,7 @@ impl Pattern {
 }
 
 impl Days {
-    /// As cron has it since ever: where both day fields are restricted, either is enough (both, after a `+`).
+    /// As in every cron: if both day fields are restricted, either may match; after a `+`, both must.
     pub(super) fn contains(&self, date: Date) -> bool {
         match (self.any_of_month, self.any_of_week) {
             (true, true) => true,
@@ -183,12 +183,12 @@ impl Days {
     }
 }
 
-/// The days of its month that may move to `date`: a move is two days at most.
+/// The days of the month whose nearest workday may be `date`; it is at most two days away.
 fn around(date: Date) -> RangeInclusive<i8> {
     (date.day() - 2).max(1)..=(date.day() + 2).min(date.days_in_month())
 }
 
-/// The day itself, or the workday beside it that lies in the same month.
+/// The day itself if it is a workday, or else the nearest workday in the same month.
 fn nearest_workday(date: Date) -> Date {
     let shift = match date.weekday() {
         Weekday::Saturday if date.day() == 1 => 2,

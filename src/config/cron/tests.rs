@@ -1,10 +1,10 @@
 //! Cron expressions: what is accepted, and every kind of jump a time zone makes.
 
 use super::*;
-use crate::error::Hinted;
 use jiff::Zoned;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
+use sys::error::Hinted;
 
 fn cron(text: &str, zone: &str) -> Cron {
     Crons::new(TimeZone::UTC).get(text, Some(zone)).unwrap()
@@ -194,12 +194,12 @@ proptest! {
 #[test]
 fn the_field_that_is_wrong_is_named() {
     for (text, reason) in [
-        ("0 25 * * *", r#"the hour is "25", where 0 to 23 can stand"#),
-        ("60 * * * *", r#"the minute is "60", where 0 to 59 can stand"#),
-        ("0 0 32 * *", r#"the day is "32", where 1 to 31, or L for the last can stand"#),
-        ("0 0 * 13 *", r#"the month is "13", where 1 to 12, or JAN to DEC can stand"#),
-        ("0 0 * * FOO", r#"the weekday is "FOO", where 0 to 7, or SUN to SAT can stand"#),
-        ("a b c d e", r#"the minute is "a", where 0 to 59 can stand"#),
+        ("0 25 * * *", r#"the hour is "25", expected 0 to 23"#),
+        ("60 * * * *", r#"the minute is "60", expected 0 to 59"#),
+        ("0 0 32 * *", r#"the day is "32", expected 1 to 31, or L for the last"#),
+        ("0 0 * 13 *", r#"the month is "13", expected 1 to 12, or JAN to DEC"#),
+        ("0 0 * * FOO", r#"the weekday is "FOO", expected 0 to 7, or SUN to SAT"#),
+        ("a b c d e", r#"the minute is "a", expected 0 to 59"#),
         ("* * *", "it has 3 fields"),
     ] {
         let error = Cron::new(text, TimeZone::UTC).unwrap_err().line();

@@ -1,4 +1,4 @@
-//! From wall-clock minutes to instants, across every kind of jump a time zone makes.
+//! Converts wall-clock minutes to instants, across all kinds of time zone transitions.
 
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
@@ -16,7 +16,7 @@ pub(super) fn next_after(pattern: &Pattern, zone: &TimeZone, after: Timestamp) -
     }
 }
 
-/// Each stretch of constant offset is walked by itself, so what the clock repeats repeats, and what it skips is skipped.
+/// Walks each period of constant offset by itself, so it repeats what the clock repeats and skips what the clock skips.
 fn in_rhythm(pattern: &Pattern, zone: &TimeZone, after: Timestamp, start: DateTime) -> Option<Timestamp> {
     let (mut offset, mut start) = (zone.to_offset(after), start);
     let mut jumps = zone.following(after);
@@ -32,7 +32,7 @@ fn in_rhythm(pattern: &Pattern, zone: &TimeZone, after: Timestamp, start: DateTi
     }
 }
 
-/// Each wall time has one instant. Later wall times never have earlier instants, so the first that is late enough is it.
+/// Maps each wall time to one instant. Instants never decrease with wall times, so the first one after `after` is the next.
 fn by_wall(pattern: &Pattern, zone: &TimeZone, after: Timestamp, start: DateTime) -> Option<Timestamp> {
     let mut wall = start;
     loop {
@@ -45,14 +45,14 @@ fn by_wall(pattern: &Pattern, zone: &TimeZone, after: Timestamp, start: DateTime
     }
 }
 
-/// A time that is skipped happens at the gap's end, however long the gap; one that is repeated, the first time.
+/// A skipped time maps to the end of its gap, however long; a repeated time maps to its first occurrence.
 fn instant(zone: &TimeZone, wall: DateTime) -> Option<Timestamp> {
     let at = |offset: Offset| offset.to_timestamp(wall).ok();
     match zone.to_ambiguous_timestamp(wall).offset() {
         AmbiguousOffset::Unambiguous { offset } => at(offset),
         AmbiguousOffset::Fold { before, .. } => at(before),
         AmbiguousOffset::Gap { before, .. } => {
-            // Counted with the offset of before, the skipped time lies at or after the jump, and before any other.
+            // With the old offset, the skipped time is at or after this transition, and before any other.
             let beyond = at(before)?;
             let jump = zone.preceding(beyond.checked_add(Span::new().nanoseconds(1)).ok()?).next();
             Some(jump.map_or(beyond, |jump| jump.timestamp()))

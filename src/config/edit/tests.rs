@@ -1,9 +1,9 @@
 //! Edits change what they are about and not one byte more.
 
 use super::*;
-use crate::error::Hinted;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use sys::error::Hinted;
 
 const AT: &str = "2026-02-03T10:00:00Z";
 const NOW: &str = "2026-02-03T12:00:00Z";

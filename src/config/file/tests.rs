@@ -1,12 +1,12 @@
 //! What config.json may say, and what it says back.
 
 use super::*;
-use crate::config::asking::{Approval, Asking, Checker, Questions};
+use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
-use crate::error::Hinted;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
+use sys::error::Hinted;
 
 fn parse(text: &str) -> Result<File, String> {
     parse_bytes(text.as_bytes())
@@ -59,7 +59,7 @@ fn every_key_is_read() {
     assert_eq!(workspace.background_wait.unwrap().as_secs(), 1);
     assert_eq!(workspace.requires.0.iter().map(|name| &**name).collect::<Vec<_>>(), ["mail", "web"]);
     assert!(workspace.mcp.has_name("mail") && !workspace.mcp.has_name("web"));
-    let asking = Asking {
+    let asking = ApprovalSettings {
         checker: Some(Checker::Manual),
         approval: Some(Approval::Defer),
         approval_wait: Interval::from_secs(30),
@@ -144,7 +144,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         ),
         (
             r#""path": "/a", "interval": 30"#,
-            r#":2:30: "interval" is 30; write a text such as "30m" or "1h30m""#,
+            r#":2:30: "interval" is 30; write a string such as "30m" or "1h30m""#,
         ),
         (
             r#""path": "/a", "interval": "5 min""#,
@@ -176,7 +176,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         ),
         (
             r#""path": "/a", "model": "--x""#,
-            r#":2:27: "model" is "--x"; write a text that is not empty, has no control characters and does not start with '-'"#,
+            r#":2:27: "model" is "--x"; write a non-empty string without control characters that does not start with '-'"#,
         ),
         (
             r#""path": "/a", "lastRun": "yesterday""#,
@@ -211,7 +211,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
             r#":2:18: key "permissionschecker" is not known; did you mean "permissionsChecker"?"#,
         ),
         (r#""path": "/a", "approval": 1"#, r#":2:30: "approval" is 1; write "wait" or "defer""#),
-        (r#""path": "/a", "approvalWait": 2"#, r#":2:34: "approvalWait" is 2; write a text such as "2m""#),
+        (r#""path": "/a", "approvalWait": 2"#, r#":2:34: "approvalWait" is 2; write a string such as "2m""#),
         (
             r#""path": "/a", "requires": "mail""#,
             r#":2:30: "requires" is "mail"; write a list of the names of MCP servers, such as ["mail"]"#,
@@ -226,7 +226,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
         ),
         (
             r#""path": "/a", "approvalExpiry": {}"#,
-            r#":2:36: "approvalExpiry" is {}; write a text such as "24h""#,
+            r#":2:36: "approvalExpiry" is {}; write a string such as "24h""#,
         ),
         (
             r#""path": "/a", "questions": "no""#,
@@ -272,7 +272,7 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
     assert_eq!(
         warnings,
         [
-            "/m/config.json:1:2: key \"comment\" is not known; it has no effect; known are maxConcurrent, workspaces",
+            "/m/config.json:1:2: key \"comment\" is not known; it has no effect; use one of maxConcurrent, workspaces",
             "/m/config.json:1:16: key \"maxconcurrent\" is not known; did you mean \"maxConcurrent\"?",
             "/m/config.json:2:32: key \"max_turns\" is not known; did you mean \"maxTurns\"?",
         ]
@@ -316,7 +316,7 @@ fn no_file_is_an_empty_configuration_and_a_file_without_text_is_torn() {
     let error = File::read(folder.path(), &crons).unwrap_err().line();
     assert_eq!(
         error,
-        format!("{} cannot be read: it is no file; check its owner and mode", folder.path().display())
+        format!("cannot read {}: it is not a regular file; put a file in its place", folder.path().display())
     );
 }
 
@@ -331,7 +331,7 @@ fn a_very_deep_file_is_read_or_refused_but_never_overflows() {
 
 #[test]
 fn the_examples_of_the_guide_are_right() {
-    let guide = include_str!("../../../docs/config.md");
+    let guide = include_str!("../../../docs/reference/config.md");
     let block = |language: &str| {
         guide.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
     };

@@ -1,34 +1,34 @@
-//! One entry of `workspaces`: each key is read by its own type, so that an error names the key and its place.
+//! One entry of `workspaces`. Each key is parsed by its own type, so that errors name the key and its position.
 
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use super::{BadWorkspace, Text};
-use crate::config::asking::{Approval, Asking, Checker, Choice, Questions};
+use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
 use crate::config::checked::{Check, Checked};
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::mcp::{self, Mcp};
 use crate::config::permissions::{self, Permissions};
-use crate::config::problem::{Place, Problem};
+use crate::config::problem::{Position, Problem};
 use crate::config::requires::Requires;
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-/// How many turns a beat may take where nothing says otherwise.
+/// The default for how many turns a beat may take.
 pub const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
-/// How long a beat may take where nothing says otherwise.
+/// The default for how long a beat may take.
 pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300).unwrap();
-/// How long a beat is let be when its turn is over, where nothing says otherwise.
+/// The default for how long background tasks may run after the agent's turn ended.
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
@@ -54,41 +54,41 @@ pub(in crate::config) const KEYS: [&str; 19] = [
     "lastRuns",
 ];
 
-/// An entry that is right.
+/// A valid entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
-    /// The folder: absolute, without `.` and trailing slashes, links not followed.
+    /// The folder: absolute, without `.` and trailing slashes, links not resolved.
     pub path: Arc<Path>,
-    /// What people call it.
+    /// Its display name.
     pub name: Option<Box<str>>,
-    /// When its heartbeats run that say nothing else.
+    /// The schedule of heartbeats that don't set their own.
     pub schedule: Option<Schedule>,
     /// How many turns a beat may take.
     pub max_turns: Option<NonZeroU32>,
     /// How long a beat may take.
     pub timeout: Option<Interval>,
-    /// How long a beat is let be when its turn is over, in case that it begins another one.
+    /// How long background tasks may run after the agent's turn ended, in case it takes another turn.
     pub background_wait: Option<Interval>,
-    /// The model, where it is not the agent's own choice.
+    /// The model, or `None` for the agent's own choice.
     pub model: Option<Arc<str>>,
     /// What its agents may not do.
     pub permissions: Permissions,
-    /// Who is asked before its agents act.
-    pub asking: Asking,
-    /// The MCP servers that its heartbeats can't do without.
+    /// Who decides on its agents' calls.
+    pub asking: ApprovalSettings,
+    /// The MCP servers that its heartbeats require.
     pub requires: Requires,
-    /// The MCP servers that its heartbeats may have.
+    /// The MCP servers that its heartbeats may use.
     pub mcp: Mcp,
-    /// When the heartbeat of the folder itself last ran.
+    /// When the workspace's own heartbeat last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
     pub last_runs: Box<[(Box<str>, Timestamp)]>,
-    /// Where the entry stands in config.json.
-    pub place: Place,
+    /// The position of the entry in config.json.
+    pub place: Position,
 }
 
 impl Workspace {
-    /// A workspace that is not in config.json: all defaults and no schedule.
+    /// A workspace that is not in config.json: defaults and no schedule.
     #[must_use]
     pub fn unregistered(path: &Path) -> Self {
         Self {
@@ -100,12 +100,12 @@ impl Workspace {
             background_wait: None,
             model: None,
             permissions: Permissions::default(),
-            asking: Asking::default(),
+            asking: ApprovalSettings::default(),
             requires: Requires::default(),
             mcp: Mcp::default(),
             last_run: None,
             last_runs: Box::default(),
-            place: Place { line: 1, column: 1 },
+            place: Position { line: 1, column: 1 },
         }
     }
 
@@ -119,19 +119,19 @@ impl Workspace {
     }
 }
 
-/// Reads entries one after another, and keeps count of lines and columns: a long file is walked once, not once an entry.
+/// Parses entries one after another, and counts lines and columns on the way: once for the file, not once per entry.
 pub(super) struct Reader<'a, 'b> {
     text: &'b Text<'a>,
     crons: &'b Crons,
     warnings: &'b mut Vec<Problem>,
     offset: usize,
-    at: Place,
+    at: Position,
 }
 
 impl<'a, 'b> Reader<'a, 'b> {
     pub(super) fn new(text: &'b Text<'a>, crons: &'b Crons, warnings: &'b mut Vec<Problem>) -> Self {
         let offset = text.source.len() - text.body().len();
-        Self { text, crons, warnings, offset, at: Place { line: 1, column: 1 } }
+        Self { text, crons, warnings, offset, at: Position { line: 1, column: 1 } }
     }
 
     pub(super) fn read(&mut self, entry: &'a str) -> Result<Workspace, Box<BadWorkspace>> {
@@ -220,26 +220,28 @@ impl<'a, 'b> Reader<'a, 'b> {
             "path" => keys.path = Some(path(text, value)?),
             "name" => keys.name = word(text, name, value)?,
             "interval" => {
-                keys.interval = checked(text, name, value, "write a text such as \"30m\" or \"1h30m\"")?
+                keys.interval = checked(text, name, value, "write a string such as \"30m\" or \"1h30m\"")?
             }
-            "cron" => keys.cron = read(text, name, value, "write a text such as \"0 9 * * MON-FRI\"")?,
+            "cron" => keys.cron = read(text, name, value, "write a string such as \"0 9 * * MON-FRI\"")?,
             "tz" => keys.tz = read(text, name, value, "write an IANA name such as \"Europe/Berlin\"")?,
             "maxTurns" => {
                 keys.max_turns = read(text, name, value, "write a whole number of at least 1, such as 3")?
             }
             "timeout" => {
-                keys.timeout = checked(text, name, value, "write a text such as \"5m\" or \"1h30m\"")?
+                keys.timeout = checked(text, name, value, "write a string such as \"5m\" or \"1h30m\"")?
             }
             "backgroundWait" => {
-                keys.background_wait = checked(text, name, value, "write a text such as \"10s\"")?
+                keys.background_wait = checked(text, name, value, "write a string such as \"10s\"")?
             }
             "model" => keys.model = word(text, name, value)?,
             "permissions" => keys.permissions = Some(permissions(text, value)?),
             "permissionsChecker" => keys.permissions_checker = checked(text, name, value, Checker::ACCEPTED)?,
             "approval" => keys.approval = checked(text, name, value, Approval::ACCEPTED)?,
-            "approvalWait" => keys.approval_wait = checked(text, name, value, "write a text such as \"2m\"")?,
+            "approvalWait" => {
+                keys.approval_wait = checked(text, name, value, "write a string such as \"2m\"")?
+            }
             "approvalExpiry" => {
-                keys.approval_expiry = checked(text, name, value, "write a text such as \"24h\"")?
+                keys.approval_expiry = checked(text, name, value, "write a string such as \"24h\"")?
             }
             "questions" => keys.questions = checked(text, name, value, Questions::ACCEPTED)?,
             "requires" => keys.requires = checked(text, name, value, Requires::ACCEPTED)?,
@@ -267,7 +269,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(())
     }
 
-    fn place(&mut self, entry: &str) -> Place {
+    fn place(&mut self, entry: &str) -> Position {
         let start = json::span(self.text.source, entry).start;
         let between = self.text.source.get(self.offset..start).unwrap_or_default();
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -275,7 +277,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             Some(newline) => {
                 let lines = count(memchr::memchr_iter(b'\n', between.as_bytes()).count());
                 let rest = between.get(newline + 1..).unwrap_or_default();
-                self.at = Place { line: self.at.line + lines, column: 1 + count(rest.chars().count()) };
+                self.at = Position { line: self.at.line + lines, column: 1 + count(rest.chars().count()) };
             }
             None => self.at.column += count(between.chars().count()),
         }
@@ -284,13 +286,13 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 }
 
-/// The path without `.`, doubled and trailing slashes.
+/// Removes `.`, doubled and trailing slashes from a path.
 fn clean(path: &str) -> PathBuf {
     let plain = !path.contains("//") && !path.contains("/.") && (path.len() == 1 || !path.ends_with('/'));
     if plain { PathBuf::from(path) } else { Path::new(path).components().collect() }
 }
 
-/// A value of its type, or none where it is `null`.
+/// Parses a value; `null` is `None`.
 fn read<T: DeserializeOwned>(
     text: &Text<'_>,
     key: &str,
@@ -300,7 +302,7 @@ fn read<T: DeserializeOwned>(
     serde_json::from_str(value).map_err(|_| text.wrong(key, value, accepted))
 }
 
-/// A value of a type that knows its own rules, and says what to do.
+/// Parses a value of a type with rules of its own, whose errors have a hint.
 fn checked<T: Check>(text: &Text<'_>, key: &str, value: &str, accepted: &str) -> Result<Option<T>, Problem> {
     let read: Option<Checked<T>> = read(text, key, value, accepted)?;
     let own =
@@ -334,9 +336,9 @@ fn path(text: &Text<'_>, value: &str) -> Result<String, Problem> {
     Ok(path)
 }
 
-/// A text that may become an argument or a title: neither empty nor an option nor able to steer a terminal.
+/// A string that may become an argument or a title: not empty, not an option, no control characters.
 fn word(text: &Text<'_>, key: &str, value: &str) -> Result<Option<String>, Problem> {
-    let accepted = "write a text that is not empty, has no control characters and does not start with '-'";
+    let accepted = "write a non-empty string without control characters that does not start with '-'";
     let word: Option<String> = read(text, key, value, accepted)?;
     if word.as_deref().is_some_and(|word| !is_word(word)) {
         return Err(text.wrong(key, value, accepted));

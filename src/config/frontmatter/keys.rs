@@ -1,21 +1,21 @@
-//! The keys of the frontmatter: YAML text in, settings out, errors with their place in HEARTBEAT.md.
+//! The keys of the frontmatter: parses YAML into settings; errors have their position in HEARTBEAT.md.
 
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use std::num::NonZeroU32;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
 
 use super::{Frontmatter, FrontmatterError};
-use crate::config::asking::{Approval, Asking, Checker, Choice, Questions, Word};
+use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions, Word};
 use crate::config::checked::Checked;
 use crate::config::cron::Crons;
 use crate::config::file::is_word;
 use crate::config::interval::Interval;
 use crate::config::mcp::Mcp;
 use crate::config::permissions::{self, Permissions};
-use crate::config::problem::Place;
+use crate::config::problem::Position;
 use crate::config::requires::Requires;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
@@ -41,7 +41,7 @@ const KEYS: [&str; 18] = [
     "mcp",
 ];
 
-/// A value whose type has rules of its own, if there is one, and where it stands.
+/// An optional value of a type with rules of its own, and its position.
 type Given<T> = Option<Spanned<Checked<T>>>;
 
 #[derive(Default, serde::Deserialize)]
@@ -85,7 +85,7 @@ struct Keys {
     mcp: Given<Mcp>,
 }
 
-/// A key without a value is an error and not an absent key.
+/// Makes a key without a value an error, rather than an absent key.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -96,7 +96,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         return Ok(Frontmatter::default());
     }
     let options = serde_saphyr::options! {
-        // Settings are a few lines. What is larger is a mistake or an attack, and both are to end quickly.
+        // Settings are a few lines; anything much larger is a mistake or an attack, and should fail quickly.
         budget: serde_saphyr::budget! {
             max_depth: 8,
             max_nodes: 4_096,
@@ -146,7 +146,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         background_wait: checked("backgroundWait", keys.background_wait)?,
         model: keys.model.map(|model| model.value.into()),
         permissions: checked("permissions", keys.permissions)?,
-        asking: Asking {
+        asking: ApprovalSettings {
             checker: checked("permissionsChecker", keys.permissions_checker)?.map(|word| word.0),
             approval: checked("approval", keys.approval)?.map(|word| word.0),
             approval_wait: checked("approvalWait", keys.approval_wait)?,
@@ -165,9 +165,9 @@ fn checked<T>(key: &str, given: Given<T>) -> Result<Option<T>, FrontmatterError>
 
 fn wrong(location: Location, what: Failure) -> FrontmatterError {
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).max(1);
-    // The YAML begins in the second line of the file.
+    // The YAML begins on the second line of the file.
     FrontmatterError::Wrong {
-        place: Place { line: number(location.line()) + 1, column: number(location.column()) },
+        place: Position { line: number(location.line()) + 1, column: number(location.column()) },
         what,
     }
 }
@@ -180,7 +180,7 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
     let what = match (error.without_snippet(), key) {
         (Error::SerdeUnknownField { field, .. }, _) => {
             let hint = spelling::nearest(field, &KEYS).map_or_else(
-                || format!("known are {}", KEYS.join(", ")),
+                || format!("use one of {}", KEYS.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
             failure!("key {field:?} is not known"; "{hint}")
@@ -193,11 +193,11 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
         }
         (_, Some(key)) => failure!("{key:?} has a wrong value"; "{}", accepted(key)),
         (other, None) => {
-            let said = other.to_string();
-            let said = said.lines().next().unwrap_or_default();
-            let said = said.split(" at line ").next().unwrap_or_default().trim_start_matches("error: ");
+            let message = other.to_string();
+            let message = message.lines().next().unwrap_or_default();
+            let message = message.split(" at line ").next().unwrap_or_default().trim_start_matches("error: ");
             failure!(
-                "the frontmatter is not `key: value` lines of YAML ({said})";
+                "the frontmatter is not `key: value` lines of YAML ({message})";
                 "correct it, or begin the text with `***` if no frontmatter is meant"
             )
         }

@@ -1,10 +1,10 @@
 //! What HEARTBEAT.md may begin with.
 
 use super::*;
-use crate::config::asking::{Approval, Checker, Questions};
-use crate::error::Hinted;
+use crate::config::approval::{Approval, Checker, Questions};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
+use sys::error::Hinted;
 
 fn read(text: &str) -> Result<(Option<Frontmatter>, &str), String> {
     split(text.as_bytes(), &Crons::new(TimeZone::UTC)).map_err(|error| match error.place() {
@@ -40,7 +40,7 @@ fn who_is_asked_is_read() {
         "---\npermissionsChecker: off\napproval: defer\napprovalWait: 5m\napprovalExpiry: 2d\nquestions: deny\n---\nx",
     )
     .unwrap();
-    let expected = Asking {
+    let expected = ApprovalSettings {
         checker: Some(Checker::Off),
         approval: Some(Approval::Defer),
         approval_wait: Interval::from_secs(300),
@@ -102,7 +102,7 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
         ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; known are name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp",
+            "3:1: key \"foo\" is not known; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp",
         ),
         ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
         ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),

@@ -1,9 +1,8 @@
-//! Resolving again and again without reading again: a file whose identity is the same is not opened.
+//! Resolves a configuration repeatedly without rereading it: a file with an unchanged identity is not opened.
 //!
-//! The identity of a file changed twice within one step of the file system's clock can be the same, so a file that
-//! changed shortly before it was read is read once more next time.
+//! A file that changes twice within one tick of the file system's clock may keep its identity, so a file that changed
+//! shortly before it was read is read again the next time.
 
-use crate::error::Failure;
 use std::collections::{HashMap, hash_map};
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,33 +11,34 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use sys::error::Failure;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::note::Note;
+use super::heartbeat_file::HeartbeatFile;
 use super::resolve::{self, Folder};
 use super::{FOLDER, Resolved};
 use crate::config::cron::Crons;
 use crate::config::file::{self, File, FileError, Workspace};
-use crate::config::problem::{Place, Problem};
-use crate::sys::clock::rfc3339;
+use crate::config::problem::{Position, Problem};
+use sys::clock::rfc3339;
 
-/// How old a change must be for the identity to be trusted.
+/// How old a change must be for the file's identity to be reliable.
 const SETTLED: SignedDuration = SignedDuration::from_secs(2);
 
-/// Resolves a configuration, and remembers what it read.
+/// Resolves a configuration, and caches what it read.
 #[derive(Debug)]
 pub struct Cache {
     crons: Crons,
-    config: Option<(Seen, File)>,
+    config: Option<(Stamp, File)>,
     folders: HashMap<Key, Entry>,
     round: u32,
 }
 
-/// What the system said of a file when it was last read: a hash of its identity, none when there was none.
+/// A file's identity when it was last read, as a hash; `None` if it didn't exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Seen {
+struct Stamp {
     identity: Option<NonZeroU64>,
     settled: bool,
 }
@@ -64,15 +64,15 @@ impl Eq for Key {}
 #[derive(Debug)]
 struct Entry {
     found: Folder,
-    folder: Seen,
-    own: Seen,
-    list: Seen,
-    /// One for each of the named heartbeats, in their order.
-    named: Vec<Seen>,
+    folder: Stamp,
+    own: Stamp,
+    list: Stamp,
+    /// One for each of the named heartbeats, in order.
+    named: Vec<Stamp>,
     round: u32,
 }
 
-impl Seen {
+impl Stamp {
     fn of(found: &io::Result<Metadata>, now: Timestamp) -> Self {
         let Ok(found) = found else { return Self::default() };
         let changed = Timestamp::new(found.ctime(), i32::try_from(found.ctime_nsec()).unwrap_or_default());
@@ -85,25 +85,24 @@ impl Seen {
         }
     }
 
-    /// Whether what was read then is what would be read now.
+    /// Whether reading the file now would yield the same as then.
     fn covers(self, now: Self) -> bool {
         self.settled && self.identity == now.identity
     }
 }
 
 impl Cache {
-    /// An empty one. `zone` is for cron expressions without one: the system's, in production.
+    /// Creates an empty cache. `zone` is the default for cron expressions: the system's, in production.
     #[must_use]
     pub fn new(zone: TimeZone) -> Self {
         Self { crons: Crons::new(zone), config: None, folders: HashMap::new(), round: 0 }
     }
 
-    /// What config.json at `path`, which need not exist, and the folders it names say now.
+    /// Resolves config.json at `path`, which need not exist, and the folders that it lists.
     ///
-    /// # Errors
-    /// When config.json as a whole is of no use. The cache then still has what it had.
+    /// Fails if config.json as a whole is not usable; the cache keeps its contents then.
     pub fn load(&mut self, path: &Path, now: Timestamp) -> Result<Resolved, FileError> {
-        let seen = Seen::of(&std::fs::metadata(path), now);
+        let seen = Stamp::of(&std::fs::metadata(path), now);
         let file = match self.config.take() {
             Some((before, file)) if before.covers(seen) => file,
             before => File::read(path, &self.crons).inspect_err(|_| self.config = before)?,
@@ -120,6 +119,7 @@ impl Cache {
             heartbeats: Vec::with_capacity(file.workspaces.len()),
             problems: Vec::new(),
             warnings: file.warnings.clone(),
+            ahead: Vec::new(),
         };
         let mut same: HashMap<[u64; 2], (&Workspace, usize)> = HashMap::with_capacity(file.workspaces.len());
         for entry in &file.workspaces {
@@ -144,7 +144,7 @@ impl Cache {
                     }
                 }
             }
-            let seen = self.look(&workspace.path, &found, now);
+            let seen = self.refresh(&workspace.path, &found, now);
             resolve::heartbeats(workspace, &seen.found, &mut out.heartbeats, &mut out.problems);
             for heartbeat in
                 out.heartbeats.iter_mut().skip(first).filter(|heartbeat| heartbeat.schedule.is_none())
@@ -160,11 +160,11 @@ impl Cache {
         out
     }
 
-    /// What is in a workspace's folder, read where it changed; `found` is what the system says of the folder.
-    fn look(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &Entry {
+    /// Returns the contents of a workspace's folder, rereading what has changed. `found` is the folder's metadata.
+    fn refresh(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &Entry {
         let (crons, round) = (&self.crons, self.round);
         let entry = self.folders.entry(Key(Arc::clone(path))).or_insert_with(Entry::new);
-        let folder = Seen::of(found, now);
+        let folder = Stamp::of(found, now);
         let unchanged = entry.folder.covers(folder);
         if let Some(problem) = resolve::folder_problem(path, found) {
             *entry = Entry::new();
@@ -183,12 +183,12 @@ impl Cache {
             crons,
             now,
         );
-        // A folder that is unchanged has no new `heartbeats` in it either.
+        // An unchanged folder can't have a new `heartbeats` in it.
         if !unchanged || entry.list.identity.is_some() {
             entry.list_again(path, now);
         }
-        for ((name, note), seen) in entry.found.named.iter_mut().zip(&mut entry.named) {
-            read_if_changed(path, &resolve::file_of(path, Some(name)), seen, note, crons, now);
+        for ((name, file), seen) in entry.found.named.iter_mut().zip(&mut entry.named) {
+            read_if_changed(path, &resolve::file_of(path, Some(name)), seen, file, crons, now);
         }
         entry
     }
@@ -197,64 +197,64 @@ impl Cache {
 fn read_if_changed(
     workspace: &Path,
     file: &Path,
-    seen: &mut Seen,
-    note: &mut Note,
+    seen: &mut Stamp,
+    contents: &mut HeartbeatFile,
     crons: &Crons,
     now: Timestamp,
 ) {
     let found = std::fs::metadata(file);
-    let current = Seen::of(&found, now);
+    let current = Stamp::of(&found, now);
     if !seen.covers(current) {
-        *note = Note::read(workspace, file, &found, crons);
+        *contents = HeartbeatFile::read(workspace, file, &found, crons);
         *seen = current;
     }
 }
 
 impl Entry {
     fn new() -> Self {
-        let none = Seen::default();
-        let found = Folder { problem: None, own: Note::Missing, named: Vec::new(), names: Vec::new() };
+        let none = Stamp::default();
+        let found =
+            Folder { problem: None, own: HeartbeatFile::Missing, named: Vec::new(), names: Vec::new() };
         Self { found, folder: none, own: none, list: none, named: Vec::new(), round: 0 }
     }
 
     fn list_again(&mut self, path: &Path, now: Timestamp) {
-        let list = Seen::of(&std::fs::metadata(path.join(FOLDER)), now);
+        let list = Stamp::of(&std::fs::metadata(path.join(FOLDER)), now);
         if self.list.covers(list) || (self.list.identity.is_none() && list.identity.is_none()) {
             return;
         }
         self.list = list;
-        let mut known: HashMap<Box<str>, (Note, Seen)> = self
+        let mut known: HashMap<Box<str>, (HeartbeatFile, Stamp)> = self
             .found
             .named
             .drain(..)
             .zip(self.named.drain(..))
-            .map(|((name, note), seen)| (name, (note, seen)))
+            .map(|((name, file), seen)| (name, (file, seen)))
             .collect();
         let (names, problems) = resolve::list(path);
         self.found.names = problems;
         for name in names {
-            let (note, seen) = known.remove(&name).unwrap_or((Note::Missing, Seen::default()));
-            self.found.named.push((name, note));
+            let (file, seen) = known.remove(&name).unwrap_or((HeartbeatFile::Missing, Stamp::default()));
+            self.found.named.push((name, file));
             self.named.push(seen);
         }
     }
 }
 
 impl Resolved {
-    /// A last run that cannot have been.
+    /// Reports last runs that are in the future.
     fn warn_of_the_future(&mut self, config: &Path, now: Timestamp) {
         for heartbeat in &self.heartbeats {
             let Some(at) = heartbeat.last_run.filter(|at| *at > now) else { continue };
             let (id, at) = (&heartbeat.id, rfc3339(at));
             let what = format!("lastRun of {id} is in the future ({at}); it counts as now");
-            let what = Failure::new(&what).hint("the daemon corrects it within a minute");
-            self.warnings.push(Problem::with(config, what));
+            self.ahead.push(Problem::with(config, what));
         }
     }
 
-    /// Two entries lead to the same folder by different paths.
+    /// Reports two entries that lead to the same folder by different paths.
     fn refuse_link(&mut self, config: &Path, (before, at): (&Workspace, usize), workspace: &Workspace) {
-        let at_place = |place: Place, what: Failure| Problem::at(config, place, what);
+        let at_place = |place: Position, what: Failure| Problem::at(config, place, what);
         let what = format!("it is the same folder as {:?}, and only that entry counts", before.path);
         self.problems.push(at_place(workspace.place, file::twice(&workspace.path, before.place, &what)));
         if let Some(key) = file::disagreement(before, workspace) {

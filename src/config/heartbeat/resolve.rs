@@ -1,42 +1,42 @@
-//! One workspace: its entry in config.json laid under the frontmatter of each HEARTBEAT.md in its folder.
+//! Resolves one workspace: combines its entry in config.json with the frontmatter of each HEARTBEAT.md in its folder.
 
-use crate::failure;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::failure;
 
-use super::note::{self, Note};
+use super::heartbeat_file::{self, HeartbeatFile};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
-use crate::config::asking::Asking;
+use crate::config::approval::ApprovalSettings;
 use crate::config::cron::Crons;
 use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
-use crate::config::limit::{LONGEST, MOST_TURNS, Notices, Source, Sourced};
+use crate::config::limit::{MAX_TIME, MAX_TURNS, Notices, Source, Sourced};
 use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
 use crate::config::requires::Requires;
 
-/// What was found in a workspace's folder.
+/// The contents of a workspace's folder.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// What is wrong with the folder itself.
+    /// A problem with the folder itself.
     pub(super) problem: Option<Problem>,
-    pub(super) own: Note,
-    /// Its named heartbeats, sorted, those without a HEARTBEAT.md too.
-    pub(super) named: Vec<(Box<str>, Note)>,
-    /// What is wrong with names under `heartbeats/`.
+    pub(super) own: HeartbeatFile,
+    /// Its named heartbeats, sorted, including those without a HEARTBEAT.md.
+    pub(super) named: Vec<(Box<str>, HeartbeatFile)>,
+    /// Problems with names under `heartbeats/`.
     pub(super) names: Vec<Problem>,
 }
 
 impl Folder {
-    /// Looks at everything once, without a cache.
-    pub(super) fn look(path: &Path, crons: &Crons) -> Self {
+    /// Reads the folder, without a cache.
+    pub(super) fn read(path: &Path, crons: &Crons) -> Self {
         let problem = folder_problem(path, &std::fs::metadata(path));
-        let read = |file: PathBuf| Note::read(path, &file, &std::fs::metadata(&file), crons);
+        let read = |file: PathBuf| HeartbeatFile::read(path, &file, &std::fs::metadata(&file), crons);
         if problem.is_some() {
-            return Self { problem, own: Note::Missing, named: Vec::new(), names: Vec::new() };
+            return Self { problem, own: HeartbeatFile::Missing, named: Vec::new(), names: Vec::new() };
         }
         let (found, names) = list(path);
         let named = found.into_iter().map(|name| {
@@ -52,24 +52,24 @@ pub(super) fn folder_problem(path: &Path, found: &io::Result<Metadata>) -> Optio
         Ok(metadata) if metadata.is_dir() => None,
         Ok(_) => Some(Problem::with(
             path,
-            failure!("the workspace is not a folder"; "correct its path in config.json"),
+            failure!("the workspace is not a folder"; "fix its path in config.json"),
         )),
-        Err(error) if note::is_absent(error) => Some(Problem::with(
+        Err(error) if heartbeat_file::is_absent(error) => Some(Problem::with(
             path,
-            failure!("the workspace does not exist"; "create the folder, or correct its path in config.json"),
+            failure!("the workspace does not exist"; "create the folder, or fix its path in config.json"),
         )),
-        Err(error) => Some(note::unreadable(path, error)),
+        Err(error) => Some(heartbeat_file::unreadable(path, error)),
     }
 }
 
-/// The names under `heartbeats/`, sorted, and what is wrong with others. Hidden folders and files are no names.
+/// Lists the names under `heartbeats/`, sorted, and the problems with invalid ones. Ignores hidden folders and files.
 pub(super) fn list(workspace: &Path) -> (Vec<Box<str>>, Vec<Problem>) {
     let folder = workspace.join(FOLDER);
     let (mut names, mut problems) = (Vec::new(), Vec::new());
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if note::is_absent(&error) => return (names, problems),
-        Err(error) => return (names, vec![note::unreadable(&folder, &error)]),
+        Err(error) if heartbeat_file::is_absent(&error) => return (names, problems),
+        Err(error) => return (names, vec![heartbeat_file::unreadable(&folder, &error)]),
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -91,10 +91,10 @@ pub(super) fn list(workspace: &Path) -> (Vec<Box<str>>, Vec<Problem>) {
     (names, problems)
 }
 
-/// The HEARTBEAT.md of a workspace's own heartbeat, or of one of its named ones.
+/// The HEARTBEAT.md of a workspace's own heartbeat, or of a named one.
 #[must_use]
 pub fn file_of(workspace: &Path, name: Option<&str>) -> PathBuf {
-    // One allocation of the right size: there are many of these, and each one is kept.
+    // A single allocation of the exact size: there are many paths, and each is kept.
     let parts = name.map_or([None, None, Some(FILE)], |name| [Some(FOLDER), Some(name), Some(FILE)]);
     let length = parts.iter().flatten().map(|part| part.len() + 1).sum::<usize>();
     let mut path = PathBuf::with_capacity(workspace.as_os_str().len() + length);
@@ -111,20 +111,25 @@ pub(super) fn heartbeats(
     problems: &mut Vec<Problem>,
 ) {
     problems.extend(seen.names.iter().cloned());
-    let named = seen.named.iter().filter(|(_, note)| !matches!(note, Note::Missing));
-    if !matches!(seen.own, Note::Missing) || named.clone().next().is_none() {
+    let named = seen.named.iter().filter(|(_, file)| !matches!(file, HeartbeatFile::Missing));
+    if !matches!(seen.own, HeartbeatFile::Missing) || named.clone().next().is_none() {
         out.push(heartbeat(workspace, None, &seen.own, seen.problem.as_ref()));
     }
-    out.extend(named.map(|(name, note)| heartbeat(workspace, Some(name), note, seen.problem.as_ref())));
+    out.extend(named.map(|(name, file)| heartbeat(workspace, Some(name), file, seen.problem.as_ref())));
 }
 
-fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Option<&Problem>) -> Heartbeat {
+fn heartbeat(
+    workspace: &Workspace,
+    name: Option<&str>,
+    contents: &HeartbeatFile,
+    folder: Option<&Problem>,
+) -> Heartbeat {
     let none = Frontmatter::default();
     let file = file_of(&workspace.path, name);
-    let (front, unedited, problem) = match note {
-        Note::Good { front, unedited } => (front.as_deref().unwrap_or(&none), *unedited, None),
-        Note::Bad(problem) => (&none, false, Some(problem.clone())),
-        Note::Missing => (&none, false, Some(note::missing(&file))),
+    let (front, unedited, problem) = match contents {
+        HeartbeatFile::Valid { front, unedited } => (front.as_deref().unwrap_or(&none), *unedited, None),
+        HeartbeatFile::Invalid(problem) => (&none, false, Some(problem.clone())),
+        HeartbeatFile::Missing => (&none, false, Some(heartbeat_file::missing(&file))),
     };
     let last_run = match name {
         None => workspace.last_run,
@@ -134,19 +139,19 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
     let schedule = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref());
     let model = front.model.as_deref().map(Arc::from);
     let max_turns =
-        notices.lower("maxTurns", workspace.max_turns.map(Sourced::user), front.max_turns, MOST_TURNS);
-    let timeout = notices.lower("timeout", workspace.timeout.map(Sourced::user), front.timeout, LONGEST);
+        notices.lower("maxTurns", workspace.max_turns.map(Sourced::user), front.max_turns, MAX_TURNS);
+    let timeout = notices.lower("timeout", workspace.timeout.map(Sourced::user), front.timeout, MAX_TIME);
     let background_wait = notices.lower(
         "backgroundWait",
         workspace.background_wait.map(Sourced::user),
         front.background_wait,
-        LONGEST,
+        MAX_TIME,
     );
     let model = notices.own("model", workspace.model.clone().map(Sourced::user), model);
     let permissions = front.permissions.as_ref();
     if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
         notices
-            .say("permissions: skip in HEARTBEAT.md has no effect; only config.json can say it".to_owned());
+            .add("permissions: skip in HEARTBEAT.md has no effect; only config.json can set it".to_owned());
     }
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     Heartbeat {
@@ -184,7 +189,7 @@ fn heartbeat(workspace: &Workspace, name: Option<&str>, note: &Note, folder: Opt
     }
 }
 
-/// The heartbeat of an entry that is wrong, where its path is known.
+/// The heartbeat of an invalid entry, if its path is known.
 pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
     let path = entry.path.as_ref()?;
     Some(Heartbeat {
@@ -203,8 +208,8 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         permissions: Permissions::default(),
         denied_by_user: 0,
         guard: true,
-        asking: Asking::default(),
-        tighter: Asking::default(),
+        asking: ApprovalSettings::default(),
+        tighter: ApprovalSettings::default(),
         requires: Requires::default(),
         required_by_user: 0,
         notices: Notices::default(),

@@ -1,11 +1,11 @@
 //! From a folder and a config.json to heartbeats, and what the cache notices.
 
 use super::*;
-use crate::config::asking::{Checker, Questions, Settled};
-use crate::error::Hinted;
+use crate::config::approval::{Checker, Questions, ResolvedApproval};
 use jiff::tz::TimeZone;
 use std::fs;
 use std::os::unix::fs::symlink;
+use sys::error::Hinted;
 
 /// A config.json and the folders it names; `now` is far enough ahead that every file counts as settled.
 struct Home {
@@ -140,7 +140,7 @@ fn what_the_frontmatter_says_of_asking_is_kept_apart_from_what_the_user_says() {
     home.write("a/HEARTBEAT.md", "---\npermissionsChecker: off\nquestions: deny\n---\nx");
     let beat = home.load().heartbeats.remove(0);
     assert_eq!((beat.asking.checker, beat.tighter.checker), (Some(Checker::Manual), Some(Checker::Off)));
-    let both = Settled::of(&[(Source::ConfigJson, &beat.asking)], &beat.tighter);
+    let both = ResolvedApproval::of(&[(Source::ConfigJson, &beat.asking)], &beat.tighter);
     assert_eq!(both.checker.map(|said| said.value), Some(Checker::Manual));
     assert_eq!(both.questions.map(|said| said.value), Some(Questions::Deny));
     assert_eq!(both.approval_wait.unwrap().value.as_secs(), 60);
@@ -164,15 +164,15 @@ fn a_heartbeat_that_cannot_run_keeps_its_schedule_and_says_why() {
     assert_eq!(
         home.lines(),
         [
-            "@/gone every 1h ! @/gone: the workspace does not exist; create the folder, or correct its path in config.json",
+            "@/gone every 1h ! @/gone: the workspace does not exist; create the folder, or fix its path in config.json",
             "@/none every 1h ! @/none/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder",
-            "@/empty every 1h ! @/empty/HEARTBEAT.md: it is empty; write what the agent is to do",
-            "@/bare every 1h ! @/bare/HEARTBEAT.md: it is empty; write what the agent is to do",
+            "@/empty every 1h ! @/empty/HEARTBEAT.md: it is empty; write instructions for the agent",
+            "@/bare every 1h ! @/bare/HEARTBEAT.md: it is empty; write instructions for the agent",
             "@/folder every 1h ! @/folder/HEARTBEAT.md: it is a folder; put a text file in its place",
-            "@/large every 1h ! @/large/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and let it name files to read",
+            "@/large every 1h ! @/large/HEARTBEAT.md: it is larger than 1 MiB (1048576 bytes); shorten it, and have it refer to other files",
             "@/bytes every 1h ! @/bytes/HEARTBEAT.md: byte 3 is not UTF-8; save the file as UTF-8",
             "@/yaml every 1h ! @/yaml/HEARTBEAT.md:2:11: \"interval\": \"soon\" is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"",
-            "@/file every 1h ! @/file: the workspace is not a folder; correct its path in config.json",
+            "@/file every 1h ! @/file: the workspace is not a folder; fix its path in config.json",
         ]
     );
     for beat in home.load().heartbeats.iter().take(7) {

@@ -1,16 +1,16 @@
 //! An answer once and for all: a rule for just this call, in the project's permissions.toml.
 
 use crate::agent::rule_files::{self, Project};
-use crate::error::{Failure, Hinted};
-use crate::failure;
-use crate::hook::judge;
-use crate::permit::call::{Call, Own, Place};
+use crate::hook::evaluate;
 use crate::permit::request::Request;
-use crate::permit::rules::{self, Action, Rules, appended};
-use crate::sys::paths::DataDir;
-use crate::sys::{atomic, file};
+use crate::permit::rules::{self, Action, Rules, append_rule};
+use shell_guard::call::{Call, Own, Place};
 use std::io;
 use std::path::Path;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+use sys::paths::DataDir;
+use sys::{atomic, file};
 
 /// Adds the rule that does `action` to the call of `request`. Nothing is changed where it would not decide.
 ///
@@ -23,7 +23,7 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
         );
     }
     dir.require_ours().map_err(|error| error.failure())?;
-    let project = Project::of(&request.workspace).called(Some(&request.project));
+    let project = Project::of(&request.workspace).with_name(Some(&request.project));
     let path = dir.rules_of(&request.workspace);
     // What was kept by the project's name is looked at before.
     let by_name = project.by_name(dir).map_err(|error| error.failure())?;
@@ -38,11 +38,11 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
     let failed = |error: io::Error| failure!("cannot add a rule to {}: {error}", path.display());
     let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();
     let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
-    let text = appended(&text, &path, &call, action).map_err(|error| error.failure())?;
+    let text = append_rule(&text, &path, &call, action).map_err(|error| error.failure())?;
     let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.failure())?;
     let before = by_name.iter().filter_map(|file| file.rules.as_ref());
     let all: Vec<&Rules> = before.chain([&rules]).collect();
-    let decides = judge::matched(&call, &all, request.doubt.is_some());
+    let decides = evaluate::matched(&call, &all, request.doubt.is_some());
     match decides.filter(|matched| matched.action != action) {
         Some(rules::Matched { number, file, .. }) => Err(failure!(
             "rule {number} of {file} comes before a new one"; "change that, or answer without --always"

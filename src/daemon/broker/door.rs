@@ -1,4 +1,4 @@
-//! One hook's connection: it asks, waits, and may say that its time is up (docs/daemon-protocol.md).
+//! One hook's connection: it asks, waits, and may say that its time is up (docs/reference/daemon-protocol.md).
 //!
 //! In come the hook's lines, out goes one answer. A hook that hangs up takes its request along, as its agent is gone;
 //! one that loses the daemon asks the next one.

@@ -1,12 +1,12 @@
 //! What a person's reply means to the request that it is for.
 
 use super::Reply;
-use crate::error::{Failure, Hinted};
-use crate::failure;
 use crate::permit::decision::{By, Verdict};
-use crate::permit::question::Asked;
+use crate::permit::question::QuestionSet;
 use crate::permit::request::{Answer, Request, RequestId};
 use std::io;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 /// That the input of a request cannot be read.
 pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> String {
@@ -27,7 +27,7 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
             "request {id} is no question"; "answer it: murmur permission respond {id} allow, or deny"
         )),
         (Reply::Answers { answers }, true) => {
-            let asked = Asked::parse(&request.input)
+            let asked = QuestionSet::parse(&request.input)
                 .map_err(|error| failure!("{error}"; "deny request {id}, so that the agent asks again"))?;
             let answers = asked.answers(&answers).map_err(|error| error.failure())?;
             let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();

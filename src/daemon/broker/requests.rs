@@ -3,8 +3,7 @@
 //! `D` is where an answer goes: a hook's connection.
 
 use super::body::Body;
-use crate::error::Hinted;
-use crate::journal::put_off::{self, PutOff};
+use crate::journal::deferred::{self as put_off, DeferredCall as PutOff};
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use sys::error::Hinted;
 
 /// Of how many requests that have ended it is known how.
 const REMEMBERED: usize = 1000;
@@ -150,13 +150,13 @@ impl<D> Requests<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
             return Asked::Given(answer.id.clone(), answer.clone(), door);
         }
-        let until = request.wait.map(|wait| after(now, wait));
-        let hook = request.hook.clone();
+        let (asked, hook) = (request.asked(now), request.hook.clone());
+        let until = request.until(asked);
         let (id, same) = self.find(&request);
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
             let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
             self.ended.retain(|(ended, _)| *ended != id);
-            self.open.insert(id.clone(), Open::new(request, input, now, standing));
+            self.open.insert(id.clone(), Open::new(request, input, asked, standing));
             return Asked::Waits(id);
         };
         match &mut open.standing {
@@ -178,7 +178,7 @@ impl<D> Requests<D> {
             // An answer is good for one call: whoever asks again is a new one.
             Standing::PutOff(_) => {
                 let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
-                *open = Open::new(request, input, now, standing);
+                *open = Open::new(request, input, asked, standing);
                 Asked::Waits(id)
             }
         }
@@ -346,7 +346,7 @@ impl<D> Requests<D> {
 }
 
 impl<D> Open<D> {
-    fn new(request: Request, input: Body, asked: Timestamp, standing: Standing<D>) -> Self {
+    pub(super) fn new(request: Request, input: Body, asked: Timestamp, standing: Standing<D>) -> Self {
         Self { request: Request { input: Value::Null, ..request }, input, asked, standing }
     }
 

@@ -66,7 +66,7 @@ mod tests {
             let input = Body::on_disk(&request.input, folder);
             let refused = refusal(&requests, &request).or_else(|| too_long(&requests, &request, &input));
             if refused.is_none() {
-                requests.ask(request.clone(), input, (), crate::sys::clock::now());
+                requests.ask(request.clone(), input, (), sys::clock::now());
                 found += 1;
             }
         }

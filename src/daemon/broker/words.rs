@@ -1,15 +1,16 @@
 //! What is said to the broker: questions, answers, and a request as people are shown it.
 
+use super::body::Body;
 use super::requests::{Late, Open, Standing};
-use crate::error::Failure;
-use crate::journal::put_off;
+use crate::journal::deferred as put_off;
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Answerer, Request, RequestId};
-use crate::sys::clock;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
+use sys::clock;
+use sys::error::Failure;
 use tokio::sync::oneshot;
 
 /// Where an answer goes.
@@ -157,6 +158,14 @@ pub enum Kind {
 }
 
 impl Row {
+    /// How `request` is shown where no daemon runs, and its hook waits for one.
+    #[must_use]
+    pub fn waiting(id: &RequestId, request: &Request) -> Self {
+        let asked = request.asked(clock::now());
+        let standing = Standing::<()>::Waiting { until: request.until(asked), doors: Vec::new() };
+        Self::of(id, &Open::new(request.clone(), Body::new(request.input.clone()), asked, standing))
+    }
+
     /// How `open` is shown. Where its input cannot be read, that is said in its place.
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
         let Open { request, input, asked, standing } = open;

@@ -15,7 +15,7 @@ impl Place {
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::create_dir_all(dir.pulses()).unwrap();
         std::fs::create_dir_all(dir.agents()).unwrap();
-        Self { _folder: folder, dir, now: crate::sys::clock::now() }
+        Self { _folder: folder, dir, now: sys::clock::now() }
     }
 
     /// An agent that was last heard of `at`, with all that is kept of it.
@@ -155,7 +155,7 @@ fn links_are_followed_nowhere() {
 fn where_there_is_nothing_there_is_nothing_to_do_for_a_day() {
     let folder = tempfile::tempdir().unwrap();
     let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-    let now = crate::sys::clock::now();
+    let now = sys::clock::now();
     let cleaned = clean(&dir, now);
     assert_eq!((cleaned.next, cleaned.trouble.is_none()), (now + DAY, true));
 }

@@ -6,10 +6,10 @@ use crate::daemon::beats::{Beat, End};
 use crate::daemon::launch::{self, Said};
 use crate::daemon::service::Begins;
 use crate::daemon::state::{PutOff, Start};
-use crate::error::Failure;
 use crate::journal::unfinished;
-use crate::sys::clock;
 use jiff::SignedDuration;
+use sys::clock;
+use sys::error::Failure;
 
 /// How long a beat waits that finds no room for its line.
 const FULL_PAUSE: SignedDuration = SignedDuration::from_secs(10);

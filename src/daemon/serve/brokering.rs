@@ -3,8 +3,8 @@
 use super::Daemon;
 use crate::daemon::broker::{Broker, Order, Told};
 use crate::permit::request::RequestId;
-use crate::sys::paths::{DataDir, User};
-use crate::sys::{clock, file};
+use sys::paths::{DataDir, User};
+use sys::{clock, file};
 
 /// The broker, with what waits since a daemon before this one. An answer is done with when the journal has the beat
 /// that went on with it.
@@ -28,6 +28,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             }
         }
         self.state.put_off(self.broker.beats());
+        self.lookout.wait(self.broker.agents());
     }
 
     /// A beat by hand in a workspace that is not registered could be put off, but nobody would go on with it.

@@ -3,7 +3,7 @@
 use super::Daemon;
 use crate::config::heartbeat::HeartbeatId;
 use crate::daemon::state::Correction;
-use crate::sys::shell;
+use sys::shell;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn reload(&mut self) {

@@ -6,10 +6,10 @@ use crate::daemon::lookout::{Happened, News};
 use crate::daemon::state::Running;
 use crate::host::state::Kind;
 use crate::journal::unfinished;
-use crate::sys::clock;
 use jiff::Timestamp;
 use std::io;
 use std::path::Path;
+use sys::clock;
 
 impl<L: FnMut(&str)> Daemon<L> {
     /// Looks at all that a beat leaves on disk when it begins and when it ends.
@@ -60,7 +60,7 @@ impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn survey(&mut self) {
         // Of our own beats that were told to have begun, their process says what becomes of them.
         let known = |beat: &str| self.ours.hold(beat) && self.events.has_begun(beat);
-        let Ok(survey) = unfinished::survey_but(&self.dir.beats(), known) else { return };
+        let Ok(survey) = unfinished::survey_except(&self.dir.beats(), known) else { return };
         self.events.begun(&survey);
         let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
         let others: Vec<(Running, bool)> =
@@ -78,6 +78,8 @@ impl<L: FnMut(&str)> Daemon<L> {
             let recovered = self.upkeep.recover();
             self.say(recovered);
         }
+        let recounted = self.upkeep.recount(unfinished::waiting_of(&self.dir, &survey));
+        self.say(recounted);
     }
 
     /// Takes what a look at the agents came to, or that there is reason for one.

@@ -6,11 +6,11 @@ use crate::daemon::data_folder::{DataFolder, Lost};
 use crate::daemon::follow::changed;
 use crate::daemon::service::Wish;
 use crate::journal::unfinished;
-use crate::sys::process::Signal;
 use std::collections::HashSet;
 use std::io;
 use std::pin::Pin;
 use std::time::Duration;
+use sys::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

@@ -8,17 +8,21 @@ use crate::daemon::client::Beats;
 use crate::daemon::service::{Begins, Which, Wish};
 use crate::daemon::state::{NotNow, Start};
 use crate::daemon::status::{self, Status};
-use crate::error::{Failure, Hinted};
-use crate::failure;
-use crate::journal::unfinished;
-use crate::sys::clock;
+use crate::journal::{append, unfinished};
 use std::path::Path;
+use sys::clock;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn grant(&mut self, wish: Wish) {
         // Who asked may be gone: then nobody hears the answer.
         match wish {
-            Wish::Status(to) => drop(to.send(self.status())),
+            Wish::Status(to) => {
+                // Other processes keep lines, and write them.
+                self.survey();
+                drop(to.send(self.status()));
+            }
             Wish::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
             Wish::Beat(which, to) => drop(to.send(self.beat_now(&which))),
             Wish::Stop(beats, to) => drop(to.send(self.stop(beats))),
@@ -40,6 +44,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         problems.extend(self.agent_problem());
         problems.extend(self.upkeep.problem().map(str::to_owned));
         problems.extend(self.upkeep.full().map(str::to_owned));
+        problems.extend(self.upkeep.untold().map(str::to_owned));
+        // What waits has its reason.
+        if self.upkeep.waiting_lines() == 0 && self.upkeep.full().is_none() {
+            problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
+        }
         Status {
             denied,
             daemon: Some(status::Daemon {
@@ -51,6 +60,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             }),
             problems,
             waiting_lines: self.upkeep.waiting_lines(),
+            waiting_reason: self.upkeep.waits().map(str::to_owned),
             live_agents: self.hosts.live(),
             requests: self.broker.waiting(),
             heartbeats: status::heartbeats(&self.state, &settings, now),

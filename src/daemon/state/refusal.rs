@@ -1,8 +1,8 @@
 //! Why a beat that somebody asks for does not begin.
 
-use crate::error::Hinted;
-use crate::sys::shell;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::shell;
 
 /// Why a beat that is asked for cannot start.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +59,7 @@ impl Hinted for NotNow {
             Self::Unknown { workspace, .. } => {
                 format!("run: murmur workspaces add {}", shell::path(workspace))
             }
-            Self::Unnamed { names, .. } => format!("its names are: {names}"),
+            Self::Unnamed { names, .. } => format!("use one of these names: {names}"),
             Self::Unapproved { workspace, name } => approve_hint(workspace, name),
             Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
             Self::Full { .. } => "wait for an end, or raise maxConcurrent in config.json".to_owned(),

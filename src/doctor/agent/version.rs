@@ -1,13 +1,13 @@
 //! Asking a program for its version: the beginning of what it prints, however much that is, and nothing of it left behind.
 
-use crate::sys::process::{self, Signal};
-use crate::sys::random;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use sys::process::{self, Signal};
+use sys::random;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -109,7 +109,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     async fn gone(folder: &Path) {
         let pid = std::fs::read_to_string(folder.join("pid")).unwrap();
-        if let Some(ending) = crate::sys::identity::watch(pid.trim().parse().unwrap()) {
+        if let Some(ending) = sys::identity::watch(pid.trim().parse().unwrap()) {
             timeout(Duration::from_secs(60), ending.ended()).await.expect("it was ended").unwrap();
         }
     }

@@ -2,8 +2,8 @@
 //! asked, and what somebody else has linked there is theirs.
 
 use super::super::{Check, Environment, Finding, Hint};
-use crate::sys::file;
 use std::path::PathBuf;
+use sys::file;
 
 const CHECK: Check = Check::SERVICE;
 

@@ -4,8 +4,9 @@
 use super::Host;
 use crate::agent::claude::Parser;
 use crate::agent::event::Event;
-use crate::capture::record::Channel;
+use crate::host::event::Progress;
 use crate::host::state::{Input, State};
+use derun::record::Channel;
 use memchr::{memchr, memmem};
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub(super) struct Cuts {
     seam: Vec<u8>,
 }
 
-impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
+impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// Takes what a live agent printed, each turn after the state that it belongs to.
     pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {

@@ -1,8 +1,7 @@
 //! When the host's loop ends its agent, and for what reason: its time, its turns, or nothing more to come of it.
 
 use super::Host;
-use crate::agent::event::Event;
-use crate::host::event::Own;
+use crate::host::event::{Own, Progress};
 use crate::host::limits::{Allowance, Turns};
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::GRACE;
@@ -10,7 +9,7 @@ use crate::host::state::Input;
 use std::time::Duration;
 use tokio::time::Instant;
 
-impl<S: FnMut(&Event<'_>, Duration)> Host<'_, S> {
+impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// When its time is up, if it runs.
     pub(super) fn times_out_at(&self) -> Option<Instant> {
         self.allowance.as_ref().filter(|_| self.stopped.is_none())?.ends_at()

@@ -48,6 +48,10 @@ fn retry(attempt: u64, status: Option<u64>) -> Value {
     json!({ "type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10, "error_status": status })
 }
 
+fn wait(request: &str) -> Wait {
+    Wait { request: request.to_owned(), call: None }
+}
+
 #[test]
 fn what_it_is_in_the_middle_of_is_known() {
     let time = SECOND * 9;
@@ -75,13 +79,13 @@ fn what_it_is_in_the_middle_of_is_known() {
 #[test]
 fn a_person_who_is_asked_is_what_it_waits_for() {
     let (mut watched, at) = seen(&[init(), calls("m1", "t1", "git push")]);
-    watched.waits(1, "7ggs733k".to_owned(), at);
-    watched.waits(2, "39kvtd0y".to_owned(), at);
-    watched.waits_no_more(1);
+    watched.waits(1, wait("7ggs733k"), at);
+    watched.waits(2, wait("39kvtd0y"), at);
+    assert!(watched.waits_no_more(1, false).is_some());
     let request = "39kvtd0y".to_owned();
     assert_eq!(watched.doing(at + SECOND), Doing::Waits { request, time: SECOND });
     assert!(watched.is_waiting());
-    watched.waits_no_more(2);
+    assert!(watched.waits_no_more(2, false).is_some());
     assert!(!watched.is_waiting());
 }
 

@@ -23,7 +23,7 @@ fn an_announced_beat_begins_once_or_is_withdrawn() {
     let (beats, journal) = (dir.beats(), dir.journal());
     announce(&dir, &begun("one")).unwrap();
     announce(&dir, &begun("two")).unwrap();
-    assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+    assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
     let record = Record::take_announced(&dir, &begun("one")).unwrap().unwrap();
     assert!(!withdraw(&dir, "one").unwrap());
     assert!(withdraw(&dir, "two").unwrap());
@@ -41,19 +41,19 @@ fn a_running_beat_is_seen_and_a_finished_one_is_in_the_journal_alone() {
     let (beats, journal) = (dir.beats(), dir.journal());
     let record = Record::create(&dir, &begun("one")).unwrap();
     assert_eq!(survey(&beats).unwrap().running.len(), 1);
-    assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+    assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
     record.finish(&dir, &begun("one").entry).unwrap();
     assert_eq!(std::fs::read_dir(&beats).unwrap().count(), 0);
     assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
 }
 
 #[test]
-fn a_dead_process_leaves_one_line_however_often_one_looks() {
+fn a_dead_process_leaves_one_line_however_often_it_is_recovered() {
     let (_folder, dir) = data();
     let journal = dir.journal();
     drop(Record::create(&dir, &begun("one")).unwrap());
     for _ in 0..3 {
-        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
     }
     assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
 }
@@ -68,20 +68,20 @@ fn a_process_that_died_after_its_line_gets_no_second_one() {
     assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
 }
 
-/// A journal that is not writable, in place of one on a full disk.
+/// Makes the journal not writable, as on a full disk.
 fn block(dir: &DataDir) -> impl Fn() {
     let journal = dir.journal();
-    crate::sys::fifo::make(&journal).unwrap();
+    sys::fifo::make(&journal).unwrap();
     move || std::fs::remove_file(&journal).unwrap()
 }
 
 #[test]
-fn a_line_the_journal_has_no_room_for_waits_in_the_record_and_in_the_reserve() {
+fn a_line_that_does_not_fit_into_the_journal_is_kept_in_the_record_or_the_reserve() {
     for has_reserve in [false, true] {
         let (_folder, dir) = data();
         let record = Record::create(&dir, &begun("one")).unwrap();
         if has_reserve {
-            take_room(&dir).unwrap();
+            allocate(&dir).unwrap();
         }
         let unblock = block(&dir);
         let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
@@ -90,20 +90,20 @@ fn a_line_the_journal_has_no_room_for_waits_in_the_record_and_in_the_reserve() {
         let records = std::fs::read_dir(dir.beats()).unwrap().count();
         assert_eq!(records, usize::from(!has_reserve));
         unblock();
-        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
         assert_eq!(waiting(&dir).unwrap(), 0);
         assert_eq!(std::fs::read_to_string(dir.journal()).unwrap(), done.line().unwrap());
     }
 }
 
 #[test]
-fn a_line_that_is_in_the_reserve_and_in_its_record_comes_once() {
+fn a_line_that_is_in_the_reserve_and_in_its_record_is_written_once() {
     let (_folder, dir) = data();
-    take_room(&dir).unwrap();
+    allocate(&dir).unwrap();
     drop(Record::create(&dir, &Begun { over: true, ..begun("one") }).unwrap());
     Reserve::new(&dir).keep(&begun("one").entry, || {}).unwrap();
     for _ in 0..2 {
-        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap(), 0);
+        assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
     }
     assert_eq!(std::fs::read_to_string(dir.journal()).unwrap().lines().count(), 1);
     assert_eq!(waiting(&dir).unwrap(), 0);

@@ -1,10 +1,10 @@
 //! Who decides, in which order.
 
 use super::*;
-use crate::permit::call::{Own, Place};
 use crate::permit::policy::{Approval, Role};
 use crate::permit::rules::tests::commands;
 use serde_json::{Value, json};
+use shell_guard::call::{Own, Place};
 use std::path::Path;
 
 const POLICY: Policy = Policy {
@@ -192,8 +192,8 @@ fn a_beat_never_enters_plan_mode_and_a_live_agent_may_enter_and_leave_it() {
 fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
     let decided = |rules: &str, call: &Call| {
         let rules = Rules::parse(rules.as_bytes(), Path::new("permissions.toml")).unwrap();
-        let reading = Reading { commands: &crate::permit::shell::commands, links: &|_| None, doubted: false };
-        match decide(call, &Policy::of_beat(), &[&rules], reading, crate::permit::guard::look) {
+        let reading = Reading { commands: &shell_guard::shell::commands, links: &|_| None, doubted: false };
+        match decide(call, &Policy::of_beat(), &[&rules], reading, shell_guard::guard::inspect_call) {
             Step::Decided(decision) => (decision.verdict, decision.by),
             step => panic!("{step:?}"),
         }

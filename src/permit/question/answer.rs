@@ -1,33 +1,36 @@
-//! A person's answers: read, held against the questions, and put into the call's input.
+//! Parses a person's answers, checks them against the questions, and puts them into the call's input.
 
-use crate::error::Hinted;
 use std::collections::BTreeMap;
+use sys::error::Hinted;
 
 use serde_json::{Map, Value};
 
 use super::super::plain::plain_line;
-use super::{Asked, Question};
+use super::{Question, QuestionSet};
 use crate::config::spelling;
 
-/// The answers, by the questions' texts: each a label, several labels with `, ` between them, or a text.
+/// Answers by the text of their question: a label, several labels joined by `, `, or other text.
 pub type Answers = BTreeMap<String, String>;
 
-/// Why something is no answer, for the person who gave it.
+/// How to write answers in a shell; an imperative for hints.
+pub const EXAMPLE: &str = "write the question and its answer as JSON, such as '{\"q1\": 1}'";
+
+/// Why an answer is not valid, for the person who gave it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It is no object.
-    #[error("the answers are no JSON object")]
+    /// The answers are not an object.
+    #[error("the answers are not a JSON object")]
     NoObject,
-    /// A key that stands for no question.
-    #[error("{key:?} is none of the questions")]
+    /// A key that matches no question.
+    #[error("no question {key:?}")]
     UnknownKey {
         /// The key.
         key: String,
-        /// The questions' keys with what they are about.
+        /// The questions' keys with their topics.
         known: String,
     },
-    /// A key that stands for more than one question.
-    #[error("{key:?} could be more than one question")]
+    /// A key that matches more than one question.
+    #[error("{key:?} matches more than one question")]
     Ambiguous {
         /// The key.
         key: String,
@@ -38,34 +41,42 @@ pub enum AnswerError {
         /// The question, from 1.
         number: usize,
     },
-    /// A question without an answer.
-    #[error("q{number} ({question:?}) is not answered")]
+    /// A question has no answer.
+    #[error("q{number} ({question:?}) has no answer")]
     Missing {
         /// The question, from 1.
         number: usize,
         /// Its text.
         question: String,
-        /// What can be answered.
+        /// What the question accepts.
         accepted: String,
     },
-    /// A value that is none of the choices.
+    /// The value is not one of the choices.
     #[error("q{number} cannot be answered with {found}")]
-    NoChoice {
+    InvalidChoice {
         /// The question, from 1.
         number: usize,
-        /// What was given.
+        /// The value.
         found: String,
-        /// What can be answered.
+        /// What the question accepts.
         accepted: String,
     },
-    /// Several, where there is to be one.
-    #[error("q{number} takes one answer and not {count}")]
+    /// The text is empty.
+    #[error("the answer to q{number} is empty")]
+    Empty {
+        /// The question, from 1.
+        number: usize,
+        /// What the question accepts.
+        accepted: String,
+    },
+    /// Several answers to a question that takes one.
+    #[error("q{number} takes one answer, not {count}")]
     TooMany {
         /// The question, from 1.
         number: usize,
-        /// How many there are.
+        /// How many answers there are.
         count: usize,
-        /// What can be answered.
+        /// What the question accepts.
         accepted: String,
     },
 }
@@ -73,24 +84,24 @@ pub enum AnswerError {
 impl Hinted for AnswerError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoObject => "write one such as {\"q1\": 1}".to_owned(),
-            Self::UnknownKey { known, .. } => format!("they are {known}"),
+            Self::NoObject => EXAMPLE.to_owned(),
+            Self::UnknownKey { known, .. } => format!("use one of {known}"),
             Self::Ambiguous { .. } => "write q1, q2 and so on".to_owned(),
             Self::Twice { .. } => "remove one of the two".to_owned(),
             Self::Missing { accepted, .. } => accepted.clone(),
-            Self::NoChoice { accepted, .. } => accepted.clone(),
+            Self::InvalidChoice { accepted, .. } => accepted.clone(),
+            Self::Empty { accepted, .. } => accepted.clone(),
             Self::TooMany { accepted, .. } => accepted.clone(),
         })
     }
 }
 
-impl Asked {
-    /// The answers that `given` has: an object with a key for each question, which is `q1` and so on, its header or its
-    /// text, and for each value a label, a choice's number, a list of them where several can be chosen, or a text of
-    /// one's own. A text that looks like a slip in a label is refused; as `{"other": "text"}` it is taken.
+impl QuestionSet {
+    /// Parses `given`: an object with a key for each question, which is `q1` and so on, the question's header, or its text.
+    /// Each value is a label, a choice's number, a list of them if the question allows several, or other text. Text that
+    /// looks like a typo in a label is refused, unless it is given as `{"other": "text"}`.
     ///
-    /// # Errors
-    /// [`AnswerError`]: whatever is not understood, and a question without an answer.
+    /// Fails unless every question has exactly one valid answer.
     pub fn answers(&self, given: &Value) -> Result<Answers, AnswerError> {
         let given = given.as_object().ok_or(AnswerError::NoObject)?;
         let mut found: Vec<Option<String>> = vec![None; self.0.len()];
@@ -113,7 +124,7 @@ impl Asked {
         Ok(answers)
     }
 
-    /// The input of the call with the answers in it, as Claude Code takes it.
+    /// The input of the call with the answers in it, in Claude Code's form.
     #[must_use]
     pub fn answered(input: &Value, answers: Map<String, Value>) -> Value {
         let mut input = input.as_object().cloned().unwrap_or_default();
@@ -121,22 +132,22 @@ impl Asked {
         Value::Object(input)
     }
 
-    /// The question that `key` stands for.
+    /// The index of the question that `key` stands for.
     fn index(&self, key: &str) -> Result<usize, AnswerError> {
         let number = key.strip_prefix(['q', 'Q']).and_then(|number| number.parse::<usize>().ok());
         let number = number.and_then(|number| number.checked_sub(1)).filter(|index| *index < self.0.len());
-        let named = |question: &Question| {
+        let matches = |question: &Question| {
             question.question == key || (!key.is_empty() && question.header.eq_ignore_ascii_case(key))
         };
-        let mut meant: Vec<usize> = self
+        let mut found: Vec<usize> = self
             .0
             .iter()
             .enumerate()
-            .filter(|(_, question)| named(question))
+            .filter(|(_, question)| matches(question))
             .map(|(index, _)| index)
             .collect();
-        meant.extend(number.filter(|index| !meant.contains(index)));
-        match meant.as_slice() {
+        found.extend(number.filter(|index| !found.contains(index)));
+        match found.as_slice() {
             [index] => Ok(*index),
             [] => Err(AnswerError::UnknownKey { key: key.to_owned(), known: self.keys() }),
             _ => Err(AnswerError::Ambiguous { key: key.to_owned() }),
@@ -145,8 +156,8 @@ impl Asked {
 
     fn keys(&self) -> String {
         let key = |(index, question): (usize, &Question)| {
-            let about = if question.header.is_empty() { &question.question } else { &question.header };
-            format!("q{} ({:?})", index + 1, plain_line(about))
+            let topic = if question.header.is_empty() { &question.question } else { &question.header };
+            format!("q{} ({:?})", index + 1, plain_line(topic))
         };
         self.0.iter().enumerate().map(key).collect::<Vec<_>>().join(", ")
     }
@@ -162,7 +173,7 @@ fn answer(question: &Question, number: usize, value: &Value) -> Result<String, A
     answers.map(joined)
 }
 
-/// Several answers as one, each once.
+/// Joins several answers, without duplicates.
 fn joined<T: AsRef<str>>(answers: Vec<T>) -> String {
     let mut once: Vec<&str> = Vec::with_capacity(answers.len());
     for answer in answers.iter().map(AsRef::as_ref) {
@@ -173,12 +184,13 @@ fn joined<T: AsRef<str>>(answers: Vec<T>) -> String {
     once.join(", ")
 }
 
-/// One answer: a label, a number, or a text of one's own.
+/// Parses one answer: a label, a number, or other text.
 fn one(question: &Question, number: usize, value: &Value) -> Result<String, AnswerError> {
     let wrong = || {
         let found = plain_line(&value.to_string());
-        AnswerError::NoChoice { number, found, accepted: accepted(question) }
+        AnswerError::InvalidChoice { number, found, accepted: accepted(question) }
     };
+    let empty = || AnswerError::Empty { number, accepted: accepted(question) };
     let labels = || question.options.iter().map(|choice| &choice.label);
     let numbered = |number: u64| {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
@@ -186,7 +198,7 @@ fn one(question: &Question, number: usize, value: &Value) -> Result<String, Answ
     };
     match value {
         Value::Number(choice) => choice.as_u64().and_then(numbered).ok_or_else(wrong),
-        Value::String(text) if text.trim().is_empty() => Err(wrong()),
+        Value::String(text) if text.trim().is_empty() => Err(empty()),
         Value::String(text) if question.options.is_empty() => Ok(text.clone()),
         Value::String(text) => {
             if let Some(label) = labels().find(|label| *label == text) {
@@ -206,21 +218,21 @@ fn one(question: &Question, number: usize, value: &Value) -> Result<String, Answ
                 Some(chosen) => {
                     Err(AnswerError::TooMany { number, count: chosen.len(), accepted: accepted(question) })
                 }
-                None if is_slip(question, text) => Err(wrong()),
+                None if is_typo(question, text) => Err(wrong()),
                 None if question.multi_select
                     && parts
                         .iter()
-                        .any(|part| label(question, part).is_none() && is_slip(question, part)) =>
+                        .any(|part| label(question, part).is_none() && is_typo(question, part)) =>
                 {
                     Err(wrong())
                 }
-                // Claude Code offers a text of one's own beside any choices.
+                // Claude Code accepts other text besides any choices.
                 None => Ok(text.to_owned()),
             }
         }
         Value::Object(other) if other.len() == 1 => {
-            let text = other.get("other").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-            text.map(str::to_owned).ok_or_else(wrong)
+            let text = other.get("other").and_then(Value::as_str).ok_or_else(wrong)?;
+            if text.trim().is_empty() { Err(empty()) } else { Ok(text.to_owned()) }
         }
         _ => Err(wrong()),
     }
@@ -232,7 +244,7 @@ fn is_number(text: &str) -> bool {
     digits.starts_with(|digit: char| digit.is_ascii_digit()) && digits.parse::<f64>().is_ok()
 }
 
-/// The label that `text` is, however its letters are written.
+/// The label that `text` equals, ignoring case.
 fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
     if let Some(choice) = question.options.iter().find(|choice| choice.label == text) {
         return Some(&choice.label);
@@ -242,26 +254,27 @@ fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
     same.next().filter(|_| same.next().is_none()).map(|choice| &*choice.label)
 }
 
-/// The longest label, in letters, of which only the beginning counts as a slip: every other short text is near it.
-const SHORT: usize = 3;
+/// For labels up to this length, in letters, only a prefix counts as a typo: other short texts are too similar anyway.
+const SHORT_LABEL: usize = 3;
 
-/// Whether `text`, which is no label, was probably meant to be one: a few letters differ, or it is the beginning of one.
-fn is_slip(question: &Question, text: &str) -> bool {
+/// Whether `text`, which is not a label, was probably meant to be one: a few letters differ, or it is a prefix of one.
+fn is_typo(question: &Question, text: &str) -> bool {
     let folded = text.to_lowercase();
     question.options.iter().map(|choice| choice.label.trim().to_lowercase()).any(|label| {
         let length = label.chars().count();
-        label.starts_with(&folded) || length > SHORT && spelling::distance(&folded, &label) <= 1 + length / 4
+        label.starts_with(&folded)
+            || length > SHORT_LABEL && spelling::distance(&folded, &label) <= 1 + length / 4
     })
 }
 
-/// What a question takes, for errors.
+/// What a question accepts, for hints.
 fn accepted(question: &Question) -> String {
     if question.options.is_empty() {
-        return "write a text".to_owned();
+        return "write any text".to_owned();
     }
     let choice =
         |(index, choice): (usize, &super::Choice)| format!("{:?} ({})", plain_line(&choice.label), index + 1);
     let choices: Vec<String> = question.options.iter().enumerate().map(choice).collect();
     let several = if question.multi_select { "one or a list of" } else { "one of" };
-    format!("write {several} {}, or {{\"other\": \"a text of yours\"}}", choices.join(", "))
+    format!("write {several} {}, or {{\"other\": \"your own text\"}}", choices.join(", "))
 }

@@ -1,8 +1,8 @@
 //! Questions as Claude Code asks them, and what people answer.
 
 use super::*;
-use crate::error::Hinted;
 use serde_json::json;
+use sys::error::Hinted;
 
 fn input() -> Value {
     json!({
@@ -29,8 +29,8 @@ fn input() -> Value {
     })
 }
 
-fn asked() -> Asked {
-    Asked::parse(&input()).unwrap()
+fn asked() -> QuestionSet {
+    QuestionSet::parse(&input()).unwrap()
 }
 
 /// The answer to one question, the others answered well.
@@ -50,7 +50,7 @@ fn the_answers_go_back_under_the_questions_texts_and_the_rest_of_the_input_stays
         "Which database?": "Postgres", "Which checks?": "Lint, Test", "What is it called?": "murmur"
     });
     assert_eq!(
-        Asked::answered(
+        QuestionSet::answered(
             &input(),
             answers.into_iter().map(|(question, answer)| (question, answer.into())).collect()
         ),
@@ -93,31 +93,31 @@ fn a_value_is_a_label_a_number_a_list_or_a_text_of_ones_own() {
 
 #[test]
 fn a_slip_in_a_choice_is_refused_with_the_choices() {
-    let choices = r#"write one of "Postgres" (1), "SQLite" (2), "2" (3), or {"other": "a text of yours"}"#;
+    let choices = r#"write one of "Postgres" (1), "SQLite" (2), "2" (3), or {"other": "your own text"}"#;
     let several =
-        r#"write one or a list of "Lint" (1), "Test" (2), "test" (3), or {"other": "a text of yours"}"#;
+        r#"write one or a list of "Lint" (1), "Test" (2), "test" (3), or {"other": "your own text"}"#;
     for (number, value, expected) in [
         (1, json!("SQL"), format!("q1 cannot be answered with \"SQL\"; {choices}")),
         (1, json!("Postgers"), format!("q1 cannot be answered with \"Postgers\"; {choices}")),
         (1, json!("9"), format!("q1 cannot be answered with \"9\"; {choices}")),
-        (1, json!("Postgres, SQLite"), format!("q1 takes one answer and not 2; {choices}")),
+        (1, json!("Postgres, SQLite"), format!("q1 takes one answer, not 2; {choices}")),
         (1, json!("Postgre"), format!("q1 cannot be answered with \"Postgre\"; {choices}")),
         (1, json!(0), format!("q1 cannot be answered with 0; {choices}")),
         (1, json!(4), format!("q1 cannot be answered with 4; {choices}")),
         (1, json!(1.5), format!("q1 cannot be answered with 1.5; {choices}")),
         (1, json!("-1"), format!("q1 cannot be answered with \"-1\"; {choices}")),
-        (1, json!(""), format!("q1 cannot be answered with \"\"; {choices}")),
+        (1, json!(""), format!("the answer to q1 is empty; {choices}")),
         (1, json!(null), format!("q1 cannot be answered with null; {choices}")),
         (1, json!(true), format!("q1 cannot be answered with true; {choices}")),
-        (1, json!({"other": " "}), format!("q1 cannot be answered with {{\"other\":\" \"}}; {choices}")),
+        (1, json!({"other": " "}), format!("the answer to q1 is empty; {choices}")),
         (1, json!({"text": "x"}), format!("q1 cannot be answered with {{\"text\":\"x\"}}; {choices}")),
-        (1, json!([1, 2]), format!("q1 takes one answer and not 2; {choices}")),
-        (1, json!([]), format!("q1 takes one answer and not 0; {choices}")),
+        (1, json!([1, 2]), format!("q1 takes one answer, not 2; {choices}")),
+        (1, json!([]), format!("q1 takes one answer, not 0; {choices}")),
         (2, json!("TEST"), format!("q2 cannot be answered with \"TEST\"; {several}")),
         (2, json!(["Lint", "Tset"]), format!("q2 cannot be answered with \"Tset\"; {several}")),
         (2, json!("Lint, Tes"), format!("q2 cannot be answered with \"Lint, Tes\"; {several}")),
         (2, json!([["Lint"]]), format!("q2 cannot be answered with [\"Lint\"]; {several}")),
-        (3, json!(1), "q3 cannot be answered with 1; write a text".to_owned()),
+        (3, json!(1), "q3 cannot be answered with 1; write any text".to_owned()),
     ] {
         assert_eq!(answer(number, value.clone()).unwrap_err(), expected, "{value}");
     }
@@ -126,40 +126,43 @@ fn a_slip_in_a_choice_is_refused_with_the_choices() {
 #[test]
 fn every_question_is_answered_once_and_no_other_is() {
     for (given, expected) in [
-        (json!(["x"]), "the answers are no JSON object; write one such as {\"q1\": 1}"),
-        (json!({"q1": 1, "q2": 1}), "q3 (\"What is it called?\") is not answered; write a text"),
+        (
+            json!(["x"]),
+            "the answers are not a JSON object; write the question and its answer as JSON, such as '{\"q1\": 1}'",
+        ),
+        (json!({"q1": 1, "q2": 1}), "q3 (\"What is it called?\") has no answer; write any text"),
         (
             json!({"q1": 1, "q4": 1}),
-            "\"q4\" is none of the questions; they are q1 (\"Database\"), q2 (\"Checks\"), q3 (\"Name\")",
+            "no question \"q4\"; use one of q1 (\"Database\"), q2 (\"Checks\"), q3 (\"Name\")",
         ),
-        (json!({"q0": 1}), "\"q0\" is none of the questions; they are"),
-        (json!({"": 1}), "\"\" is none of the questions; they are"),
+        (json!({"q0": 1}), "no question \"q0\"; use one of"),
+        (json!({"": 1}), "no question \"\"; use one of"),
         (json!({"q1": 1, "Database": 1}), "q1 is answered twice; remove one of the two"),
     ] {
         let error = asked().answers(&given).unwrap_err().line();
         assert!(error.starts_with(expected), "{given}: {error}");
     }
     let alike = json!({"questions": [{"question": "a", "header": "q2"}, {"question": "b", "header": "H"}, {"question": "c", "header": "h"}]});
-    let alike = Asked::parse(&alike).unwrap();
+    let alike = QuestionSet::parse(&alike).unwrap();
     for key in ["q2", "H"] {
         let error = alike.answers(&json!({ key: "x" })).unwrap_err();
-        assert_eq!(error.line(), format!("{key:?} could be more than one question; write q1, q2 and so on"));
+        assert_eq!(error.line(), format!("{key:?} matches more than one question; write q1, q2 and so on"));
     }
 }
 
 #[test]
 fn what_asks_nothing_is_refused() {
     for (input, expected) in [
-        (json!({}), "the questions cannot be read (\"questions\" is missing)"),
-        (json!({"questions": "x"}), "the questions cannot be read (invalid type"),
-        (json!({"questions": [{"header": "x"}]}), "the questions cannot be read (missing field `question`)"),
-        (json!({"questions": []}), "there is no question"),
+        (json!({}), "the questions are not valid (\"questions\" is missing)"),
+        (json!({"questions": "x"}), "the questions are not valid (invalid type"),
+        (json!({"questions": [{"header": "x"}]}), "the questions are not valid (missing field `question`)"),
+        (json!({"questions": []}), "there are no questions"),
         (json!({"questions": [{"question": "a"}, {"question": "a"}]}), "\"a\" is asked twice"),
     ] {
-        let error = Asked::parse(&input).unwrap_err().to_string();
+        let error = QuestionSet::parse(&input).unwrap_err().to_string();
         assert!(error.starts_with(expected) && !error.contains("; "), "{input}: {error}");
         assert!(
-            Asked::parse(&input).unwrap_err().hint().is_some_and(|hint| hint.starts_with("ask ")),
+            QuestionSet::parse(&input).unwrap_err().hint().is_some_and(|hint| hint.starts_with("ask ")),
             "{input}"
         );
     }
@@ -176,7 +179,7 @@ fn it_is_printed_without_anything_that_a_terminal_obeys() {
         },
         {"question": "Why?"}
     ]});
-    insta::assert_snapshot!(Asked::parse(&input).unwrap().printed(), @"
+    insta::assert_snapshot!(QuestionSet::parse(&input).unwrap().printed(), @"
     q1 [A B] Which one?
          q2 [Fake] Sure? (one or more)
       1. x0;t y: first

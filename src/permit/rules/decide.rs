@@ -1,23 +1,22 @@
-//! A call and the rules in, the first rule that decides out.
+//! Finds the first rule that decides on a call.
 
 use serde_json::Value;
 
-use super::place::{Links, PATH_TOOLS, Paths};
-use super::shell::{Line, Trust};
+use super::call_paths::{CallPaths, Links, PATH_TOOLS};
+use super::shell::{ShellLine, WriteScope};
 use super::web::{self, DOMAIN};
 use super::{Action, Matched, Pattern, Rule, Rules, Wildcard};
-use crate::permit::call::Call;
-use crate::permit::line::{Command, Doubt};
+use shell_guard::call::Call;
+use shell_guard::line::{Command, Doubt};
 
-/// What rules need to know of the world, as who calls them finds out.
+/// What callers provide to apply rules to a call.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
-    /// The commands of a line of shell.
+    /// Parses the commands of a shell line.
     pub commands: &'a dyn Fn(&str) -> Result<Vec<Command>, Doubt>,
-    /// What a symbolic link points to; none where a path is no link or not there.
+    /// Returns the target of a symbolic link; `None` if the path is not a link or doesn't exist.
     pub links: Links<'a>,
-    /// Whether the guard could not tell what the call does. It is then allowed by no rule but one that has it letter
-    /// for letter.
+    /// Whether the guard could not determine the call's effects. Then only a rule with the call's exact text can allow it.
     pub doubted: bool,
 }
 
@@ -27,30 +26,30 @@ impl std::fmt::Debug for Reading<'_> {
     }
 }
 
-/// What a pattern is held against.
+/// The part of a call that patterns are matched against.
 enum Subject<'a> {
-    Shell(Line<'a>),
-    Paths(Paths<'a>),
+    Shell(ShellLine<'a>),
+    Paths(CallPaths<'a>),
     Web { url: Option<&'a str>, host: Option<String> },
     Other(String),
 }
 
-/// The first rule of `files`, one file after the other, that matches `call`; none where none does.
+/// Returns the first rule that matches `call`, in the order of `files`.
 ///
-/// A rule without patterns matches every call of its tools. One with patterns matches where one of them does; but a line
-/// of shell is forbidden where any of its commands is, and allowed where each of them is by this rule or an earlier one.
+/// A rule without patterns matches every call of its tools; others match if one of their patterns does. A shell line is
+/// denied if any command in it is, and allowed if each command is, by this rule or an earlier one.
 #[must_use]
 pub fn decide(files: &[&Rules], call: &Call, reading: Reading<'_>) -> Option<Matched> {
-    let meant = files.iter().flat_map(|file| {
+    let relevant = files.iter().flat_map(|file| {
         let numbered = file.rules.iter().enumerate();
-        numbered.filter(|(_, rule)| rule.tool.is_meant(&call.tool)).map(|(index, rule)| (*file, index, rule))
+        numbered.filter(|(_, rule)| rule.tool.matches(&call.tool)).map(|(index, rule)| (*file, index, rule))
     });
-    // Most calls are of tools without any rule, and reading a line or following links takes time.
-    let mut meant = meant.peekable();
-    meant.peek()?;
+    // Most calls are of tools without rules; parsing a line and resolving links takes time.
+    let mut relevant = relevant.peekable();
+    relevant.peek()?;
     let subject = Subject::of(call, reading);
     let mut allowed: Vec<&Wildcard> = Vec::new();
-    meant.find_map(|(file, index, rule)| {
+    relevant.find_map(|(file, index, rule)| {
         let pattern = subject.matching(rule, &mut allowed, reading.doubted)?;
         Some(Matched {
             file: file.file.clone(),
@@ -65,10 +64,10 @@ pub fn decide(files: &[&Rules], call: &Call, reading: Reading<'_>) -> Option<Mat
 impl<'a> Subject<'a> {
     fn of(call: &'a Call, reading: Reading<'a>) -> Self {
         if let Some(raw) = call.command() {
-            return Self::Shell(Line::new(raw, (reading.commands)(raw), &call.place, reading.links));
+            return Self::Shell(ShellLine::new(raw, (reading.commands)(raw), &call.place, reading.links));
         }
         match call.tool.as_str() {
-            tool if PATH_TOOLS.contains(&tool) => Self::Paths(Paths::of(call, reading.links)),
+            tool if PATH_TOOLS.contains(&tool) => Self::Paths(CallPaths::of(call, reading.links)),
             "WebFetch" => {
                 let url = call.input.get("url").and_then(Value::as_str);
                 Self::Web { url, host: url.and_then(web::host) }
@@ -77,7 +76,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether `rule` decides, and by which of its patterns. `allowed` collects what rules before it allow.
+    /// Whether `rule` decides, and by which of its patterns. Collects the patterns of `allow` rules so far in `allowed`.
     fn matching<'r>(
         &self,
         rule: &'r Rule,
@@ -96,11 +95,11 @@ impl<'a> Subject<'a> {
                 patterns.iter().find(|pattern| line.any_matches_beyond(&pattern.words, allowed)).map(Some)
             }
             (Self::Shell(line), Action::Allow) => {
-                if let Some(exact) = patterns.iter().find(|pattern| line.is(&pattern.words)) {
+                if let Some(exact) = patterns.iter().find(|pattern| line.is_exactly(&pattern.words)) {
                     return Some(Some(exact));
                 }
                 allowed.extend(patterns.iter().map(|pattern| &pattern.words));
-                let covered = !doubted && line.all_match(allowed, Trust::Workspace);
+                let covered = !doubted && line.all_match(allowed, WriteScope::Workspace);
                 covered.then(|| patterns.iter().find(|pattern| line.any_matches(&pattern.words)))
             }
             (_, Action::Allow) if doubted => None,
@@ -110,11 +109,11 @@ impl<'a> Subject<'a> {
             }),
             (Self::Paths(paths), _) => patterns.iter().find(|pattern| paths.any_matches(pattern)).map(Some),
             (Self::Web { url, host }, action) => {
-                let in_doubt = action != Action::Allow;
+                let if_unknown = action != Action::Allow;
                 let matches = |pattern: &&Pattern| match (&pattern.host, host) {
-                    (Some(meant), Some(host)) => meant.is_meant(host),
-                    (Some(_), None) => in_doubt,
-                    (None, _) => url.map_or(in_doubt, |url| {
+                    (Some(pattern), Some(host)) => pattern.matches(host),
+                    (Some(_), None) => if_unknown,
+                    (None, _) => url.map_or(if_unknown, |url| {
                         !pattern.text.starts_with(DOMAIN) && pattern.words.matches(url)
                     }),
                 };

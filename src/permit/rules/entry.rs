@@ -1,27 +1,27 @@
-//! A new rule for a call that a person has decided on once and for all, as text for the end of a permissions.toml.
+//! A new rule for a call that a person has decided on permanently, as text to append to a permissions.toml.
 
-use crate::error::Hinted;
 use std::path::Path;
+use sys::error::Hinted;
 
 use serde_json::Value;
 
-use super::place::PATH_TOOLS;
+use super::call_paths::PATH_TOOLS;
 use super::{Action, Rules, Wildcard, web};
 use crate::config::problem::Problem;
-use crate::permit::call::Call;
+use shell_guard::call::Call;
 
-/// Why there is no rule for a call.
+/// Why no rule can be added for a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    /// A pattern would mean more than the call.
-    #[error("no pattern means this call of {tool} and nothing else")]
+    /// Every possible pattern would match other calls, too.
+    #[error("no pattern matches only this call of {tool}")]
     Inexact {
-        /// Its tool.
+        /// The tool.
         tool: String,
-        /// Where the rule would go.
+        /// The file for the rule.
         file: String,
     },
-    /// The file is wrong as it is, or it cannot be added to.
+    /// The file is not valid.
     #[error(transparent)]
     Wrong(#[from] Problem),
 }
@@ -29,22 +29,21 @@ pub enum EntryError {
 impl Hinted for EntryError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Inexact { file, .. } => format!("write a rule of your own into {file}"),
+            Self::Inexact { file, .. } => format!("write a rule in {file} yourself"),
             Self::Wrong(problem) => return problem.hint(),
         })
     }
 }
 
-/// The text of a permissions.toml with one more rule at its end, which means exactly this call: the same line of shell,
-/// the same file, the same URL. All of `text` stays as it is.
+/// Appends a rule to the text of a permissions.toml that matches exactly this call: the same shell line, file or URL. `text`
+/// itself stays unchanged.
 ///
-/// # Errors
-/// When `text`, or what would come of it, is no permissions.toml, or no pattern means the call alone.
-pub fn appended(text: &str, file: &Path, call: &Call, action: Action) -> Result<String, EntryError> {
+/// Fails if `text` or the result is not a valid permissions.toml, or if no pattern matches only this call.
+pub fn append_rule(text: &str, file: &Path, call: &Call, action: Action) -> Result<String, EntryError> {
     Rules::parse(text.as_bytes(), file)?;
     let inexact = || EntryError::Inexact { tool: call.tool.clone(), file: file.display().to_string() };
     let pattern = pattern(call).ok_or_else(inexact)?;
-    // A string of JSON is one of TOML, but for a character that only TOML wants escaped.
+    // A JSON string is a TOML string, except that TOML requires this character to be escaped.
     let string = |text: &str| Value::from(text).to_string().replace('\u{7f}', "\\u007f");
     let gap = if text.is_empty() || text.ends_with("\n\n") {
         ""
@@ -62,11 +61,11 @@ pub fn appended(text: &str, file: &Path, call: &Call, action: Action) -> Result<
     Ok(new)
 }
 
-/// The pattern that means a call and no other.
+/// The pattern that matches only this call.
 fn pattern(call: &Call) -> Option<String> {
-    let alone = |text: &str| Wildcard::parse(text).is_some_and(|pattern| pattern.exact() == Some(text));
+    let is_exact = |text: &str| Wildcard::parse(text).is_some_and(|pattern| pattern.exact() == Some(text));
     if let Some(line) = call.command() {
-        return Some(line.trim()).filter(|line| alone(line)).map(str::to_owned);
+        return Some(line.trim()).filter(|line| is_exact(line)).map(str::to_owned);
     }
     match call.tool.as_str() {
         "Glob" | "Grep" | "LS" => None,
@@ -80,9 +79,9 @@ fn pattern(call: &Call) -> Option<String> {
         }
         "WebFetch" => {
             let url = call.input.get("url").and_then(Value::as_str)?;
-            let is_plain = web::host(url).is_some() && alone(url);
+            let is_plain = web::host(url).is_some() && is_exact(url);
             is_plain.then(|| url.to_owned())
         }
-        _ => Some(call.input.to_string()).filter(|json| alone(json)),
+        _ => Some(call.input.to_string()).filter(|json| is_exact(json)),
     }
 }

@@ -1,17 +1,17 @@
-//! The shape of permissions.toml. Whatever is not exactly understood is an error: it was meant to have an effect.
+//! Parses permissions.toml. Anything unknown in it is an error, since it was meant to have an effect.
 
-use crate::error::Failure;
-use crate::failure;
 use std::path::Path;
+use sys::error::Failure;
+use sys::failure;
 
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::call_paths::PATH_TOOLS;
 use super::path::PathPattern;
-use super::place::PATH_TOOLS;
 use super::web::{self, Host};
 use super::{Action, Pattern, Rule, Rules, Tool, Wildcard};
-use crate::config::problem::{Place, Problem};
+use crate::config::problem::{Position, Problem};
 use crate::config::toml_text;
 
 #[derive(Deserialize)]
@@ -38,15 +38,14 @@ struct Manager {
 }
 
 impl Rules {
-    /// Reads the bytes of a permissions.toml; `file` is its path, as messages are to call it.
+    /// Parses the bytes of a permissions.toml; `file` is its path for error messages.
     ///
-    /// # Errors
-    /// When it is not TOML, has a key or value that is not known, or a pattern that could match nothing. Whoever gets
-    /// an error denies every call: a rule that nobody could read may have been the one that denies it.
+    /// Fails on unknown keys and values, and on patterns that could not match anything. On an error, callers deny every call:
+    /// the rule that could not be parsed may be the one that denies it.
     pub fn parse(bytes: &[u8], file: &Path) -> Result<Self, Problem> {
         let read: File = toml_text::read(bytes, file)?;
         let text = toml_text::text_of(bytes, file)?;
-        let at = |offset: usize, what: Failure| Problem::at(file, Place::of(text, offset), what);
+        let at = |offset: usize, what: Failure| Problem::at(file, Position::of(text, offset), what);
         let mut rules = Vec::with_capacity(read.rules.len());
         for entry in read.rules {
             rules.push(entry.rule(text).map_err(|(offset, what)| at(offset, what))?);
@@ -61,7 +60,7 @@ impl Rules {
     }
 }
 
-/// What is wrong, and at which byte.
+/// An error and its byte offset.
 type Wrong = (usize, Failure);
 
 impl Entry {
@@ -77,7 +76,7 @@ impl Entry {
             (Some(one), None) => vec![one],
             (None, Some(several)) if several.get_ref().is_empty() => {
                 let what = failure!(
-                    "\"patterns\" is empty"; "write one, or no \"patterns\" for every call of the tool"
+                    "\"patterns\" is empty"; "add a pattern, or remove \"patterns\" to match every call of the tool"
                 );
                 return Err((several.span().start, what));
             }
@@ -86,21 +85,47 @@ impl Entry {
         };
         let patterns: Result<Vec<Pattern>, Wrong> =
             patterns.into_iter().map(|found| pattern(found, &tool)).collect();
-        // A rule stands where its table begins, which is where people look for it.
+        // Use the line where the rule's table begins, which is where people look for it.
         let before = text.get(..self.tool.span().start).unwrap_or_default();
         let start = before.rfind("[[").unwrap_or(self.tool.span().start);
-        Ok(Rule { patterns: patterns?, tool, action: self.action, line: Place::of(text, start).line })
+        Ok(Rule { patterns: patterns?, tool, action: self.action, line: Position::of(text, start).line })
     }
+}
+
+/// Tools of Claude Code that rules are often about. A name that differs from one of them only in its case would match nothing.
+const KNOWN_TOOLS: [&str; 16] = [
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "Edit",
+    "Glob",
+    "Grep",
+    "LS",
+    "MultiEdit",
+    "NotebookEdit",
+    "Read",
+    "Skill",
+    "Task",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+fn is_miscased(text: &str, known: &str) -> bool {
+    text != known && text.eq_ignore_ascii_case(known)
 }
 
 fn tool(found: &Spanned<String>) -> Result<Tool, Wrong> {
     let text = found.get_ref();
     let what = if text.contains('(') {
-        failure!("what stands in its parentheses is a pattern"; "write tool = \"Bash\" and pattern = \"git push:*\"")
+        failure!("the part in parentheses is a pattern"; "write tool = \"Bash\" and pattern = \"git push:*\"")
     } else if text.is_empty() || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        failure!("it is no tool's name"; "write one such as \"Bash\", \"mcp__server\" or \"*\"")
+        failure!("not a tool name"; "write one such as \"Bash\", \"mcp__server\" or \"*\"")
     } else if text.ends_with(":*") {
-        failure!("`:*` is for patterns"; "write a name, with a plain `*` for any text in it")
+        failure!("`:*` is only for patterns"; "write a name, with a plain `*` for any text in it")
+    } else if let Some(known) = KNOWN_TOOLS.iter().find(|known| is_miscased(text, known)) {
+        failure!("no tool is called that"; "did you mean {known:?}?")
     } else {
         let parsed = Wildcard::parse(text).map(|name| Tool { text: text.clone(), name });
         return parsed.ok_or_else(|| (found.span().start, failure!("it is empty"; "write a tool's name")));
@@ -113,18 +138,18 @@ fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {
     let text = found.into_inner();
     let wrong = |what: Failure| (start, what.after(format_args!("pattern {text:?}: ")));
     let Some(words) = Wildcard::parse(&text) else {
-        return Err(wrong(failure!("nothing stands before its end"; "write \"*\" for everything")));
+        return Err(wrong(failure!("it is empty"; "write \"*\" to match everything")));
     };
     let path = PathPattern::parse(&text);
     if let Err(error) = &path
-        && PATH_TOOLS.iter().any(|name| tool.is_meant(name))
+        && PATH_TOOLS.iter().any(|name| tool.matches(name))
     {
         return Err(wrong(error.clone()));
     }
     let host = Host::parse(&text);
-    if host.is_none() && text.starts_with(web::DOMAIN) && tool.is_meant("WebFetch") {
+    if host.is_none() && text.starts_with(web::DOMAIN) && tool.matches("WebFetch") {
         return Err(wrong(
-            failure!("it names no host"; "write domain:example.com, or domain:*.example.com for those below it"),
+            failure!("it has no host"; "write domain:example.com, or domain:*.example.com for its subdomains"),
         ));
     }
     Ok(Pattern { words, path: path.ok(), host, text })
@@ -136,7 +161,7 @@ fn manager_pattern(found: Spanned<String>) -> Result<String, Wrong> {
     if Wildcard::parse(&text).is_none() || text.contains(['(', ')']) || text.chars().any(char::is_control) {
         return Err((
             start,
-            failure!("pattern {text:?}: it names no command"; "write one such as \"murmur:*\""),
+            failure!("pattern {text:?}: it does not name a command"; "write one such as \"murmur:*\""),
         ));
     }
     Ok(text)

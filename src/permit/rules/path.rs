@@ -1,37 +1,34 @@
-//! Patterns of paths: `/p` from the workspace, `//p` from the root, `~/p` from home, `p` from where the agent is.
+//! Path patterns: `/p` from the workspace, `//p` from the root, `~/p` from home, `p` from the agent's folder.
 
-use crate::error::Failure;
-use crate::failure;
 use std::path::{Path, PathBuf};
+use sys::error::Failure;
+use sys::failure;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// What a pattern counts from.
+/// What a pattern is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Workspace,
     Root,
     Home,
-    Here,
+    WorkingFolder,
 }
 
-/// A pattern, taken apart.
+/// A parsed pattern.
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     pub(super) origin: Origin,
-    /// The folders before the first star, below the origin.
+    /// The folders before the first wildcard, below the origin.
     pub(super) stem: PathBuf,
-    /// What follows; none where it is a path without stars. It matches where one of them does.
+    /// What follows, as alternatives; `None` for a path without wildcards.
     rest: Option<Vec<GlobMatcher>>,
-    /// Whether the stem itself is meant too: `stem/**`.
+    /// Whether the stem itself matches, too: `stem/**`.
     and_stem: bool,
 }
 
 impl PathPattern {
-    /// Reads a pattern.
-    ///
-    /// # Errors
-    /// What is wrong with it, and what to do.
+    /// Parses a pattern.
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         let (origin, path) = if let Some(path) = text.strip_prefix("//") {
             (Origin::Root, path)
@@ -42,11 +39,11 @@ impl PathPattern {
         } else if let Some(path) = text.strip_prefix("~/") {
             (Origin::Home, path)
         } else {
-            (Origin::Here, text)
+            (Origin::WorkingFolder, text)
         };
         let mut parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") {
-            return Err(failure!("it has `..`"; "write where that leads"));
+            return Err(failure!("it contains `..`"; "write the path without it"));
         }
         if path.ends_with('/') && !parts.is_empty() {
             parts.push("**");
@@ -58,15 +55,15 @@ impl PathPattern {
         let rest = match rest {
             [] => None,
             ["**"] => Some(vec![glob("**")?]),
-            // `a*/**` is the folder and all that is in it.
+            // `a*/**` matches the folder and everything in it.
             [folder @ .., "**"] => Some(vec![glob(&rest.join("/"))?, glob(&folder.join("/"))?]),
             _ => Some(vec![glob(&rest.join("/"))?]),
         };
         Ok(Self { origin, stem: stem.iter().collect(), rest, and_stem })
     }
 
-    /// Whether it matches `path` where its stem leads to `stem`: that very path, or, as `within` has it, also one in a
-    /// folder that it matches.
+    /// Whether it matches `path`, with `stem` as the resolved stem: the path itself, or with `within` also a path in a folder
+    /// that it matches.
     pub(super) fn matches(&self, path: &Path, stem: &Path, within: bool) -> bool {
         let Ok(below) = path.strip_prefix(stem) else { return false };
         let is_match = |path: &Path| {
@@ -82,7 +79,7 @@ impl PathPattern {
 fn glob(text: &str) -> Result<GlobMatcher, Failure> {
     let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
     glob.map(|glob| glob.compile_matcher())
-        .map_err(|error| failure!("it is no pattern of paths ({})", error.kind(); "correct it"))
+        .map_err(|error| failure!("not a path pattern ({})", error.kind(); "fix the pattern"))
 }
 
 #[cfg(test)]
@@ -95,13 +92,13 @@ mod tests {
             Origin::Workspace => "/w",
             Origin::Root => "/",
             Origin::Home => "/home/me",
-            Origin::Here => "/w/here",
+            Origin::WorkingFolder => "/w/here",
         });
         pattern.matches(Path::new(path), &base.join(&pattern.stem), within)
     }
 
     #[test]
-    fn each_beginning_counts_from_its_own_place() {
+    fn each_prefix_has_its_own_origin() {
         for (pattern, path) in [
             ("/src/a.rs", "/w/src/a.rs"),
             ("//etc/hosts", "/etc/hosts"),
@@ -142,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_folder_that_matches_everything_does() {
+    fn everything_in_a_matching_folder_matches() {
         for (pattern, path, expected) in [
             ("/secrets", "/w/secrets/a/b", true),
             ("/secrets", "/w/secrets2", false),
@@ -155,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_match_nothing_is_refused() {
+    fn patterns_that_match_nothing_are_refused() {
         for wrong in ["/../x", "a/..", "[", "/a{"] {
             assert!(PathPattern::parse(wrong).is_err(), "{wrong}");
         }

@@ -1,30 +1,30 @@
-//! A line of shell as rules see it: forbidden where any command in it is, allowed where every one is.
+//! A shell line as rules see it: denied if any command in it is, allowed if every command is.
 
-use super::place::{Bases, Links};
+use super::call_paths::{Bases, Links};
 use super::wildcard::Wildcard;
-use crate::permit::call::Place;
-use crate::permit::line::{Command, Doubt};
+use shell_guard::call::Place;
+use shell_guard::line::{Command, Doubt};
 
-/// A line, and the commands in it.
-pub(in crate::permit) struct Line<'a> {
+/// A shell line and its commands.
+pub(in crate::permit) struct ShellLine<'a> {
     raw: &'a str,
-    /// None where it cannot be read.
+    /// `None` if the line can't be parsed.
     commands: Option<Vec<Command>>,
     bases: Bases<'a>,
-    /// Whether it may go into another folder, so that nobody can say where a relative path leads.
-    moves: bool,
+    /// Whether it may change the folder, so that relative paths can't be resolved.
+    changes_folder: bool,
 }
 
-/// What a command may write by redirection and still be covered by a pattern.
+/// The files that an allowed command may write by redirection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::permit) enum Trust {
+pub(in crate::permit) enum WriteScope {
     /// Files in the workspace.
     Workspace,
-    /// None at all, and a wrapper only runs what is covered itself.
+    /// No files; moreover, wrappers may run only commands that are allowed themselves.
     Nothing,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ShellLine<'a> {
     pub(in crate::permit) fn new(
         raw: &'a str,
         commands: Result<Vec<Command>, Doubt>,
@@ -32,16 +32,17 @@ impl<'a> Line<'a> {
         links: Links<'a>,
     ) -> Self {
         let commands = commands.ok();
-        let moves = commands.iter().flatten().any(|command| any(command, &|command| goes(&command.text)));
-        Self { raw: raw.trim(), commands, bases: Bases::new(place, links), moves }
+        let changes_folder =
+            commands.iter().flatten().any(|command| any(command, &|command| is_cd(&command.text)));
+        Self { raw: raw.trim(), commands, bases: Bases::new(place, links), changes_folder }
     }
 
-    /// Whether it is what `pattern` says, letter for letter.
-    pub(super) fn is(&self, pattern: &Wildcard) -> bool {
+    /// Whether the line is exactly the text of `pattern`.
+    pub(super) fn is_exactly(&self, pattern: &Wildcard) -> bool {
         pattern.exact() == Some(self.raw)
     }
 
-    /// Whether any command in it matches. Of a line that cannot be read, its pieces are looked at as they stand.
+    /// Whether any command in it matches. If the line can't be parsed, its raw pieces are matched.
     pub(super) fn any_matches(&self, pattern: &Wildcard) -> bool {
         let is_match = |command: &Command| matches(pattern, &command.text);
         pattern.matches(self.raw)
@@ -54,62 +55,64 @@ impl<'a> Line<'a> {
             }
     }
 
-    /// Whether a command in it matches that `covered` does not allow.
+    /// Whether a command in it matches that the patterns `covered` don't allow.
     pub(super) fn any_matches_beyond(&self, pattern: &Wildcard, covered: &[&Wildcard]) -> bool {
         let Some(commands) = &self.commands else { return self.any_matches(pattern) };
         let is_match = |command: &Command| matches(pattern, &command.text);
         commands
             .iter()
-            .filter(|command| !self.is_covered(command, covered, Trust::Workspace))
+            .filter(|command| !self.is_covered(command, covered, WriteScope::Workspace))
             .any(|command| any(command, &is_match))
     }
 
-    /// Whether there is a command in it, and each one matches one of `patterns`.
-    pub(in crate::permit) fn all_match(&self, patterns: &[&Wildcard], trust: Trust) -> bool {
+    /// Whether the line has commands, and each one matches one of `patterns`.
+    pub(in crate::permit) fn all_match(&self, patterns: &[&Wildcard], scope: WriteScope) -> bool {
         self.commands.as_ref().is_some_and(|commands| {
-            !commands.is_empty() && commands.iter().all(|command| self.is_covered(command, patterns, trust))
+            !commands.is_empty() && commands.iter().all(|command| self.is_covered(command, patterns, scope))
         })
     }
 
-    fn is_covered(&self, command: &Command, patterns: &[&Wildcard], trust: Trust) -> bool {
-        // What it writes, or whom it answers, no pattern of its words has said anything about.
+    fn is_covered(&self, command: &Command, patterns: &[&Wildcard], scope: WriteScope) -> bool {
+        // A pattern of the command's words says nothing about files it writes or requests it answers.
         let beyond = |command: &Command| {
             command.sets.iter().any(|name| can_matter(name))
                 || answers_for_a_person(&command.text)
-                || !self.writes_well(command, trust)
+                || !self.writes_within(command, scope)
         };
         if any(command, &beyond) {
             return false;
         }
-        let covered = |inner: &Command| self.is_covered(inner, patterns, trust);
-        // What its words do not show, as a substitution in a here-string, its pattern has not covered.
+        let covered = |inner: &Command| self.is_covered(inner, patterns, scope);
+        // A pattern doesn't cover what the words don't show, such as a substitution in a here-string.
         let shown = |inner: &Command| command.text.contains(inner.text.as_str());
         let inner = &command.inner;
         let itself = command.is_known && patterns.iter().any(|pattern| pattern.matches(&command.text));
         let passes_on = !inner.is_empty() && command.is_known && only_passes_on(&command.text);
-        match trust {
-            Trust::Workspace if itself => inner.iter().all(|inner| shown(inner) || covered(inner)),
-            Trust::Workspace => passes_on && inner.iter().all(|inner| shown(inner) && covered(inner)),
-            Trust::Nothing => (itself || passes_on) && inner.iter().all(covered),
+        match scope {
+            WriteScope::Workspace if itself => inner.iter().all(|inner| shown(inner) || covered(inner)),
+            WriteScope::Workspace => passes_on && inner.iter().all(|inner| shown(inner) && covered(inner)),
+            WriteScope::Nothing => (itself || passes_on) && inner.iter().all(covered),
         }
     }
 
-    fn writes_well(&self, command: &Command, trust: Trust) -> bool {
+    fn writes_within(&self, command: &Command, scope: WriteScope) -> bool {
         command.writes.iter().all(|file| {
             let Some(file) = file else { return false };
             let is_relative = !file.starts_with(['/', '~']);
             matches!(file.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr")
-                || (trust == Trust::Workspace && !(is_relative && self.moves) && self.bases.is_inside(file))
+                || (scope == WriteScope::Workspace
+                    && !(is_relative && self.changes_folder)
+                    && self.bases.is_inside(file))
         })
     }
 }
 
-/// Whether `of` holds for a command or one that it would run.
+/// Whether `of` holds for a command or any command that it would run.
 fn any(command: &Command, of: &dyn Fn(&Command) -> bool) -> bool {
     of(command) || command.inner.iter().any(|inner| any(inner, of))
 }
 
-/// Whether a pattern that forbids matches a command, also where its program is given with its folder.
+/// Whether a denying pattern matches a command, also if the program is given with its folder.
 fn matches(pattern: &Wildcard, text: &str) -> bool {
     let program = text.split(' ').next().unwrap_or_default();
     let bare = program.rfind('/').and_then(|slash| text.get(slash + 1..));
@@ -122,7 +125,7 @@ fn program(text: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
-/// Whether a wrapper does nothing but to run what it is given. Others have a will of their own: `find -delete -exec ls`.
+/// Whether a wrapper only runs the command that it is given. Others do more, such as `find -delete -exec ls`.
 fn only_passes_on(text: &str) -> bool {
     let option = text.split(' ').nth(1).unwrap_or_default();
     match program(text) {
@@ -134,16 +137,16 @@ fn only_passes_on(text: &str) -> bool {
     }
 }
 
-/// Whether a program may go by a variable of that name. Those of the line's own, as of a loop, are called in small letters.
+/// Whether a variable of this name may influence programs. Variables of the line itself, as in loops, are in lower case.
 fn can_matter(name: &str) -> bool {
     name.chars().any(|letter| !matches!(letter, 'a'..='z' | '0'..='9' | '_')) || name.ends_with("_proxy")
 }
 
-fn goes(text: &str) -> bool {
+fn is_cd(text: &str) -> bool {
     matches!(program(text), "cd" | "pushd" | "popd" | "chdir")
 }
 
-/// Whether a command answers what murmur asks a person: no pattern allows an agent to say yes to itself.
+/// Whether a command answers a request to a person: no pattern lets an agent approve its own calls.
 fn answers_for_a_person(text: &str) -> bool {
     matches!(program(text), "murmur" | "mm")
         && text.split(' ').any(|word| matches!(word, "respond" | "approve"))

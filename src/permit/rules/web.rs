@@ -1,25 +1,25 @@
-//! Patterns of WebFetch: `domain:example.com`, and the host of a URL.
+//! Patterns for WebFetch: `domain:example.com`, and the host of a URL.
 
-/// What such a pattern begins with.
+/// The prefix of domain patterns.
 pub(super) const DOMAIN: &str = "domain:";
 
-/// The hosts that a pattern means.
+/// The hosts that a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
     name: String,
-    /// Whether those below it are meant, and not itself: `*.example.com`.
+    /// Whether it matches only subdomains: `*.example.com`.
     below: bool,
 }
 
 impl Host {
-    /// The hosts of `domain:HOST` or `domain:*.HOST`; none where it is neither.
+    /// Parses `domain:HOST` or `domain:*.HOST`.
     pub(super) fn parse(pattern: &str) -> Option<Self> {
         let host = pattern.strip_prefix(DOMAIN)?.trim();
         let (name, below) = host.strip_prefix("*.").map_or((host, false), |name| (name, true));
         plain(name).map(|name| Self { name, below })
     }
 
-    pub(super) fn is_meant(&self, host: &str) -> bool {
+    pub(super) fn matches(&self, host: &str) -> bool {
         match host.strip_suffix(self.name.as_str()) {
             Some("") => !self.below,
             Some(before) => self.below && before.ends_with('.') && before.len() > 1,
@@ -28,8 +28,7 @@ impl Host {
     }
 }
 
-/// The host of a URL, where everybody who reads the URL finds the same one: no user before it, no backslash, no white
-/// space, nothing but ASCII.
+/// The host of a URL, if every URL parser would find the same one: no user name, no backslash, no white space, only ASCII.
 pub(super) fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -40,7 +39,7 @@ pub(super) fn host(url: &str) -> Option<String> {
     if is_web && is_plain && is_port { plain(name) } else { None }
 }
 
-/// The name of a host in lower case and without the dot that may stand at its end.
+/// The name of a host in lower case, without a trailing dot.
 fn plain(name: &str) -> Option<String> {
     let name = name.strip_suffix('.').unwrap_or(name);
     let is_label = |label: &str| {
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_is_that_of_every_reader_or_none() {
+    fn only_unambiguous_hosts_are_accepted() {
         for (url, expected) in [
             ("https://Example.com/a?b#c", Some("example.com")),
             ("http://example.com.:8080", Some("example.com")),
@@ -77,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_itself_and_those_below_it_only_with_a_star() {
-        let meant = |pattern: &str, host: &str| Host::parse(pattern).unwrap().is_meant(host);
-        assert!(meant("domain:Example.com", "example.com"));
-        assert!(!meant("domain:example.com", "www.example.com"));
-        assert!(!meant("domain:example.com", "badexample.com"));
-        assert!(meant("domain:*.example.com", "a.www.example.com"));
-        assert!(!meant("domain:*.example.com", "example.com"));
-        assert!(!meant("domain:*.example.com", "badexample.com"));
+    fn a_domain_matches_itself_and_with_a_star_its_subdomains() {
+        let matches = |pattern: &str, host: &str| Host::parse(pattern).unwrap().matches(host);
+        assert!(matches("domain:Example.com", "example.com"));
+        assert!(!matches("domain:example.com", "www.example.com"));
+        assert!(!matches("domain:example.com", "badexample.com"));
+        assert!(matches("domain:*.example.com", "a.www.example.com"));
+        assert!(!matches("domain:*.example.com", "example.com"));
+        assert!(!matches("domain:*.example.com", "badexample.com"));
         for wrong in ["example.com", "domain:", "domain:*", "domain:a b", "domain:https://x.y"] {
             assert_eq!(Host::parse(wrong), None, "{wrong}");
         }

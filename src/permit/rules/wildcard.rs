@@ -1,17 +1,17 @@
-//! Patterns of text: `git push:*`, `npm run *`, `*--force*`, or the text itself.
+//! Text patterns: `git push:*`, `npm run *`, `*--force*`, or exact text.
 
-/// A pattern, taken apart.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::permit) struct Wildcard {
-    /// What stands between the stars. One part alone is a text without stars.
+    /// The texts between the stars. A single part is a text without stars.
     parts: Vec<String>,
     /// Whether more words may follow: `x:*` or `x *`.
     is_prefix: bool,
 }
 
 impl Wildcard {
-    /// Reads a pattern. `x:*` and `x *` mean the words `x`, and whatever words follow; any other `*` is any text.
-    /// `None` where nothing stands before the end that says so.
+    /// Parses a pattern. `x:*` and `x *` match the words `x` and any words after them; any other `*` matches any text. Returns
+    /// `None` if the pattern is empty, or has nothing before its `:*` or ` *`.
     pub(in crate::permit) fn parse(pattern: &str) -> Option<Self> {
         let pattern = pattern.trim();
         let stem = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *"));
@@ -19,7 +19,7 @@ impl Wildcard {
         (!stem.is_empty()).then(|| Self { parts: stem.split('*').map(str::to_owned).collect(), is_prefix })
     }
 
-    /// The text that alone it matches, where it is one.
+    /// The only text that it matches, if it has no wildcards.
     pub(in crate::permit) fn exact(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [text] if !self.is_prefix => Some(text),
@@ -32,12 +32,12 @@ impl Wildcard {
         if !self.is_prefix {
             return whole(&self.parts, text);
         }
-        // The words alone, or the words and a space somewhere after them.
+        // The words alone, or followed by a space.
         whole(&self.parts, text) || starts(&self.parts, text)
     }
 }
 
-/// Whether `parts` with any text between them are the whole of `text`.
+/// Whether `text` consists of `parts` with any text between them.
 fn whole(parts: &[String], text: &str) -> bool {
     match parts {
         [] => false,
@@ -50,7 +50,7 @@ fn whole(parts: &[String], text: &str) -> bool {
     }
 }
 
-/// Whether `text` begins with `parts`, with any text between them, and a space.
+/// Whether `text` begins with `parts`, with any text between them, followed by a space.
 fn starts(parts: &[String], text: &str) -> bool {
     match parts {
         [] => false,
@@ -62,7 +62,7 @@ fn starts(parts: &[String], text: &str) -> bool {
     }
 }
 
-/// What of `text` comes after `parts`, one behind the other. The first place of each leaves the most for the next.
+/// The rest of `text` after `parts`, one after the other. Taking the first match of each leaves the most for the next.
 fn after<'a>(parts: &[String], text: &'a str) -> Option<&'a str> {
     parts.iter().try_fold(text, |rest, part| {
         let start = rest.find(part.as_str())?;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_pattern() {
+    fn an_empty_pattern_is_refused() {
         for pattern in ["", " ", ":*", " :*"] {
             assert_eq!(Wildcard::parse(pattern), None, "{pattern:?}");
         }

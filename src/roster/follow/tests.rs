@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::config::quiet::Quiet;
-use crate::sys::clock;
-use crate::sys::paths::DataDir;
 use serde_json::json;
 use std::path::Path;
+use sys::clock;
+use sys::paths::DataDir;
 use tokio::time::timeout;
 
 fn sources(folder: &Path) -> Sources {

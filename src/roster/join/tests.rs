@@ -30,7 +30,12 @@ impl Case {
     fn up(self, id: &str, session: &str, state: State, at: Option<i64>) -> Self {
         let call = (state == State::Running)
             .then(|| Call { tool_name: "Grep".to_owned(), last_action: "now".to_owned() });
-        self.host(id, session, Standing::Up { state, word: state.word(), pid: 1, call, background: 0 }, at)
+        self.host(
+            id,
+            session,
+            Standing::Up { state, word: state.word(), pid: Some(1), call, background: 0 },
+            at,
+        )
     }
 
     fn pulse(mut self, id: &str, session: &str, state: State, is_alive: Option<bool>, at: i64) -> Self {

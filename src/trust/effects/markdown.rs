@@ -1,6 +1,7 @@
-//! Skills, commands, agents and output styles: frontmatter, and what of the text is run by a shell before the model reads it.
+//! Parses skills, commands, agents and output styles: their frontmatter, and commands that a shell runs before the model reads
+//! the text.
 
-/// The keys of frontmatter by which more is done than telling the model something.
+/// The frontmatter keys that do more than inform the model.
 const KEYS: [&str; 9] = [
     "allowed-tools",
     "context",
@@ -13,7 +14,7 @@ const KEYS: [&str; 9] = [
     "tools",
 ];
 
-/// Frontmatter, and the text below it.
+/// Splits the frontmatter from the text below it.
 #[must_use]
 pub fn split(text: &str) -> (&str, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -26,7 +27,7 @@ pub fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// The lines of frontmatter that matter, each key's with those that are indented below it.
+/// The relevant lines of frontmatter, including the indented lines below each key.
 #[must_use]
 pub fn settings(front: &str) -> Vec<String> {
     let (mut lines, mut is_wanted) = (Vec::new(), false);
@@ -42,7 +43,7 @@ pub fn settings(front: &str) -> Vec<String> {
     lines
 }
 
-/// The commands in it, as in !`date`, and in blocks that begin with ```!.
+/// The shell commands in the text, such as !`date`, and in blocks that begin with ```!.
 #[must_use]
 pub fn shell(body: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_skill_runs_and_may_is_told_from_its_text() {
+    fn a_skills_settings_and_commands_are_found() {
         let text = "---\nname: x\nallowed-tools: Bash(*)\nhooks:\n  Stop:\n    - hooks: a\ndescription: y\n---\nSee !`date; id` and\n```!\nuname\n```\n";
         let (front, body) = split(text);
         assert_eq!(settings(front), ["allowed-tools: Bash(*)", "hooks:", "  Stop:", "    - hooks: a"]);

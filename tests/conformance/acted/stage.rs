@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 use super::Run;
 use super::essence::Essence;
-use crate::run::{FAKE, Model, QUIET};
+use crate::built::built;
+use crate::run::{Model, QUIET};
 
 /// What stands for the workspace in scripts and settings.
 const WORKSPACE: &str = "/workspace";
@@ -42,10 +43,12 @@ impl<'a> Stage<'a> {
         Ok(Self { agent, root, script: path, model })
     }
 
-    fn command(&self, run: &Run, session: Option<&str>) -> Command {
+    fn command(&self, run: &Run, session: Option<&str>) -> Result<Command> {
         let at = |name: &str| self.root.path().join(name);
-        let program = if let Agent::Real(claude) = self.agent { claude } else { Path::new(FAKE) };
-        let mut command = Command::new(program);
+        let mut command = match self.agent {
+            Agent::Real(claude) => Command::new(claude),
+            Agent::Fake(_) => Command::new(built("fake-claude")?),
+        };
         command.args(["--print", "--verbose", "--output-format", "stream-json", "--max-turns", "6"]);
         for (flag, wanted) in [
             (&["--dangerously-skip-permissions"][..], !run.careful),
@@ -78,7 +81,7 @@ impl<'a> Stage<'a> {
             }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        Ok(command)
     }
 
     pub(super) fn run(&self, run: &Run, session: Option<&str>) -> Result<Essence> {
@@ -94,7 +97,7 @@ impl<'a> Stage<'a> {
             std::fs::create_dir_all(path.parent().context("a file without a folder")?)?;
             std::fs::write(&path, text)?;
         }
-        let mut child = self.command(run, session).spawn().context("starting the agent")?;
+        let mut child = self.command(run, session)?.spawn().context("starting the agent")?;
         let mut host = Host { stdin: child.stdin.take(), answers: run.answers.iter() };
         host.begin(run);
         let mut lines = Vec::new();

@@ -203,9 +203,9 @@ fn a_deferred_tool_is_no_success() {
         "stop_reason": "tool_deferred", "deferred_tool_use": { "id": "t", "name": "Bash", "input": {} },
     });
     assert_snapshot!(said(&env, &result.to_string()), @r#"
-    error [S] a hook put off Bash, and nobody is there to decide
+    error [S] a hook deferred Bash, but there is nobody to decide on it
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"a hook put off Bash, and nobody is there to decide","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"a hook deferred Bash, but there is nobody to decide on it","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":0},"capture":"[SESSION]"}
     "#);
 }
 

@@ -2,8 +2,8 @@
 
 use jiff::tz::TimeZone;
 use murmur::config::heartbeat::Cache;
-use murmur::sys::clock;
 use serde_json::Value;
+use sys::clock;
 
 use super::page::{Block, Page, documents};
 use crate::env::Env;
@@ -143,7 +143,7 @@ fn every_heartbeat_is_one_that_murmur_takes_and_sends() {
         let sent = text.rsplit("---\n").next().unwrap();
         assert!(env.run(args).contains(sent), "{place}: {sent}");
     }
-    let of_the_cookbook = examples.iter().filter(|(place, _)| place.starts_with("docs/heartbeats.md:"));
+    let of_the_cookbook = examples.iter().filter(|(place, _)| place.starts_with("docs/guide/heartbeats.md:"));
     assert!(of_the_cookbook.count() > 10, "the cookbook has the spec's three examples and many more");
 }
 

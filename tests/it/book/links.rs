@@ -11,6 +11,9 @@ use super::page::{Page, code, documents, root};
 const PROGRAMS: [&str; 9] =
     ["murmur", "mm", "derun", "murmur-host", "murmur-hook", "fake-claude", "fake-model", "just", "claude"];
 
+/// The table of contents.
+const SUMMARY: &str = "docs/SUMMARY.md";
+
 fn pages() -> Vec<Page> {
     documents().iter().map(|name| Page::read(name)).collect()
 }
@@ -69,7 +72,7 @@ fn target(page: &Page, link: &str) -> Option<(PathBuf, Option<String>)> {
 #[test]
 fn every_link_leads_somewhere() {
     let mut pages = pages();
-    pages.push(Page::read("CHANGELOG.md"));
+    pages.extend(["CHANGELOG.md", SUMMARY].map(Page::read));
     let mut wrong = Vec::new();
     for page in &pages {
         for (line, link) in links(page) {
@@ -88,20 +91,42 @@ fn every_link_leads_somewhere() {
 
 #[test]
 fn the_readme_leads_to_every_page() {
-    let readme = Page::read("README.md");
-    let linked: BTreeSet<PathBuf> =
-        links(&readme).iter().filter_map(|(_, link)| Some(target(&readme, link)?.0)).collect();
+    let linked = |name: &str| -> BTreeSet<PathBuf> {
+        let page = Page::read(name);
+        links(&page).iter().filter_map(|(_, link)| Some(target(&page, link)?.0)).collect()
+    };
+    let (readme, summary) = (linked("README.md"), linked(SUMMARY));
     let missing: Vec<String> = documents()
         .into_iter()
-        .filter(|page| page != "README.md" && !linked.contains(Path::new(page)))
+        .filter(|page| {
+            let contents = if page.starts_with("docs/") { &summary } else { &readme };
+            page != "README.md" && !contents.contains(Path::new(page))
+        })
         .collect();
-    assert!(missing.is_empty(), "README.md does not link to {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "{SUMMARY}, or README.md for pages beside the code, does not link to {missing:?}"
+    );
+    assert!(readme.contains(Path::new(SUMMARY)), "README.md does not link to {SUMMARY}");
 }
 
 #[test]
 fn the_readme_is_for_two_minutes() {
     let lines = std::fs::read_to_string(root().join("README.md")).unwrap().lines().count();
-    assert!(lines < 150, "README.md has {lines} lines; put some of it into docs/");
+    assert!(lines <= 80, "README.md has {lines} lines; put some of it into docs/");
+}
+
+/// Words as `wc -w` counts them.
+#[test]
+fn the_book_is_short() {
+    let names = documents().into_iter().filter(|name| name.starts_with("docs/")).chain([SUMMARY.to_owned()]);
+    let texts: Vec<(String, String)> =
+        names.map(|name| (name.clone(), std::fs::read_to_string(root().join(name)).unwrap())).collect();
+    let long: Vec<&String> =
+        texts.iter().filter(|(_, text)| text.lines().count() > 250).map(|(name, _)| name).collect();
+    assert!(long.is_empty(), "more than 250 lines: {long:?}");
+    let words: usize = texts.iter().map(|(_, text)| text.split_whitespace().count()).sum();
+    assert!(words <= 25_000, "docs/ has {words} words, more than 25,000; cut what is said twice");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! docs/json.md: every object that `--json` prints has the fields that its section names, and no other; nor has a line of the
-//! journal one that docs/journal.md does not name. What hosts print is docs/host-protocol.md's, and held by tests of theirs.
+//! docs/reference/json.md: every object that `--json` prints has the fields that its section names, and no other; nor has a line of the
+//! journal one that docs/reference/journal.md does not name. What hosts print is docs/reference/host-protocol.md's, and held by tests of theirs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -33,7 +33,11 @@ const END: &str = "murmur host stop --all --force; murmur stop";
 
 /// A command, the section of the page that has its object, and fields of that which this scene does not show.
 const OBJECTS: [(&str, &str, &[&str]); 12] = [
-    ("murmur status --json", "`murmur status --json`", &["denied", "lastRunAhead", "repositoryUntrusted"]),
+    (
+        "murmur status --json",
+        "`murmur status --json`",
+        &["denied", "waitingReason", "lastRunAhead", "repositoryUntrusted"],
+    ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expires_at"]),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
     ("murmur workspaces list --json", "`murmur workspaces list --json`", &[]),
@@ -70,7 +74,7 @@ fn section(page: &Page, heading: &str) -> String {
     rest[..rest.find("\n## ").unwrap_or(rest.len())].to_owned()
 }
 
-/// The fields that a section names: those of the first columns, and all that stand in its code.
+/// The fields that a section names: those that its list explains, and all that stand in its code.
 fn named(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_]+").unwrap());
     let words = |text: &str| {
@@ -78,8 +82,8 @@ fn named(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
         code.flat_map(|code| WORD.find_iter(&code).map(|word| word.as_str().to_owned()).collect::<Vec<_>>())
             .collect::<BTreeSet<_>>()
     };
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let first = rows.filter(|cell| cell.starts_with('`')).flat_map(words).collect();
+    let items = section.split("\n- ").skip(1).filter(|item| item.starts_with('`'));
+    let first = items.filter_map(|item| Some(item.split_once(": ")?.0)).flat_map(words).collect();
     (first, words(section))
 }
 
@@ -112,7 +116,7 @@ fn printed(shell: &mut Shell<'_>, command: &str) -> BTreeSet<String> {
 #[test]
 fn every_object_has_the_fields_that_its_page_names() {
     let env = Env::for_as_long_as(super::DEADLINE);
-    let page = Page::read("docs/json.md");
+    let page = Page::read("docs/reference/json.md");
     let mut shell = Shell::new(&env);
     let ran = shell.run_all(SCENE);
     assert_eq!(ran.code, Some(0), "{}", ran.printed);
@@ -127,7 +131,7 @@ fn every_object_has_the_fields_that_its_page_names() {
             wrong += &format!("{command} does not print {row}, which the page names\n");
         }
     }
-    let lines = named(&section(&Page::read("docs/journal.md"), "A line of the journal")).1;
+    let lines = named(&section(&Page::read("docs/reference/journal.md"), "A line of the journal")).1;
     for key in printed(&mut shell, "murmur log --json -n 1").difference(&lines) {
         wrong += &format!("the journal has {key}, of which its page says nothing\n");
     }

@@ -3,7 +3,7 @@
 //! Command lines stand in `console` blocks, `$ ` before each, `> ` before the lines that continue it, and below it what
 //! it prints. `<!-- run … -->` has lines that are run where they stand and that no reader sees.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A document of the repository.
 #[derive(Debug)]
@@ -192,11 +192,14 @@ impl Block {
 
 /// Every document, by its path from the repository's folder.
 pub(crate) fn documents() -> Vec<String> {
-    let folder = std::fs::read_dir(root().join("docs")).unwrap();
-    let names = folder.map(|entry| Path::new("docs").join(entry.unwrap().file_name()));
-    let pages = names.filter(|name| name.extension().is_some_and(|ending| ending == "md"));
-    let mut all: Vec<String> = pages.map(|name| name.to_str().unwrap().to_owned()).collect();
-    all.extend(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()]);
+    let mut all = Vec::new();
+    for part in ["docs/guide", "docs/reference", "docs/design"] {
+        for entry in std::fs::read_dir(root().join(part)).unwrap() {
+            all.push(format!("{part}/{}", entry.unwrap().file_name().into_string().unwrap()));
+        }
+    }
+    let beside = ["README.md", "CONTRIBUTING.md", "fake-claude/README.md", "fixtures/acted/README.md"];
+    all.extend(beside.map(str::to_owned));
     all.sort();
     all
 }

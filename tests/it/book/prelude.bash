@@ -1,6 +1,6 @@
 # What the command lines of every document can use besides murmur's programs (CONTRIBUTING.md, Documentation).
 
-# fake NAME|- [KEY=VALUE...]: what `claude` plays from here on, a fixture or none, with the variables of docs/fixtures.md.
+# fake NAME|- [KEY=VALUE...]: what `claude` plays from here on, a fixture or none, with the variables of fake-claude/README.md.
 fake() {
   local pair key
   {
@@ -42,4 +42,11 @@ until_line() {
   wait "$pid" 2>/dev/null
   exec {source}<&-
   return "$found"
+}
+
+# pulse MINUTES AGENT TOOL ACTION TASK BRANCH WORKSPACE STATE: the agent was heard of so many minutes ago.
+pulse() {
+  mkdir -p ~/.murmur/heartbeats && chmod 700 ~/.murmur
+  printf '{"timestamp":"%s","agent_id":"%s","tool_name":"%s","last_action":"%s","current_task":"%s","git_branch":"%s","workspace":"%s","pid":0,"session_id":"s-%s","state":"%s"}\n' \
+    "$(date -u -d "$1 minutes ago" +%FT%T.000Z)" "${@:2:6}" "$2" "$8" >~/.murmur/heartbeats/"$2".json
 }

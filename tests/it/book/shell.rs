@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use super::page::root;
-use crate::env::{Env, FAKE, MURMUR, ends_within};
+use crate::env::{Env, MURMUR, ends_within, fake_claude};
 
 /// What every document can use besides.
 const PRELUDE: &str = include_str!("prelude.bash");
@@ -46,7 +46,7 @@ impl<'env> Shell<'env> {
             symlink(programs.join(program), bin.join(name)).unwrap();
         }
         let plays = env.root().join("plays");
-        let claude = format!("#!/bin/sh\n. '{}'\nexec '{FAKE}' \"$@\"\n", plays.display());
+        let claude = format!("#!/bin/sh\n. '{}'\nexec '{}' \"$@\"\n", plays.display(), fake_claude());
         std::fs::remove_file(env.claude()).unwrap();
         std::fs::write(env.claude(), claude).unwrap();
         std::fs::set_permissions(env.claude(), std::fs::Permissions::from_mode(0o755)).unwrap();

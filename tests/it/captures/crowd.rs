@@ -2,10 +2,10 @@
 
 use std::sync::Barrier;
 
-use murmur::capture::record::Channel;
-use murmur::capture::store::StoreError;
-use murmur::capture::writer::End;
-use murmur::sys::clock;
+use derun::record::Channel;
+use derun::store::StoreError;
+use derun::writer::End;
+use sys::clock;
 
 use super::{Vault, contents, create, of_channel};
 use crate::env::show;

@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use assert_cmd::assert::OutputAssertExt;
+use derun::record::{Final, State};
 use insta::assert_snapshot;
-use murmur::capture::record::{Final, State};
-use murmur::sys::clock;
+use sys::clock;
 
 use super::Vault;
 use crate::env::show;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use murmur::capture::id::SessionId;
-use murmur::capture::record::Channel;
+use derun::id::SessionId;
+use derun::record::Channel;
 use proptest::prelude::*;
 
 use super::torn::{check, line, plant};
@@ -102,7 +102,7 @@ fn records_that_are_anything_are_read_or_refused() {
         changed.splice(at..(at + cut).min(bytes.len()), put);
         std::fs::write(vault.path("s").join(name), changed).unwrap();
         if let Ok(session) = vault.store.session("s") {
-            let now = murmur::sys::clock::now();
+            let now = sys::clock::now();
             if session.status(now).is_ok() {
                 prop_assert_eq!(session.read(0, 100, now).unwrap().bytes, b"out\nerr\nend\n");
             }

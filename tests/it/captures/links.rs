@@ -6,15 +6,15 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use derun::log::Log;
+use derun::record::Channel;
+use derun::retention;
+use derun::store::DEFAULT_RETENTION;
+use derun::writer::End;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
-use murmur::capture::log::Log;
-use murmur::capture::record::Channel;
-use murmur::capture::retention;
-use murmur::capture::store::DEFAULT_RETENTION;
-use murmur::capture::writer::End;
-use murmur::sys::clock;
 use std::ops::ControlFlow;
+use sys::clock;
 
 use super::{Vault, contents, create};
 use crate::env::show;
@@ -53,7 +53,7 @@ impl Outside {
             "link to a folder" => symlink(self.folder.join("sub"), path).unwrap(),
             "dangling" => symlink(self.folder.join("nothing"), path).unwrap(),
             "hard link" => std::fs::hard_link(self.folder.join("secret"), path).unwrap(),
-            "pipe" => murmur::sys::fifo::make(path).unwrap(),
+            "pipe" => sys::fifo::make(path).unwrap(),
             "folder" => std::fs::create_dir(path).unwrap(),
             _ => std::fs::write(path, "").unwrap(),
         }

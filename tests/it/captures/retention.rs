@@ -8,14 +8,14 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use derun::log::Log;
+use derun::record::Channel;
+use derun::retention::{self, Swept};
+use derun::store::DEFAULT_RETENTION;
+use derun::writer::End;
 use jiff::{SignedDuration, Timestamp};
-use murmur::capture::log::Log;
-use murmur::capture::record::Channel;
-use murmur::capture::retention::{self, Swept};
-use murmur::capture::store::DEFAULT_RETENTION;
-use murmur::capture::writer::End;
-use murmur::sys::clock;
 use serde_json::Value;
+use sys::clock;
 
 use super::Vault;
 use crate::env::show;

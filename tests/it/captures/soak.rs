@@ -11,15 +11,15 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use derun::log::Log;
+use derun::record::{Channel, State};
+use derun::retention;
+use derun::store::DEFAULT_RETENTION;
+use derun::writer::End;
 use jiff::SignedDuration;
-use murmur::capture::log::Log;
-use murmur::capture::record::{Channel, State};
-use murmur::capture::retention;
-use murmur::capture::store::DEFAULT_RETENTION;
-use murmur::capture::writer::End;
-use murmur::sys::clock;
-use murmur::sys::folder::Folder;
 use rustix::fs::{CWD, RenameFlags};
+use sys::clock;
+use sys::folder::Folder;
 
 use super::{Vault, contents, create, of_channel};
 use crate::env::Env;

@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use murmur::capture::record::{Channel, Stretch};
-use murmur::capture::store::StoreError;
-use murmur::sys::clock;
+use derun::record::{Channel, Stretch};
+use derun::store::StoreError;
+use sys::clock;
 
 use super::{Vault, of_channel};
 use crate::env::show;

@@ -85,7 +85,7 @@ fn a_killed_beat_is_an_error_and_its_agent_is_dead() {
     assert!(name.starts_with(b"murmur-host\0"));
     kill(host(&agent), Signal::KILL);
     env.wait_for_journal(1);
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"murmur was killed while this beat ran; what came of it is not known","beat":"[BEAT]","agent":"site-[ID]","capture":"[SESSION]"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"murmur was killed during this beat; its outcome is unknown","beat":"[BEAT]","agent":"site-[ID]","capture":"[SESSION]"}"#);
     wait_for_end(agent["pid"].as_i64().unwrap());
     daemon.stop();
     assert_eq!((env.journal().len(), env.names(&env.data().join("beats"))), (1, String::new()));
@@ -110,7 +110,7 @@ fn a_beat_by_hand_that_is_killed_has_its_line_when_murmur_looks_again() {
     site.plays(&json!({ "fixture": fixture("ok") }));
     env.run(["beat", "site"]);
     assert_snapshot!(env.journal_text(), @r#"
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"murmur was killed while this beat ran; what came of it is not known","beat":"[BEAT]","agent":"site-[ID]","capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"murmur was killed during this beat; its outcome is unknown","beat":"[BEAT]","agent":"site-[ID]","capture":"[SESSION]"}
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);
 }

@@ -10,9 +10,9 @@ use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
-use murmur::sys::held::Held;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde_json::{Value, json};
+use sys::held::Held;
 
 use crate::env::Env;
 

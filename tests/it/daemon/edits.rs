@@ -24,7 +24,9 @@ fn a_workspace_that_is_added_beats() {
     registered [ENV]/blog
     [exit 0]
     ");
-    std::fs::write(env.root().join("blog/HEARTBEAT.md"), "Do it.").unwrap();
+    // As one step: the daemon would start the empty file that is there while it is written in place.
+    std::fs::write(env.root().join("blog/new"), "Do it.").unwrap();
+    std::fs::rename(env.root().join("blog/new"), env.root().join("blog/HEARTBEAT.md")).unwrap();
     let lines = env.wait_for_journal(2);
     assert_eq!(lines[1]["outcome"], "ok");
     daemon.stop();

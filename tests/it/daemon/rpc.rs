@@ -1,4 +1,4 @@
-//! What is asked on the socket: the answers of docs/daemon-protocol.md, and clients without manners.
+//! What is asked on the socket: the answers of docs/reference/daemon-protocol.md, and clients without manners.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -10,7 +10,7 @@ use crate::env::{Env, Workspace};
 
 /// Registers workspaces that are not due.
 pub(super) fn register_idle(env: &Env, most: usize, workspaces: &[&Workspace]) {
-    let now = murmur::sys::clock::rfc3339(murmur::sys::clock::now());
+    let now = sys::clock::rfc3339(sys::clock::now());
     let entries: Vec<Value> = workspaces
         .iter()
         .map(|workspace| json!({ "path": workspace.0, "interval": "1h", "lastRun": now }))
@@ -45,7 +45,8 @@ pub(super) fn shape(value: &Value) -> Vec<String> {
 /// The lines of the page's examples.
 fn examples() -> Vec<Value> {
     let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/daemon-protocol.md")).unwrap();
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/daemon-protocol.md"))
+            .unwrap();
     let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
     let lines: Vec<String> =
         blocks.flat_map(|block| block.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
@@ -105,7 +106,7 @@ fn a_beat_that_is_asked_for_counts_as_a_run() {
     env.made_data();
     let daemon = env.daemon();
     // Registered a moment ago, and asked for by another path.
-    let now = murmur::sys::clock::rfc3339(murmur::sys::clock::now());
+    let now = sys::clock::rfc3339(sys::clock::now());
     let entry = json!({ "path": site.0, "interval": "1d", "lastRun": now, "lastRuns": { "nightly": now } });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let link = env.root().join("link");
@@ -150,9 +151,9 @@ fn a_beat_is_refused_with_what_to_do() {
     let full = "2 beats are running, as many as may; wait for an end, or raise maxConcurrent in config.json";
     assert_eq!(refusal(blog.path()), full);
     let unnamed = env.connect().refusal("beat", &json!({ "workspace": blog.0, "name": "nightly" }));
-    assert!(unnamed.ends_with("/blog; its names are: null"), "{unnamed}");
+    assert!(unnamed.ends_with("/blog; use one of these names: null"), "{unnamed}");
     let wrong = env.connect().refusal("beat", &json!({ "name": 1 }));
-    assert!(wrong.contains("docs/daemon-protocol.md"), "{wrong}");
+    assert!(wrong.contains("docs/reference/daemon-protocol.md"), "{wrong}");
     gate.write_all(b"..").unwrap();
     crate::env::ended(by_hand).success();
     env.wait_for_journal(2);
@@ -210,7 +211,7 @@ fn rude_clients_are_told_so_and_keep_nobody_from_an_answer() {
         (r#"{"msg_type":"PING","id":"1"}"#, "unknown msg_type \"PING\" known are ping, status"),
         (r#"{"msg_type":"attach","id":"1","payload":{"from":-1}}"#, "invalid value"),
         (r#"{"msg_type":"attach","id":"1","payload":{"from":1}}"#, "there is no event 1, the next one is 0"),
-        (r#"{"msg_type":"stop","id":"1"}"#, "docs/daemon-protocol.md"),
+        (r#"{"msg_type":"stop","id":"1"}"#, "docs/reference/daemon-protocol.md"),
         (r#"{"msg_type":"stop","id":"1","payload":{"beats":"kill"}}"#, "unknown variant `kill`"),
     ] {
         client.say(format!("{line}\n"));

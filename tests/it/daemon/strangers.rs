@@ -9,8 +9,8 @@ use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
-use murmur::sys::held::{Held, Lasting};
 use serde_json::{Value, json};
+use sys::held::{Held, Lasting};
 
 use crate::env::Env;
 

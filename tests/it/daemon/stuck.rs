@@ -17,7 +17,7 @@ const RUNNING: &str = "running";
 
 /// Writes the pulse of `agent` in `workspace`: that it was last heard of so many seconds ago, and `pid` is its process.
 pub(super) fn pulse(env: &Env, agent: &str, workspace: &Path, seconds: i64, pid: u32, state: &str) {
-    let at = murmur::sys::clock::now() - SignedDuration::from_secs(seconds);
+    let at = sys::clock::now() - SignedDuration::from_secs(seconds);
     let pulse = json!({
         "timestamp": at.to_string(), "agent_id": agent, "tool_name": "Bash",
         "last_action": "curl -H 'Authorization: Bearer sk-ant-api03-0123456789abcdefghijklmnop' x.test",
@@ -126,7 +126,7 @@ fn a_wrong_config_toml_is_said_once_and_the_defaults_hold() {
     pulse(&env, "site-1", env.root(), 20 * MINUTE, 0, RUNNING);
     pulse(&env, "site-2", env.root(), STUCK, 0, RUNNING);
     let daemon = env.daemon();
-    assert_snapshot!(daemon.says("is not in order"), @r#"[TIME] warning: every call is denied: [ENV]/data/config/config.toml: "quiet" is not in order; write "stale" shorter than "warning", and that shorter than "stuck""#);
+    assert_snapshot!(daemon.says("is not in order"), @r#"[TIME] warning: every call is denied: [ENV]/data/config/config.toml: "quiet" is not in order; make "stale" shorter than "warning", and "warning" shorter than "stuck""#);
     assert_eq!(who(&env.wait_for_journal(1)), ["site-2"]);
     daemon.signal(rustix::process::Signal::TERM);
     let (ended, said) = daemon.ended();
@@ -139,7 +139,7 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.run(["beat", "site"]);
-    let hours_ago = murmur::sys::clock::now() - SignedDuration::from_hours(2);
+    let hours_ago = sys::clock::now() - SignedDuration::from_hours(2);
     let entry = json!({ "path": site.0, "interval": "1d", "lastRun": hours_ago.to_string() });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     // Whatever began after its last change and is not in it was missed.
@@ -168,7 +168,7 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     let mut payload = event["payload"].clone();
     payload.as_object_mut().unwrap().retain(|key, _| !key.starts_with("journal_"));
     assert_eq!(payload, env.journal()[1]);
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/daemon-protocol.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/daemon-protocol.md");
     let page = std::fs::read_to_string(page).unwrap();
     let example = page.lines().find(|line| line.starts_with(r#"{"event_type":"agent_stuck""#)).unwrap();
     assert_eq!(shape(&serde_json::from_str(example).unwrap()), shape(&event));
@@ -204,7 +204,7 @@ fn a_line_that_finds_no_room_is_kept_and_comes_once() {
     env.fill_journal();
     pulse(&env, "site-1", env.root(), STUCK, 0, RUNNING);
     let daemon = Daemon::new(env.limited(["start", "--foreground"]));
-    daemon.says("cannot write the journal");
+    daemon.says("1 journal line is not written yet: cannot write ");
     let waiting = |env: &Env| env.murmur(["status", "--json"]).json()["waitingLines"].clone();
     assert_eq!(waiting(&env), 1);
     daemon.signal(rustix::process::Signal::TERM);
@@ -212,8 +212,8 @@ fn a_line_that_finds_no_room_is_kept_and_comes_once() {
     // The next daemon has that line, and sees that agent as well as another.
     pulse(&env, "site-2", env.root(), STUCK, 0, RUNNING);
     let daemon = Daemon::new(env.limited(["start", "--foreground"]));
-    daemon.says("lines kept until there is: 1");
-    daemon.says("cannot write the journal");
+    daemon.says("1 journal line is not written yet: ");
+    daemon.says("2 journal lines are not written yet: ");
     assert_eq!(waiting(&env), 2);
     daemon.signal(rustix::process::Signal::TERM);
     assert!(daemon.ended().0.success());
@@ -239,7 +239,7 @@ fn a_stuck_agent_that_was_forgotten_is_not_told_of() {
     }
     let leftover = env.data().join("heartbeats/.new-pulse");
     std::fs::write(&leftover, "{").unwrap();
-    let aged = murmur::sys::clock::now() - SignedDuration::from_hours(2);
+    let aged = sys::clock::now() - SignedDuration::from_hours(2);
     File::options().write(true).open(&leftover).unwrap().set_modified(aged.into()).unwrap();
     let daemon = env.daemon();
     assert_eq!(who(&env.wait_for_journal(1)), ["kept"]);

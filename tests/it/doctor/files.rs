@@ -79,7 +79,7 @@ fn a_pipe_where_a_file_is_to_be_is_told_and_not_waited_for() {
     let env = Env::new();
     env.made_data();
     for name in ["config.json", "heartbeats.jsonl"] {
-        murmur::sys::fifo::make(&env.data().join(name)).unwrap();
+        sys::fifo::make(&env.data().join(name)).unwrap();
     }
     for check in ["config.json", "journal"] {
         let found = finding(&env, check);

@@ -5,8 +5,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use murmur::daemon::approved;
-use murmur::sys::paths::DataDir;
 use serde_json::{Value, json};
+use sys::paths::DataDir;
 
 use super::Env;
 
@@ -91,7 +91,7 @@ impl Env {
     /// Makes a FIFO on which agents wait: open to both sides, so that neither waits for the other to come.
     pub(crate) fn gate(&self, name: &str) -> (String, std::fs::File) {
         let path = self.root().join(name);
-        murmur::sys::fifo::make(&path).unwrap();
+        sys::fifo::make(&path).unwrap();
         let gate = std::fs::File::options().read(true).write(true).open(&path).unwrap();
         (format!("gate:{}", path.display()), gate)
     }
@@ -122,7 +122,7 @@ impl Workspace {
         std::fs::write(folder.join("HEARTBEAT.md"), text).unwrap();
     }
 
-    /// What its agent is to do (docs/fixtures.md).
+    /// What its agent is to do (fake-claude/README.md).
     pub(crate) fn plays(&self, instructions: &Value) {
         std::fs::write(self.0.join(".fake-claude.json"), instructions.to_string()).unwrap();
     }

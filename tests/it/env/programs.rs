@@ -1,6 +1,7 @@
 //! Where tests find the machine's own programs: `sh`, `git`, `less`. Nothing of the PATH of whoever runs the tests is taken:
 //! the agent that they have installed may stand there.
 
+use crate::built::built;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -15,4 +16,16 @@ pub(crate) fn programs() -> &'static str {
         path
     });
     &PROGRAMS
+}
+
+/// The path of fake-claude.
+pub(crate) fn fake_claude() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| built("fake-claude").unwrap());
+    &PATH
+}
+
+/// The path of fake-model.
+pub(crate) fn fake_model() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| built("fake-model").unwrap());
+    &PATH
 }

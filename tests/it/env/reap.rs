@@ -1,5 +1,6 @@
 //! Finding, ending and awaiting processes that are not children of the test.
 
+use super::fake_claude;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -45,7 +46,7 @@ pub(crate) fn kill(pid: i64, signal: Signal) {
 
 /// Whether the process lives and is a fake-claude; a PID may be another's by now.
 pub(crate) fn is_agent(pid: i64) -> bool {
-    std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == Path::new(super::FAKE))
+    std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == Path::new(fake_claude()))
 }
 
 /// Kills every process whose environment has its data folder in `root`, until there is none.

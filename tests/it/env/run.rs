@@ -31,6 +31,16 @@ impl Env {
         self.program("sh", head.into_iter().chain(args))
     }
 
+    /// `murmur` without what root may: a file's mode holds for it as for everybody.
+    pub(crate) fn unprivileged<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        if !rustix::process::getuid().is_root() {
+            return self.murmur(args);
+        }
+        let head = ["--bounding-set", "-all", MURMUR].map(OsString::from);
+        self.program("setpriv", head.into_iter().chain(args))
+    }
+
     /// Any program, started as `murmur` is.
     pub(crate) fn program<A: AsRef<OsStr>>(&self, program: &str, args: impl IntoIterator<Item = A>) -> Run {
         let mut command = Command::new(program);

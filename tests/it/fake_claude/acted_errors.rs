@@ -112,7 +112,7 @@ fn without_a_login_nothing_is_asked() {
 #[test]
 fn a_scale_that_is_none_is_refused() {
     for (scale, said) in
-        [("-1", "not a scale: -1 (0 or more)"), ("fast", "FAKE_CLAUDE_SCALE: not a number: fast")]
+        [("-1", "invalid scale: -1 (must be at least 0)"), ("fast", "FAKE_CLAUDE_SCALE: not a number: fast")]
     {
         let acted = act(&json!([[text("ok")]]), &[("FAKE_CLAUDE_SCALE", scale)]);
         assert_eq!((acted.stderr, acted.code), (format!("fake-claude: {said}\n"), Some(70)));

@@ -143,7 +143,7 @@ fn calls_that_change_nothing_have_their_hooks_run_side_by_side() {
     // Each waits for the other: a pipe has no writer until it has a reader.
     let waits = r#"case "$(cat)" in *toolu_01*) echo x > pipe;; *) read line < pipe;; esac; exit 2"#;
     let stage = Stage::new();
-    murmur::sys::fifo::make(&stage.path().join("pipe")).unwrap();
+    sys::fifo::make(&stage.path().join("pipe")).unwrap();
     let script = json!([[bash("toolu_01", "echo 1"), bash("toolu_02", "echo 2")], [text("done")]]);
     let acted = beat(command(&stage, &script, &hook(waits), &[]), "Go.\n");
     assert_eq!(acted.results().iter().map(|(error, _)| *error).collect::<Vec<_>>(), [true, true]);

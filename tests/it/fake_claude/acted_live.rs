@@ -122,7 +122,7 @@ fn an_interrupt_ends_the_hook_that_runs_and_the_request_that_waits() {
     for (settings, cancelled) in [(hook("echo $$ > started; exec sleep 1000"), false), (asks(), true)] {
         let stage = Stage::new();
         let started = stage.path().join("started");
-        murmur::sys::fifo::make(&started).unwrap();
+        sys::fifo::make(&started).unwrap();
         let mut live = live(&stage, &one_call(), &settings);
         if cancelled {
             until(&mut live, "control_request");

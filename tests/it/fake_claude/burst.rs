@@ -1,6 +1,6 @@
 //! Bursts, of a live agent and of a beat.
 
-use murmur::replay::{Fixture, lines};
+use fake_claude::replay::{Fixture, lines};
 use serde_json::{Value, json};
 
 use super::live::{ECHO, Live, user, well};
@@ -38,8 +38,8 @@ fn a_beat_bursts_too_and_says_what_is_no_burst() {
     let burst: Value = serde_json::from_slice(all[all.len() - 2]).unwrap();
     assert_eq!(burst["message"]["content"][0]["text"], "burst 3 xxxxxxxxxx");
     for (instructions, said) in [
-        (("BURST", "many"), "fake-claude: not a burst: many (N or N:BYTES)\n"),
-        (("LIVE", "loud"), "fake-claude: unknown way to be live: loud (echo)\n"),
+        (("BURST", "many"), "fake-claude: invalid burst: many (N or N:BYTES)\n"),
+        (("LIVE", "loud"), "fake-claude: unknown live mode: loud (echo)\n"),
     ] {
         let output = Stage::new().run(&[instructions]);
         assert_eq!((String::from_utf8_lossy(&output.stderr), output.status.code()), (said.into(), Some(70)));

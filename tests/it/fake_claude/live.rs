@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout, Command};
 
-use murmur::replay::{Fixture, lines};
+use fake_claude::replay::{Fixture, lines};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -154,7 +154,7 @@ fn a_beat_can_be_an_echo_too() {
 fn it_is_logged_before_anything_is_written_to_it() {
     let stage = Stage::new();
     let log = stage.path().join("log");
-    murmur::sys::fifo::make(&log).unwrap();
+    sys::fifo::make(&log).unwrap();
     let live = Live::start(&stage, &[ECHO, ("FAULT", "setsid-child")]);
     let logged: Value = serde_json::from_reader(std::fs::File::open(&log).unwrap()).unwrap();
     std::fs::remove_file(&log).unwrap();

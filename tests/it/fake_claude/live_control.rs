@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use murmur::replay::Fixture;
+use fake_claude::replay::Fixture;
 use serde_json::{Value, json};
 
 use super::live::{ECHO, Live, user, well};

@@ -9,8 +9,8 @@ use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
-use murmur::sys::held::Held;
 use serde_json::{Value, json};
+use sys::held::Held;
 
 use super::ID;
 use crate::env::Env;

@@ -1,4 +1,4 @@
-//! docs/host-protocol.md: every example on it is true.
+//! docs/reference/host-protocol.md and host-events.md: every example on them is true.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,10 @@ use serde_json::{Map, Value, json};
 use super::{ID, Live, is_idle_after};
 use crate::env::Env;
 
-const PAGE: &str = include_str!("../../../docs/host-protocol.md");
+const PAGE: &str = concat!(
+    include_str!("../../../docs/reference/host-protocol.md"),
+    include_str!("../../../docs/reference/host-events.md")
+);
 
 /// The objects in the page's examples.
 fn examples() -> Vec<Value> {
@@ -49,11 +52,11 @@ pub(super) fn assert_shape_of_example(event: &Value) {
     assert!(shapes.contains(&shape(event)), "{event} is on the page as {shapes:?}");
 }
 
-/// The words in the first column of the table under `head`.
-fn column(head: &str) -> BTreeSet<String> {
-    let table = PAGE.split(head).nth(1).unwrap().lines().skip(1);
-    let rows = table.take_while(|line| line.starts_with('|'));
-    rows.map(|line| line.split('`').nth(1).unwrap().to_owned()).collect()
+/// The words that the list under `head` explains.
+fn terms(head: &str) -> BTreeSet<String> {
+    let list = PAGE.split(&format!("{head}\n\n")).nth(1).unwrap().lines().take_while(|line| !line.is_empty());
+    let items = list.filter_map(|line| line.strip_prefix("- `"));
+    items.map(|item| item.split('`').next().unwrap().to_owned()).collect()
 }
 
 /// An agent whose first turn has what the page's examples have.
@@ -78,7 +81,7 @@ fn exemplary(env: &Env) -> Live<'_> {
         ),
         said("msg_2", json!("toolu_1"), json!({ "type": "text", "text": "I see." })),
         json!({ "type": "user", "message": { "content": [
-            { "type": "tool_result", "tool_use_id": "toolu_1", "content": "Mended" }] } }),
+            { "type": "tool_result", "tool_use_id": "toolu_1", "content": "Fixed" }] } }),
         json!(7),
         json!({ "type": "result", "subtype": "success", "is_error": false, "result": "Done",
             "stop_reason": "end_turn", "session_id": id, "total_cost_usd": 0.25, "duration_ms": 1200,
@@ -91,7 +94,7 @@ fn exemplary(env: &Env) -> Live<'_> {
     let stdout: String = lines.iter().map(|line| format!("{line}\n")).collect();
     env.setting("config.toml", "permissions-checker = \"off\"\n");
     env.site(&json!({ "live": null, "stdout": stdout, "stderr": "a warning\n" }));
-    let options = ["--json", "--project", "site", "--role", "coding", "--issue", "#42", "Mend the build"];
+    let options = ["--json", "--project", "site", "--role", "coding", "--issue", "#42", "Fix the build"];
     let agent = Live::of(env, env.spawning(ID, &options));
     agent.follow(0).until(|event| is_idle_after(event, 1));
     agent
@@ -134,8 +137,17 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
     told.extend(reports());
     for example in events() {
         serde_json::from_value::<Event>(example.clone()).unwrap();
-        let of_its_own =
-            ["oversized", "problem", "lost", "permission_asked", "permission_withdrawn", GAP, LAGGED];
+        let of_its_own = [
+            "oversized",
+            "problem",
+            "waiting",
+            "waited",
+            "lost",
+            "permission_asked",
+            "permission_withdrawn",
+            GAP,
+            LAGGED,
+        ];
         if of_its_own.contains(&example["event_type"].as_str().unwrap()) {
             continue;
         }
@@ -210,21 +222,21 @@ fn reports() -> Vec<Value> {
 
 #[test]
 fn the_events_that_are_rare_are_as_the_page_says() {
-    use murmur::agent::event::{Asks, Event as Agent};
+    use murmur::agent::event::{Event as Agent, PermissionRequest};
     use murmur::host::event::{Derived, Own};
     let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
     assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
     assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
     let oversized = Derived::Agent(&Agent::Oversized { bytes: 17_000_000 }).line("a", 0);
     assert_shape_of_example(&serde_json::from_slice(&oversized).unwrap());
-    let asks = Asks {
+    let asks = PermissionRequest {
         request_id: "r1".to_owned(),
         tool: "AskUserQuestion".to_owned(),
         input: json!({ "questions": [] }),
         tool_use_id: "t1".to_owned(),
     };
-    let withdrawn = Agent::AsksNoMore { request_id: "r1".to_owned() };
-    for event in [Agent::Asks(Box::new(asks)), withdrawn] {
+    let withdrawn = Agent::PermissionRequestCancelled { request_id: "r1".to_owned() };
+    for event in [Agent::PermissionRequest(Box::new(asks)), withdrawn] {
         let line = Derived::Agent(&event).line("a", 0);
         assert_shape_of_example(&serde_json::from_slice(&line).unwrap());
     }
@@ -237,11 +249,11 @@ fn the_page_lists_the_types_of_events_and_states_that_the_code_has() {
     for call in ["write_event(out, \"", "event_line(\""] {
         types.extend(code.split(call).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     }
-    assert_eq!(column("| event_type | payload |\n"), types);
+    assert_eq!(terms("Types of events, each with its payload:"), types);
     let shown: BTreeSet<String> =
         events().iter().map(|event| event["event_type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(shown, types);
-    let states = column("| state | is |\n");
+    let states = terms("States of a `state` event:");
     let examples =
         events().into_iter().filter_map(|event| Some(event["payload"]["state"].as_str()?.to_owned()));
     assert_eq!(states, examples.collect());
@@ -263,7 +275,7 @@ fn the_record_on_the_page_is_one_and_a_real_one_has_its_shape() {
     agent.wait_for_end();
     assert_eq!(shape(&env.record(ID)), shape(&example));
     assert_eq!(std::fs::metadata(env.hosts().join("site-1.json")).unwrap().len(), 16 << 10);
-    let fields = column("| field | is |\n");
+    let fields = terms("Fields of the record:");
     for field in example.as_object().unwrap().keys() {
         assert!(
             fields.iter().any(|listed| listed == field) || PAGE.contains(&format!("`{field}`")),
@@ -287,7 +299,7 @@ fn the_ledger_on_the_page_is_one_and_a_real_one_has_its_shape() {
     }
     let env = Env::new();
     env.site(&json!({ "burst": 1100 }));
-    let agent = Live::of(&env, env.spawning(ID, &["--json", "Mend the build"]));
+    let agent = Live::of(&env, env.spawning(ID, &["--json", "Fix the build"]));
     agent.follow(0).until(|event| is_idle_after(event, 1));
     let capture = agent.status()["capture"].as_str().unwrap().to_owned();
     agent.stop();

@@ -95,7 +95,7 @@ fn send_and_stop_say_what_came_of_it() {
     env.site(&json!({ "pace": pace }));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
     agent site-1 is running; follow it with: murmur attach site-1
-    | warning: no daemon runs: calls that need your word are denied; run: murmur start
+    | warning: no daemon runs: calls that need your approval are denied; run: murmur start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "one"]), @"

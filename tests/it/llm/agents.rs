@@ -60,7 +60,7 @@ fn a_hook_lets_a_call_run_that_a_model_allows_and_no_other() {
     assert_eq!(provider.asked().len(), 4);
     // What the guard refuses no model is asked about.
     assert_snapshot!(show(&hook(&env, 20, "sudo make test")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"`sudo make test` is refused: do it with the rights you have, or ask a person to do it"}}
+    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"`sudo make test` is refused: it raises privileges; work without them, or ask the user to run it"}}
     [exit 0]
     "#);
     assert_eq!(provider.asked().len(), 4);

@@ -9,7 +9,7 @@ use crate::env::Env;
 
 /// A beat's line.
 fn beat(at: &Zoned, workspace: &str) -> String {
-    let ts = murmur::sys::clock::rfc3339(at.timestamp());
+    let ts = sys::clock::rfc3339(at.timestamp());
     format!("{{\"ts\":\"{ts}\",\"workspace\":\"/{workspace}\",\"outcome\":\"ok\",\"durationMs\":1}}\n")
 }
 
@@ -26,7 +26,7 @@ fn shown(env: &Env, args: &[&str]) -> String {
 fn days_begin_at_midnight_where_the_user_is() {
     let env = Env::new();
     let zone = TimeZone::get("Pacific/Auckland").unwrap();
-    let now = murmur::sys::clock::now().to_zoned(zone.clone());
+    let now = sys::clock::now().to_zoned(zone.clone());
     let midnight = |date: Date| date.to_zoned(zone.clone()).unwrap();
     let (today, yesterday) = (now.date(), now.date().yesterday().unwrap());
     let old = midnight(yesterday.yesterday().unwrap());
@@ -54,7 +54,7 @@ fn days_begin_at_midnight_where_the_user_is() {
 #[test]
 fn all_is_more_than_the_twenty_that_are_shown_otherwise() {
     let env = Env::new();
-    let now = murmur::sys::clock::now().to_zoned(TimeZone::UTC);
+    let now = sys::clock::now().to_zoned(TimeZone::UTC);
     std::fs::write(env.made_data().join("heartbeats.jsonl"), beat(&now, "site").repeat(25)).unwrap();
     assert_eq!(shown(&env, &["-n", "all"]).split(' ').count(), 25);
     assert_eq!(shown(&env, &[]).split(' ').count(), 20);

@@ -1,7 +1,7 @@
 //! Whatever a client sends, the server answers the next question, and answers nothing that is not one JSON object a
 //! line. Frames are garbage, torn or well-formed JSON of the wrong shape; `just fuzz` tries many more of them.
 
-use murmur::mcp::place::Place;
+use derun::mcp::place::Place;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -60,7 +60,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
 async fn converse(place: Place, frames: Vec<Vec<u8>>) -> Vec<String> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(theirs);
-    let server = tokio::spawn(murmur::mcp::serve(place, input, output));
+    let server = tokio::spawn(derun::mcp::serve(place, input, output));
     let (answers, mut questions) = tokio::io::split(ours);
     let hello = json!({
         "jsonrpc": "2.0", "id": "hello", "method": "initialize",

@@ -1,11 +1,11 @@
 //! Sessions that are being written while they are read.
 
-use murmur::capture::record::Channel;
-use murmur::capture::writer::End;
-use murmur::sys::clock;
+use derun::record::Channel;
+use derun::writer::End;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
+use sys::clock;
 
 use super::client::{Client, content, text};
 use super::session;

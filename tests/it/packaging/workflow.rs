@@ -64,7 +64,7 @@ fn every_job_runs_one_recipe_where_it_belongs() {
 }
 
 #[test]
-fn windows_type_checks_and_runs_the_tests_of_captures() {
+fn windows_type_checks_and_tests_derun() {
     let workflow = workflow();
     // Its own shell would not read .ci/versions.sh.
     assert_eq!(workflow["jobs"]["windows"]["defaults"]["run"]["shell"], "bash");
@@ -72,8 +72,11 @@ fn windows_type_checks_and_runs_the_tests_of_captures() {
     let (_, there) = script.split_once("MINGW* | MSYS* | CYGWIN*)\n").unwrap();
     let (there, _) = there.split_once(";;").unwrap();
     let lines: Vec<&str> = there.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let expected =
-        ["cargo check --locked --lib --bin murmur", "cargo test --locked --lib -- capture:: sys::", "exit"];
+    let expected = [
+        "cargo check --locked --package derun",
+        "cargo test --locked --package derun --package murmur-sys --lib",
+        "exit",
+    ];
     assert_eq!(lines, expected);
     // With other line ends, the shell there would not read the script.
     assert!(fs::read_to_string(root().join(".gitattributes")).unwrap().lines().any(|line| line == "* -text"));

@@ -1,5 +1,7 @@
 //! Files of rules and settings that cannot be read deny every call: who would meet that is told so first, with the place.
 
+use std::os::unix::fs::PermissionsExt;
+
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -27,7 +29,7 @@ fn broken_rules_let_no_beat_begin_and_its_line_names_the_place() {
         for line in [env.beaten(), named] {
             let place = format!("{}/{file}:3:10: ", env.data().display());
             let error = format!(
-                "every call would be denied: {place}\"alow\" is not known; write \"allow\" or \"deny\" or \"pass\""
+                "every call would be denied: {place}\"alow\" is not known; write \"allow\", \"deny\" or \"pass\""
             );
             assert_eq!((&line["outcome"], &line["error"]), (&json!("error"), &json!(error)), "{line}");
         }
@@ -50,7 +52,7 @@ fn rules_that_cannot_be_read_and_those_of_another_project_are_told_apart() {
     assert_eq!(env.beaten()["outcome"], "ok");
     std::fs::create_dir_all(env.data().join("projects/site/permissions.toml")).unwrap();
     assert_snapshot!(env.run(["beat", "site"]), @"
-    error [S] every call would be denied: [ENV]/data/projects/site/permissions.toml: cannot be read (it is no file); check its owner and mode
+    error [S] every call would be denied: [ENV]/data/projects/site/permissions.toml: not readable: it is not a regular file; check its owner and mode
     [exit 1]
     ");
     assert_eq!(env.agents().len(), 1);
@@ -65,8 +67,8 @@ fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
     let shown = env.run(["status"]);
     assert_snapshot!(shown, @r#"
     problem: every call is denied: [ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"
-    problem: every call is denied: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
-    problem: every call in project blog is denied: [ENV]/data/projects/blog/permissions.toml:3:10: "alow" is not known; write "allow" or "deny" or "pass"
+    problem: every call is denied: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
+    problem: every call in project blog is denied: [ENV]/data/projects/blog/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
     murmur is not running; start it with: murmur start
     no heartbeats
     [exit 0]
@@ -108,6 +110,37 @@ fn init_and_spawn_warn_of_broken_rules() {
     assert!(made.contains("registered ") && made.contains(warning) && made.ends_with("[exit 0]"), "{made}");
     let spawned = env.run(["host", "spawn", "--worktree", site.to_str().unwrap()]);
     assert!(spawned.contains(warning), "{spawned}");
+    assert_eq!(
+        spawned.lines().filter(|line| line.starts_with("| ")).position(|line| line.contains(warning)),
+        Some(0)
+    );
+}
+
+#[test]
+fn what_denies_every_call_is_said_before_that_the_data_folder_is_open() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    env.setting("permissions.toml", BROKEN);
+    let data = env.data();
+    for args in [
+        &["beat", "site"][..],
+        &["start"],
+        &["start"],
+        &["status"],
+        &["restart"],
+        &["init", "blog"],
+        &["host", "spawn", "--worktree", "site"],
+    ] {
+        std::fs::set_permissions(&data, PermissionsExt::from_mode(0o755)).unwrap();
+        let output = env.murmur(args).output();
+        // A beat says it as its outcome, on stdout; the others warn.
+        let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let (denied, open) = (shown.find("every call "), shown.find("is open to other users"));
+        assert!(denied.is_some() && open.is_some() && denied < open, "{args:?}: {shown}");
+    }
+    env.run(["host", "stop", "--all"]);
+    env.run(["stop"]);
 }
 
 #[test]
@@ -116,7 +149,7 @@ fn start_and_restart_warn_of_broken_rules_first() {
     env.setting("permissions.toml", BROKEN);
     let place = format!("{}/config/permissions.toml:3:10", env.data().display());
     let warning = &*format!(
-        "| warning: every call is denied: {place}: \"alow\" is not known; write \"allow\" or \"deny\" or \"pass\"\n"
+        "| warning: every call is denied: {place}: \"alow\" is not known; write \"allow\", \"deny\" or \"pass\"\n"
     );
     let started = env.run(["start"]);
     assert!(started.contains(warning) && started.contains("murmur is running (PID "), "{started}");

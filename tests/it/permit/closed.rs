@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{HOOK, acts, bash, told_to_hook};
-use crate::env::{Env, FAKE, Run, kill};
+use crate::env::{Env, Run, fake_claude, kill};
 
 /// Where nothing is asked, so that only what is wrong refuses a call.
 fn nobody() -> Value {
@@ -59,7 +59,7 @@ fn agent(env: &Env, hook: &str) -> Run {
     let prompt = env.root().join("prompt");
     std::fs::write(&prompt, "Do it.").unwrap();
     let args = ["--print", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"];
-    let run = env.program(FAKE, args.into_iter().chain(["--settings", &settings.to_string()]));
+    let run = env.program(fake_claude(), args.into_iter().chain(["--settings", &settings.to_string()]));
     run.at(&site.0).stdin(File::open(prompt).unwrap())
 }
 
@@ -113,27 +113,27 @@ fn what_is_on_stdin_and_is_no_call_is_refused() {
         refused(&env, &format!("{spoilt} | HOOK"), &nobody().to_string())
     });
     assert_snapshot!(reasons.join("\n"), @"
-    stdin is empty, where the hook's JSON should be; murmur refuses the call
-    stdin is not a hook's JSON: EOF while parsing a string
-    stdin is not a hook's JSON: expected ident
-    stdin is not a hook's JSON: expected value
-    stdin is not a hook's JSON: trailing characters
-    stdin is not a hook's JSON: trailing characters
-    stdin has more than 32 MiB; murmur refuses the call
-    stdin is not a hook's JSON: recursion limit exceeded
-    stdin says a cwd that is not an absolute path: w; murmur refuses the call
-    stdin is not a hook's JSON: missing field `tool_name`
+    stdin is empty, expected a hook event as JSON; murmur denies the call
+    stdin is not a hook event: EOF while parsing a string
+    stdin is not a hook event: expected ident
+    stdin is not a hook event: expected value
+    stdin is not a hook event: trailing characters
+    stdin is not a hook event: trailing characters
+    stdin has more than 32 MiB; murmur denies the call
+    stdin is not a hook event: recursion limit exceeded
+    the hook event's cwd is not an absolute path: w; murmur denies the call
+    stdin is not a hook event: missing field `tool_name`
     ");
 }
 
 #[test]
 fn surroundings_that_cannot_be_read_refuse_every_call() {
-    assert_snapshot!(refused(&Env::new(), "HOOK", "garbage"), @"MURMUR_PERMISSIONS cannot be read: expected value");
-    assert_snapshot!(refused(&Env::new(), "HOOK", r#"{"guard":true}"#), @"MURMUR_PERMISSIONS cannot be read: missing field `checker`");
+    assert_snapshot!(refused(&Env::new(), "HOOK", "garbage"), @"invalid MURMUR_PERMISSIONS: expected value");
+    assert_snapshot!(refused(&Env::new(), "HOOK", r#"{"guard":true}"#), @"invalid MURMUR_PERMISSIONS: missing field `checker`");
     let missing = refused(&Env::new(), "env -u HOME -u MURMUR_DIR HOOK", &nobody().to_string());
-    assert_snapshot!(missing, @"no data folder: neither HOME nor MURMUR_DIR is set; set one, or pass --data-dir; murmur refuses the call");
+    assert_snapshot!(missing, @"no data folder: neither HOME nor MURMUR_DIR is set; set one, or pass --data-dir; murmur denies the call");
     let project = refused(&Env::new(), "MURMUR_PROJECT=../../x HOOK", &nobody().to_string());
-    assert_snapshot!(project, @r#"MURMUR_PROJECT is "../../x", which is no project's name; murmur refuses the call"#);
+    assert_snapshot!(project, @r#"MURMUR_PROJECT is not a valid project name: "../../x"; murmur denies the call"#);
 }
 
 #[test]
@@ -141,16 +141,16 @@ fn settings_that_cannot_be_read_refuse_every_call() {
     let env = Env::new();
     env.setting("config.toml", "permissions-checker = \"of\"\n");
     // It counts for agents that murmur did not start; others were told before.
-    assert_snapshot!(refused(&env, "HOOK", ""), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"; murmur refuses the call"#);
+    assert_snapshot!(refused(&env, "HOOK", ""), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"; murmur denies the call"#);
 }
 
 #[test]
 fn an_answer_that_cannot_be_given_or_written_down_is_a_refusal() {
     let policy = nobody().to_string();
-    assert_snapshot!(refused(&Env::new(), "HOOK >/dev/full", &policy), @"murmur's answer could not be written: No space left on device (os error 28)");
+    assert_snapshot!(refused(&Env::new(), "HOOK >/dev/full", &policy), @"cannot write murmur's answer: No space left on device (os error 28)");
     let env = Env::new();
     std::fs::create_dir(env.made_data().join("decisions.jsonl")).unwrap();
-    assert_snapshot!(refused(&env, "HOOK", &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: Is a directory (os error 21); murmur allows nothing that it cannot write down");
+    assert_snapshot!(refused(&env, "HOOK", &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: Is a directory (os error 21); murmur allows only calls that it can record");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_full_disk_is_a_refusal() {
     env.made_data();
     // No file may grow, which is what a full disk comes to.
     let full = "trap '' XFSZ; ulimit -f 0; HOOK";
-    assert_snapshot!(refused(&env, full, &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: File too large (os error 27); murmur allows nothing that it cannot write down");
+    assert_snapshot!(refused(&env, full, &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: File too large (os error 27); murmur allows only calls that it can record");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn rules_that_cannot_be_read_refuse_every_call() {
         let path = env.made_data().join(name);
         std::fs::create_dir_all(&path).unwrap();
         let reason = refused(&env, hook, &nobody().to_string());
-        assert!(reason.contains("permissions.toml: cannot be read"), "{reason}");
+        assert!(reason.contains("permissions.toml: not readable"), "{reason}");
         let env = Env::new();
         let path = env.made_data().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -209,22 +209,22 @@ fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
-    error [S] 1 call denied  murmur's hook failed: Bash(echo hi): murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied
-    | warning: no daemon runs: calls that need your word are denied; run: murmur start
+    error [S] 1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon (No such file or directory (os error 2)), so nobody can be asked; the call is denied
+    | warning: no daemon runs: calls that need your approval are denied; run: murmur start
     [exit 1]
     ");
     assert_snapshot!(env.run(["log"]), @"
-    [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied
+    [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon (No such file or directory (os error 2)), so nobody can be asked; the call is denied
     [exit 0]
     ");
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: murmur's daemon cannot be reached (No such file or directory (os error 2)), so nobody can be asked; the call is denied");
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: cannot reach murmur's daemon (No such file or directory (os error 2)), so nobody can be asked; the call is denied");
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
 }
 
 #[test]
 fn that_nobody_answers_is_said_where_somebody_was_named_to() {
     for (frontmatter, what) in [
-        ("permissionsChecker: llm", Some("calls that need a model's word")),
+        ("permissionsChecker: llm", Some("calls that need a model's approval")),
         ("questions: broker", Some("questions")),
         ("permissionsChecker: deny", None),
         ("model: x", None),
@@ -247,7 +247,7 @@ fn stuck(env: &Env) -> UnixListener {
 fn a_daemon_that_does_not_answer_is_not_waited_for_for_ever() {
     let env = Env::new();
     let _stuck = stuck(&env);
-    assert_snapshot!(refused(&env, "HOOK", &person().to_string()), @"murmur's daemon does not answer; the call is denied");
+    assert_snapshot!(refused(&env, "HOOK", &person().to_string()), @"murmur's daemon did not answer; the call is denied");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_daemon_that_hangs_up_is_not_asked_for_ever() {
     std::thread::spawn(move || stuck.incoming().for_each(drop));
     agent(&env, "HOOK").set("MURMUR_PERMISSIONS", person().to_string()).output();
     let told = env.told_once();
-    assert!(told.is_error && told.text.contains("murmur's daemon cannot be reached ("), "{told:?}");
+    assert!(told.is_error && told.text.contains("nobody answered in time"), "{told:?}");
 }
 
 #[test]
@@ -293,12 +293,11 @@ fn a_hook_whose_time_is_over_ends_by_itself_and_has_refused() {
 fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answered() {
     let env = Env::new();
     for unknown in ["Notification", "PreTolUse", "pretooluse", "", "--what"] {
-        let refused =
-            format!("| {unknown:?} is no event that murmur-hook knows; see: murmur-hook --help\n[exit 2]");
+        let refused = format!("| unknown event {unknown:?}; see: murmur-hook --help\n[exit 2]");
         assert_eq!(env.hook(unknown, "").run(), refused);
     }
     assert_snapshot!(env.program(HOOK, [] as [&str; 0]).run(), @"
-    | which event is it? murmur-hook takes its name, as: murmur-hook PreToolUse
+    | no event given; pass its name, for example: murmur-hook PreToolUse
     [exit 2]
     ");
     assert_eq!(
@@ -306,14 +305,14 @@ fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answer
         format!("murmur-hook {}\n[exit 0]", env!("CARGO_PKG_VERSION"))
     );
     assert_snapshot!(env.program(HOOK, ["--help"]).run(), @"
-    Answers one of Claude Code's hooks; its JSON stands on stdin. `murmur setup hooks` has Claude Code call it.
+    Answers a hook event of Claude Code, given on stdin as JSON. Installed by `murmur setup hooks`.
 
     Usage: murmur-hook EVENT
 
-    Events that are decided on:
+    Events that it decides:
       PreToolUse
       PermissionRequest
-    Events at which the agent's pulse is written:
+    Events for which it writes the agent's pulse:
       SessionStart
       UserPromptSubmit
       PostToolUse
@@ -340,7 +339,7 @@ fn the_other_event_is_answered_in_its_own_form() {
     assert_eq!(denied["decision"]["behavior"], "deny");
     assert_eq!(denied["decision"]["message"], env.decisions()[1]["reason"]);
     assert_snapshot!(env.hook("PermissionRequest", "").run(), @"
-    | stdin is empty, where the hook's JSON should be; murmur refuses the call
+    | stdin is empty, expected a hook event as JSON; murmur denies the call
     [exit 2]
     ");
 }

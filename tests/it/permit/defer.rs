@@ -2,8 +2,8 @@
 //! later.
 
 use insta::assert_snapshot;
-use murmur::sys::clock;
 use serde_json::{Value, json};
+use sys::clock;
 
 use super::{bash, text};
 use crate::env::{Daemon, Env, Socket, Workspace, wait_for_end};
@@ -70,7 +70,7 @@ fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     let line = &put_off.line;
     assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
-    assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waits for an answer: murmur permission respond [REQUEST] allow (or deny); Bash: git push");
+    assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waits for approval; answer with `murmur permission respond [REQUEST] allow` (or deny); Bash: git push");
     assert_eq!((put_off.kept().as_str(), env.told()), ("[REQUEST].json", vec![]));
     // All that ran for the beat ends, and nothing is begun for it.
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);

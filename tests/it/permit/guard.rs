@@ -54,7 +54,7 @@ fn what_the_guard_cannot_tell_is_denied_where_nobody_can_be_asked() {
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));
     let (told, decisions) = (env.told_once(), env.decisions());
     assert!(told.text.ends_with(super::text(&decisions[0], "reason")), "{told:?} {decisions:?}");
-    assert!(told.text.contains("; nobody can be asked whether it may run; "), "{told:?}");
+    assert!(told.text.contains("; nobody can be asked to approve it; "), "{told:?}");
     assert_eq!(decisions[0]["by"], json!({ "kind": "guard", "which": "doubt" }));
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use serde_json::{Value, json};
 
 use super::{acts, bash, line, text};
-use crate::env::{Env, FAKE, MURMUR, Socket};
+use crate::env::{Env, MURMUR, Socket, fake_claude};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
@@ -16,14 +16,15 @@ impl Env {
     /// Has every agent begin an orphan of its own that runs what [`Self::has_run`] says.
     fn infiltrated(&self) {
         let root = self.root().display();
-        murmur::sys::fifo::make(&self.root().join("orders")).unwrap();
+        sys::fifo::make(&self.root().join("orders")).unwrap();
         fs::create_dir(self.root().join("orphan")).unwrap();
         let script = format!(
             "#!/bin/sh\n\
              case $1 in --version) ;; *)\n\
              ( setsid env -i /bin/sh {root}/orders >{root}/said 2>&1 </dev/null & ) ;;\n\
              esac\n\
-             exec {FAKE} \"$@\"\n"
+             exec {} \"$@\"\n",
+            fake_claude()
         );
         fs::remove_file(self.claude()).unwrap();
         fs::write(self.claude(), script).unwrap();
@@ -54,16 +55,17 @@ impl Env {
 /// A question on the socket `name` of the data folder.
 fn asks(env: &Env, name: &str, msg_type: &str, payload: &Value) -> String {
     let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
-    format!("{FAKE} --fake-claude-ask {}/{name} <<'END'\n{line}\nEND", env.data().display())
+    format!("{} --fake-claude-ask {}/{name} <<'END'\n{line}\nEND", fake_claude(), env.data().display())
 }
 
 /// The same on so many connections, which are kept.
 fn floods(env: &Env, msg_type: &str, payload: &Value, count: usize) -> String {
-    murmur::sys::fifo::make(&env.root().join("flooded")).unwrap();
+    sys::fifo::make(&env.root().join("flooded")).unwrap();
     let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
     format!(
-        "{FAKE} --fake-claude-ask {}/murmur.sock {count} >flooded <<'END' &\n{line}\nEND\n\
+        "{} --fake-claude-ask {}/murmur.sock {count} >flooded <<'END' &\n{line}\nEND\n\
          n=0; exec 3<flooded; while [ $n -lt {count} ]; do read -r line <&3; echo \"$line\"; n=$((n + 1)); done",
+        fake_claude(),
         env.data().display()
     )
 }
@@ -238,8 +240,9 @@ fn what_an_agent_answers_in_the_daemons_place_is_no_answer() {
         "payload": { "verdict": "allow", "by": { "kind": "person" }, "id": id } });
     let socket = env.data().join("murmur.sock");
     let squat = format!(
-        "{FAKE} --fake-claude-listen {socket}.mine <<'END' &\n{answer}\nEND\n\
+        "{} --fake-claude-listen {socket}.mine <<'END' &\n{answer}\nEND\n\
          while ! [ -S {socket}.mine ]; do :; done",
+        fake_claude(),
         socket = socket.display()
     );
     assert_eq!(env.has_run(&[squat]), [""]);

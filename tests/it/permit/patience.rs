@@ -43,7 +43,7 @@ fn a_stop_names_the_request_that_waited_and_nobody_s_decision_is_written_down() 
     kill(beat.id().into(), Signal::TERM);
     let line = line(beat);
     let error = text(&line, "error");
-    let named = format!("before it was done, while request {id} had waited for an answer for ");
+    let named = format!(", while request {id} was waiting for an answer (");
     assert!(error.contains(&named), "{error}");
     assert_eq!(text(&events.until("request_closed"), "how"), "gone");
     daemon.stop();

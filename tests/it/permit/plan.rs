@@ -80,3 +80,22 @@ fn a_person_is_asked_once_about_a_call_in_plan_mode() {
     assert!(touched.len() > 1, "{decided:#?}");
     assert!(touched.iter().all(|line| line["request"] == request["id"]), "{decided:#?}");
 }
+
+#[test]
+fn who_follows_an_agent_is_not_told_of_what_nobody_has_to_answer() {
+    let env = Env::new();
+    env.setting("permissions.toml", TOUCH);
+    env.setting("config.toml", "permissions-checker = \"off\"\n");
+    let site = env.workspace("site", "");
+    let calls =
+        [call("t1", "EnterPlanMode", &json!({})), bash("t2", "ls"), call("t3", "ExitPlanMode", &json!({}))];
+    site.plays(&acts(&calls));
+    env.run(["host", "spawn", "--agent-id", "planner", "--worktree", site.path(), "Go."]);
+    env.wait_for_told(calls.len());
+    env.run(["host", "stop", "planner"]);
+    let events = env.run(["attach", "planner", "--from", "0", "--json"]);
+    let has = |event_type: &str| events.contains(&format!("\"event_type\":\"{event_type}\""));
+    assert!(has("permission_asked") && has("permission_withdrawn"), "{events}");
+    let shown = env.run(["attach", "planner", "--from", "0"]);
+    assert!(shown.contains("[tool] ExitPlanMode") && !shown.contains("[permission]"), "{shown}");
+}

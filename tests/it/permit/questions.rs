@@ -74,30 +74,36 @@ fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
         r#"{"q1":3,"q2":"Friday"}"#,
         r#"{"q1":["A","B"],"q2":"Friday"}"#,
         r#"{"q1":"A","Pick":"B","q2":1}"#,
+        r#"{"q1":"","q2":1}"#,
         "[1]",
         "{",
+        "",
     ];
     let said: String =
         wrong.iter().map(|answers| respond(&env, &row, answers)).collect::<Vec<_>>().join("\n");
     let errors: Vec<&str> = said.lines().filter(|line| !line.starts_with("[exit 1]")).collect();
     assert_eq!(said.matches("[exit 1]").count(), wrong.len());
     assert_snapshot!(errors.join("\n"), @r#"
-    | error: "q3" is none of the questions
-    | hint: they are q1 ("Pick"), q2 ("Days")
-    | error: q2 ("Which days?") is not answered
-    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "a text of yours"}
+    | error: no question "q3"
+    | hint: use one of q1 ("Pick"), q2 ("Days")
+    | error: q2 ("Which days?") has no answer
+    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "your own text"}
     | error: q2 cannot be answered with "Fridy"
-    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "a text of yours"}
+    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "your own text"}
     | error: q1 cannot be answered with 3
-    | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
-    | error: q1 takes one answer and not 2
-    | hint: write one of "A" (1), "B" (2), or {"other": "a text of yours"}
+    | hint: write one of "A" (1), "B" (2), or {"other": "your own text"}
+    | error: q1 takes one answer, not 2
+    | hint: write one of "A" (1), "B" (2), or {"other": "your own text"}
     | error: q1 is answered twice
     | hint: remove one of the two
-    | error: the answers are no JSON object
-    | hint: write one such as {"q1": 1}
-    | error: not JSON: "{": EOF while parsing an object at line 1 column 1
-    | hint: write the answers as {"q1":"label"}
+    | error: the answer to q1 is empty
+    | hint: write one of "A" (1), "B" (2), or {"other": "your own text"}
+    | error: the answers are not a JSON object
+    | hint: write the question and its answer as JSON, such as '{"q1": 1}'
+    | error: the answers are not JSON: "{"
+    | hint: write the question and its answer as JSON, such as '{"q1": 1}'
+    | error: no answer given
+    | hint: write the question and its answer as JSON, such as '{"q1": 1}'
     "#);
     let permission = env.run(["permission", "respond", text(&row, "id"), "allow"]);
     assert_snapshot!(permission.replace(text(&row, "id"), "[REQUEST]"), @r#"
@@ -128,7 +134,7 @@ fn a_text_of_ones_own_answers_a_question_with_choices() {
     let row = env.opened();
     assert_snapshot!(respond(&env, &row, r#"{"q1":"Postgre","q2":"Lint"}"#), @r#"
     | error: q1 cannot be answered with "Postgre"
-    | hint: write one of "Postgres" (1), "SQLite" (2), or {"other": "a text of yours"}
+    | hint: write one of "Postgres" (1), "SQLite" (2), or {"other": "your own text"}
     [exit 1]
     "#);
     assert_snapshot!(respond(&env, &row, r#"{"q1":"x","q2":["Lint","a spell check"]}"#), @"
@@ -149,7 +155,7 @@ fn where_nobody_answers_questions_they_are_denied_at_once() {
     let env = Env::new();
     asks(&env, "questions: deny", &two());
     assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
-    assert_snapshot!(env.told_once().text, @"PreToolUse:AskUserQuestion hook error: nobody answers questions here; decide by yourself, or end and say what you need to know");
+    assert_snapshot!(env.told_once().text, @"PreToolUse:AskUserQuestion hook error: nobody can answer questions here; decide yourself, or stop and say what you need to know");
 }
 
 #[test]
@@ -205,7 +211,7 @@ fn a_question_that_is_put_off_is_answered_later() {
     let mut events = env.events();
     let row = events.until("request_opened");
     let waits = events.until("beat_ended");
-    assert_snapshot!(text(&waits, "summary").replace(text(&row, "id"), "[REQUEST]"), @"asks a question; answer it: murmur question respond [REQUEST]");
+    assert_snapshot!(text(&waits, "summary").replace(text(&row, "id"), "[REQUEST]"), @"asks a question; answer with `murmur question respond [REQUEST]`");
     daemon.crash();
     let daemon = env.daemon();
     let mut events = env.events();

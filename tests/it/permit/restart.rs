@@ -1,9 +1,10 @@
 //! The daemon ends while a hook waits: the next one is asked the same, and its answer counts.
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::{bash, line, text};
-use crate::env::{Daemon, Env};
+use crate::env::{Daemon, Env, kill};
 
 /// Has the daemon end as `end` does while a call waits, and a person answer the next one.
 fn asked_again(end: impl FnOnce(&Env, Daemon)) {
@@ -13,10 +14,12 @@ fn asked_again(end: impl FnOnce(&Env, Daemon)) {
     let beat = env.beat();
     let first = env.opened();
     end(&env, daemon);
-    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
     let daemon = env.daemon();
     let again = env.opened();
-    assert_eq!((&again["id"], &again["input"]), (&first["id"], &first["input"]));
+    assert_eq!(
+        (&again["id"], &again["input"], &again["asked_at"]),
+        (&first["id"], &first["input"], &first["asked_at"])
+    );
     let listed = env.murmur(["permission", "list", "--json"]).json();
     assert_eq!(listed, json!({ "requests": [again] }));
     env.run(["permission", "respond", text(&first, "id"), "allow"]);
@@ -37,4 +40,37 @@ fn a_daemon_that_is_stopped_is_followed_by_one_that_is_asked_the_same() {
         env.run(["stop"]);
         assert!(daemon.ended().0.success());
     });
+}
+
+#[test]
+fn a_request_that_waits_while_no_daemon_runs_is_told_of_and_recorded_when_its_beat_ends() {
+    let env = Env::new();
+    env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let beat = env.murmur(["beat", "site", "--json"]).stderr(writer).start();
+    let request = env.opened();
+    let id = text(&request, "id");
+    let stopped = env.run(["stop"]);
+    assert!(daemon.ended().0.success());
+    assert_eq!(
+        stopped.lines().nth(1),
+        Some("1 request still waits for you; to answer it, run: murmur start"),
+        "{stopped}"
+    );
+    kill(beat.id().into(), Signal::TERM);
+    let line = line(beat);
+    assert!(text(&line, "error").contains(&format!("while request {id} had waited")), "{line}");
+    let told = std::io::read_to_string(reader).unwrap();
+    let waits = format!("waiting for your approval of Bash (request {id}); run: murmur permission list\n");
+    assert_eq!(told, waits);
+    let decisions = env.decisions();
+    assert_eq!(decisions.len(), 1, "{decisions:#?}");
+    let decision = &decisions[0];
+    assert_eq!(
+        (text(decision, "verdict"), text(decision, "request"), text(decision, "tool")),
+        ("deny", id, "Bash")
+    );
+    assert_eq!(text(decision, "input"), request["input"].to_string());
+    assert_eq!(text(decision, "reason"), "the agent ended before anybody answered");
 }

@@ -62,7 +62,7 @@ fn what_is_checked_is_what_a_beat_gets() {
     assert_snapshot!(at(&["rules"]), @"
     [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
     note: that file holds for every project called site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
-    [ENV]/data/projects/site@[DIGITS]/permissions.toml is not there; docs/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/data/projects/site@[DIGITS]/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
     [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
     [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
     Claude Code is told to deny, in a beat of [ENV]/site: Bash(curl:*), Bash(git log)
@@ -124,8 +124,8 @@ fn what_no_pattern_means_alone_is_answered_for_once_only() {
     let row = events.until("request_opened");
     let refused = env.run(["permission", "respond", text(&row, "id"), "allow", "--always"]);
     assert_snapshot!(refused, @"
-    | error: no pattern means this call of Bash and nothing else
-    | hint: write a rule of your own into [ENV]/data/projects/site@[DIGITS]/permissions.toml
+    | error: no pattern matches only this call of Bash
+    | hint: write a rule in [ENV]/data/projects/site@[DIGITS]/permissions.toml yourself
     [exit 1]
     ");
     assert!(!env.data().join("projects").exists());

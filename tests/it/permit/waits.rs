@@ -102,3 +102,38 @@ fn agents_are_shown_where_the_daemon_cannot_be_understood() {
     let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(listed["agents"][0]["health"], json!("active"));
 }
+
+#[test]
+fn one_that_waits_for_a_person_is_not_stuck() {
+    let env = Env::new();
+    env.setting("config.toml", "[quiet]\nstale = \"1s\"\nwarning = \"2s\"\nstuck = \"3s\"\n");
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    env.opened();
+    // Heard of later than the one that waits, so it is stuck when that would be.
+    let hanging = env.program("sleep", ["infinity"]).start();
+    let pulse = |name: &str| {
+        let mut pulse = crate::agents::pulse(name, 0);
+        pulse["pid"] = hanging.id().into();
+        env.beats(&pulse);
+    };
+    pulse("hanging");
+    let stuck = |count: usize| {
+        let lines = env.wait_for_journal(count);
+        lines.iter().map(|line| text(line, "agent").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(stuck(1), ["hanging"]);
+    // The next daemon looks before the hook has found it.
+    daemon.crash();
+    env.beats(&crate::agents::pulse("silent", 2730));
+    let daemon = env.daemon();
+    assert_eq!(stuck(2), ["hanging", "silent"]);
+    daemon.stop();
+    kill(beat.id().into(), Signal::TERM);
+    beat.wait_with_output().unwrap();
+    let mut hanging = hanging;
+    hanging.kill().unwrap();
+    hanging.wait().unwrap();
+    assert_eq!(env.journal().iter().filter(|line| line["kind"] == "stuck").count(), 2);
+}

@@ -27,7 +27,7 @@ fn whatever_an_agent_calls_itself_its_files_stay_where_they_belong() {
         let told = called("Bash", &json!({ "command": "ls" })).to_string();
         is_quiet(env.pulse_hook("PostToolUse", told).set("MURMUR_AGENT_ID", name));
     }
-    let pulses = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    let pulses = sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
     let found = murmur::pulse::folder::all(&pulses).unwrap();
     let mut ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
     // No id is longer than 4 KiB.
@@ -69,7 +69,7 @@ fn no_pulse_is_longer_than_one_that_is_read() {
     told["cwd"] = "\u{1}".repeat(4096).into();
     let agent = "\u{1}".repeat(10_000);
     is_quiet(env.pulse_hook("PostToolUse", told.to_string()).set("MURMUR_AGENT_ID", &agent));
-    let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    let dir = sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
     assert_eq!(murmur::pulse::folder::all(&dir).unwrap().len(), 1);
     for cwd in ["/".repeat(4097), "/x".repeat(10 << 20)] {
         assert_eq!(at(&env, Path::new(&cwd))["workspace"], env.root().to_str().unwrap());
@@ -128,7 +128,7 @@ fn the_workspace_is_murmur_s_then_claude_s_then_the_folder_of_the_call() {
 #[test]
 fn the_task_is_the_one_that_was_set_for_the_agent() {
     let env = Env::new();
-    let dir = murmur::sys::paths::DataDir::find(Some(&env.made_data()), None, None).unwrap();
+    let dir = sys::paths::DataDir::find(Some(&env.made_data()), None, None).unwrap();
     murmur::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
     assert_eq!(at(&env, Path::new("/"))["current_task"], "Mend the build");
     std::fs::write(env.data().join("agents/claude-s1/current-task.json"), "{").unwrap();
@@ -142,7 +142,7 @@ fn the_time_has_the_offset_of_the_local_zone() {
     is_quiet(env.pulse_hook("PostToolUse", &told).set("TZ", "IST-5:30"));
     let time = env.pulse("claude-s1")["timestamp"].as_str().unwrap().to_owned();
     assert!(time.ends_with("+05:30"), "{time}");
-    let ago = murmur::sys::clock::now().duration_since(time.parse().unwrap());
+    let ago = sys::clock::now().duration_since(time.parse().unwrap());
     assert!((0..60).contains(&ago.as_secs()), "{time}");
 }
 

@@ -44,11 +44,11 @@ fn what_is_no_json_on_stdin_is_noted_and_nothing_else() {
         })
         .collect();
     assert_snapshot!(noted.join("\n"), @"
-    a pulse could not be written: stdin is empty, where the hook's JSON should be
-    a pulse could not be written: stdin is not a hook's JSON: EOF while parsing a value at line 1 column 13
-    a pulse could not be written: stdin is not a hook's JSON: expected value at line 1 column 1
-    a pulse could not be written: stdin is not a hook's JSON: invalid type: null, expected an object at line 1 column 4
-    a pulse could not be written: stdin has more than 32 MiB
+    cannot write pulse: stdin is empty, expected a hook event as JSON
+    cannot write pulse: stdin is not a hook event: EOF while parsing a value at line 1 column 13
+    cannot write pulse: stdin is not a hook event: expected value at line 1 column 1
+    cannot write pulse: stdin is not a hook event: invalid type: null, expected an object at line 1 column 4
+    cannot write pulse: stdin has more than 32 MiB
     ");
 }
 
@@ -56,7 +56,7 @@ fn what_is_no_json_on_stdin_is_noted_and_nothing_else() {
 fn what_is_long_and_deep_is_no_trouble() {
     let env = Env::new();
     // No more than what would overflow a stack: the hook has 2 s, however busy the machine is. Where nothing waits for it,
-    // `hook::moment` reads far more.
+    // `hook::pulse_event` reads far more.
     let deep = "[".repeat(1 << 17) + &"]".repeat(1 << 17);
     let long = "x".repeat(1 << 18);
     let told = format!(
@@ -71,14 +71,14 @@ fn a_stdin_that_never_ends_is_not_waited_for() {
     let env = Env::new();
     let (_, gate) = env.gate("gate");
     is_quiet(env.program(HOOK, ["PostToolUse"]).stdin(gate));
-    assert_snapshot!(env.noted().join("\n"), @"a pulse could not be written: stdin did not end within [MS] ms");
+    assert_snapshot!(env.noted().join("\n"), @"cannot write pulse: stdin did not end within [MS] ms");
 }
 
 #[test]
 fn a_file_that_does_not_answer_is_not_waited_for() {
     let env = Env::new();
     let pipe = env.root().join("pipe");
-    murmur::sys::fifo::make(&pipe).unwrap();
+    sys::fifo::make(&pipe).unwrap();
     // Opening a pipe that nobody writes to takes for ever, as does a disk that is gone.
     is_quiet(env.pulse_hook("PostToolUse", told()).set("TZ", format!(":{}", pipe.display())));
     assert!(!env.data().exists());
@@ -162,8 +162,8 @@ fn folders_that_cannot_be_written_to_are_noted() {
     std::fs::remove_file(env.data().join("murmur.log")).unwrap();
     is_quiet(where_mounted(&env, read_only, &env.data().join("heartbeats")));
     assert_snapshot!([noted, env.noted()].concat().join("\n"), @r#"
-    a pulse could not be written: cannot write [ENV]/data/agents/claude-s1/activity.jsonl: Read-only file system (os error 30)
-    a pulse could not be written: cannot write [ENV]/data/heartbeats/claude-s1.json: Read-only file system (os error 30) at path "[ENV]/data/heartbeats/.new-[RANDOM]"
+    cannot write pulse: cannot write [ENV]/data/agents/claude-s1/activity.jsonl: Read-only file system (os error 30)
+    cannot write pulse: cannot write [ENV]/data/heartbeats/claude-s1.json: Read-only file system (os error 30) at path "[ENV]/data/heartbeats/.new-[RANDOM]"
     "#);
     // Where there is no log either, nobody is told.
     is_quiet(where_mounted(&env, read_only, &env.data()));
@@ -178,7 +178,7 @@ fn what_many_hooks_fail_in_is_noted_once() {
         let output = hook.wait_with_output().unwrap();
         assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), vec![], vec![]));
     }
-    assert_snapshot!(env.noted().join("\n"), @"a pulse could not be written: cannot write [ENV]/data/heartbeats/claude-s1.json: Is a directory (os error 21)");
+    assert_snapshot!(env.noted().join("\n"), @"cannot write pulse: cannot write [ENV]/data/heartbeats/claude-s1.json: Is a directory (os error 21)");
     assert_eq!(env.names(&env.data().join("heartbeats")), "claude-s1.json");
     assert_eq!(env.activity("claude-s1").len(), 40);
 }

@@ -10,9 +10,9 @@ use crate::env::{Env, kill, show};
 #[test]
 fn a_line_that_came_late_hides_no_newer_beat_before_it() {
     let env = Env::new();
-    let now = murmur::sys::clock::now();
+    let now = sys::clock::now();
     let line = |minutes: i64, beat: &str| {
-        let at = murmur::sys::clock::rfc3339(now - jiff::SignedDuration::from_mins(minutes));
+        let at = sys::clock::rfc3339(now - jiff::SignedDuration::from_mins(minutes));
         let line = json!({
             "ts": at, "workspace": "/w", "outcome": "attention", "durationMs": 1000, "summary": beat,
             "beat": beat, "agent": "w",

@@ -33,7 +33,7 @@ fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
     assert_eq!(beat.wait().unwrap().code(), Some(1));
     assert!(shown.starts_with(&text) && shown.contains("events are not shown: nobody read"));
     let last = shown.lines().last().unwrap();
-    assert_snapshot!(last, @"error [S] timed out after 1s and was stopped, while it waited for the model for [SPAN]");
+    assert_snapshot!(last, @"error [S] timed out after 1s, while waiting for the model ([SPAN])");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `murmur record` by its command line: the run is untouched, its fixture is clean.
 
+use fake_claude::replay::{End, Fixture};
 use insta::assert_snapshot;
-use murmur::replay::{End, Fixture};
 use serde_json::json;
 
 use crate::env::{Env, result};
@@ -65,8 +65,8 @@ fn a_private_key_is_refused_and_the_run_still_passes_through() {
     site.plays(&json!({ "stdout": "-----BEGIN RSA PRIVATE KEY-----\n" }));
     assert_snapshot!(env.run(["record", "key", "--beat", "site"]), @"
     -----BEGIN RSA PRIVATE KEY-----
-    | error: recording key refused, nothing saved: recording refused: stdout line 1, column 1 holds a private key
-    | hint: record it again with a made-up value, or with the secret in a variable whose name holds PASSWORD, TOKEN, SECRET or KEY: such values are removed
+    | error: recording key refused, nothing saved: recording refused: stdout line 1, column 1 contains a private key
+    | hint: record it again with a made-up value, or with the secret in a variable whose name contains PASSWORD, TOKEN, SECRET or KEY: such values are removed
     [exit 1]
     ");
     assert!(!env.root().join("fixtures").exists());

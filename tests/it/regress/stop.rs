@@ -61,7 +61,7 @@ fn a_stop_before_the_first_beat_ends_those_of_a_killed_daemon_too() {
     ");
     assert!(daemon.ended().0.success());
     assert_eq!(env.agents_alive(), [0; 0]);
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], before it was done, while it waited for the model for [SPAN]","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":143},"stopped":true,"capture":"[SESSION]"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], while waiting for the model ([SPAN])","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":143},"stopped":true,"capture":"[SESSION]"}"#);
 }
 
 #[test]

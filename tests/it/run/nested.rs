@@ -1,6 +1,6 @@
 //! `murmur run` in `murmur run`.
 
-use murmur::capture::record::Channel;
+use derun::record::Channel;
 
 use super::{By, same};
 use crate::env::MURMUR;

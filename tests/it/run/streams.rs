@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use murmur::capture::record::Channel;
+use derun::record::Channel;
 
 use super::{By, Place, same, same_script};
 

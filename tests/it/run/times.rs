@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use derun::record::Stretch;
 use jiff::{SignedDuration, Timestamp};
-use murmur::capture::record::Stretch;
-use murmur::sys::clock;
+use sys::clock;
 
 use super::{By, Place};
 

@@ -1,6 +1,6 @@
 //! What a command writes comes through to the byte, and is kept to the byte.
 
-use murmur::capture::record::Channel;
+use derun::record::Channel;
 
 use super::{By, same};
 

@@ -11,7 +11,7 @@ use crate::env::{Env, MURMUR, kill, result};
 
 /// `systemctl`, which starts the daemon as the service, returns when that listens, and says which process it is.
 fn with_living_manager(env: &Env) {
-    murmur::sys::fifo::make(&env.home().join("said")).unwrap();
+    sys::fifo::make(&env.home().join("said")).unwrap();
     let start = format!(
         "'{MURMUR}' start --foreground >/dev/null 2>\"$HOME/said\" & echo $! >\"$HOME/main\"; read -r line <\"$HOME/said\""
     );

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use derun::record::State;
 use insta::assert_snapshot;
-use murmur::capture::record::State;
 
 use super::Captures;
 

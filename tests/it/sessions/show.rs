@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::process::Child;
 
+use derun::record::{Channel, Lost};
+use derun::writer::End;
 use insta::assert_snapshot;
-use murmur::capture::record::{Channel, Lost};
-use murmur::capture::writer::End;
-use murmur::sys::clock;
+use sys::clock;
 
 use super::{Captures, began};
 use crate::env::Run;

@@ -91,7 +91,7 @@ fn links_are_followed_and_stay() {
     symlink("settings.json", settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
     | error: [ENV]/home/.claude/settings.json cannot be read: Too many levels of symbolic links (os error 40)
-    | hint: check its owner and mode
+    | hint: remove the symlink [ENV]/home/.claude/settings.json: it leads back to itself
     [exit 1]
     ");
 }
@@ -109,14 +109,14 @@ fn a_file_that_cannot_be_replaced_without_loss_is_left() {
     std::fs::remove_file(settings(&env)).unwrap();
     std::fs::create_dir(settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json cannot be read: it is no file
+    | error: [ENV]/home/.claude/settings.json cannot be read: it is not a regular file
     | hint: check its owner and mode
     [exit 1]
     ");
     std::fs::remove_dir(settings(&env)).unwrap();
-    murmur::sys::fifo::make(&settings(&env)).unwrap();
+    sys::fifo::make(&settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json cannot be read: it is no file
+    | error: [ENV]/home/.claude/settings.json cannot be read: it is not a regular file
     | hint: check its owner and mode
     [exit 1]
     ");

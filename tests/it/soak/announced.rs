@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use murmur::beat::{Job, new_id};
 use murmur::journal::unfinished;
 use murmur::permit::policy::Policy;
-use murmur::sys::clock;
 use serde_json::{Value, json};
+use sys::clock;
 
 use super::{Moments, times};
 use crate::env::{Env, MURMUR, Workspace, programs, result};
@@ -39,7 +39,7 @@ fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
         "path": path, "problem": null, "verbose": false, "scheduled": true, "announced": true,
     }))
     .unwrap();
-    let dir = murmur::sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
+    let dir = sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
     unfinished::announce(&dir, &job.announcement(now, Some(before))).unwrap();
     job
 }

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use murmur::config::edit;
-use murmur::sys::clock;
 use serde_json::{Value, json};
+use sys::clock;
 
 use super::times;
 use crate::env::Env;

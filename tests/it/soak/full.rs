@@ -1,8 +1,8 @@
 //! A disk that is full, has room again, and is full again: every beat that began has one line, whoever is killed.
 
-use murmur::sys::clock;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use sys::clock;
 
 use super::{Moments, parent, patience, times};
 use crate::env::{Disk, Env, Run, Workspace, fixture, kill, result, wait_for_end};
@@ -140,7 +140,7 @@ fn a_daemon_that_starts_on_a_full_disk_loses_no_line() {
             let refused = ask(&disk, workspace.path());
             // Before there was room once, no line can be kept, so that no beat begins.
             if flip == 0 && is_full {
-                assert!(refused.unwrap().contains("its journal line would find no room"));
+                assert!(refused.unwrap().contains("its journal line could not be kept"));
                 continue;
             }
             assert_eq!(refused, None, "flip {flip}");
@@ -222,7 +222,7 @@ fn a_beat_whose_host_can_write_nothing_is_what_it_was_and_the_status_names_the_d
     over(&env, &disk);
     let status = disk.murmur(&env, &["status"]).output();
     let status = String::from_utf8(status.stdout).unwrap();
-    assert!(status.contains("1 journal line waits for room on the disk; make room"), "{status}");
+    assert!(status.contains("1 journal line is not written yet: "), "{status}");
     disk.free();
     tell(&env, &disk, "stop");
     check(&env, &disk);

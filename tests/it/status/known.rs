@@ -14,7 +14,7 @@ fn heartbeat(env: &Env) -> Value {
 fn a_last_run_that_only_config_json_knows_is_shown() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
-    let hours_ago = murmur::sys::clock::now() - jiff::SignedDuration::from_hours(2);
+    let hours_ago = sys::clock::now() - jiff::SignedDuration::from_hours(2);
     env.configure(
         &json!({ "workspaces": [{ "path": site.0, "interval": "3h", "lastRun": hours_ago.to_string() }] })
             .to_string(),
@@ -24,7 +24,7 @@ fn a_last_run_that_only_config_json_knows_is_shown() {
 
     site  [ENV]/site
       schedule  every 3h
-      last      [SPAN] ago, by its lastRun; the journal has no line for it
+      last      [SPAN] ago; the journal has no line for it
       next      not scheduled: the daemon is not running
     [exit 0]
     ");
@@ -59,5 +59,59 @@ fn nothing_is_scheduled_without_a_daemon() {
     let daemon = env.daemon();
     assert!(heartbeat(&env)["nextRun"].is_string());
     assert!(env.run(["status"]).contains("  next      in "));
+    daemon.stop();
+}
+
+#[test]
+fn a_last_run_that_last_runs_json_knows_is_shown_where_config_json_is_wrong() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.configure(
+        &json!({ "workspaces": [{ "path": site.0, "interval": "3h", "lastRun": "2999-01-01T00:00:00Z" }] })
+            .to_string(),
+    );
+    let now = sys::clock::now();
+    let began = (now - jiff::SignedDuration::from_hours(2)).to_string();
+    let known =
+        json!({ "version": 1, "asOf": now.to_string(), "lastRuns": { site.0.to_str().unwrap(): began } });
+    std::fs::write(env.data().join("last-runs.json"), known.to_string()).unwrap();
+    assert_snapshot!(env.run(["status"]), @"
+    murmur is not running; start it with: murmur start
+    problem: [ENV]/data/config.json: lastRun of [ENV]/site is in the future ([TIME]); it counts as now; run: murmur start
+
+    site  [ENV]/site
+      schedule  every 3h
+      last      [SPAN] ago; the journal has no line for it
+      next      not scheduled: the daemon is not running
+    [exit 0]
+    ");
+    let told: jiff::Timestamp = heartbeat(&env)["lastRun"].as_str().unwrap().parse().unwrap();
+    assert_eq!(told.as_second(), began.parse::<jiff::Timestamp>().unwrap().as_second());
+}
+
+#[test]
+fn a_last_run_in_the_future_does_not_hide_the_last_outcome() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    env.run(["beat", "site"]);
+    let future = json!({ "path": site.0, "interval": "3h", "lastRun": "2999-01-01T00:00:00Z" });
+    env.configure(&json!({ "workspaces": [future] }).to_string());
+    let last = || {
+        let shown = env.run(["status"]);
+        let lines = shown.lines().skip_while(|line| !line.starts_with("  last ")).take(2);
+        lines.map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+    };
+    assert_snapshot!(last(), @"
+    last      ok        [SPAN] ago
+    next      not scheduled: the daemon is not running
+    ");
+    let daemon = env.daemon();
+    env.wait(&env.data(), || (!env.config().contains("2999")).then_some(()));
+    assert_snapshot!(last(), @"
+    last      ok        [SPAN] ago
+              a later run, [SPAN] ago, has no line in the journal
+    ");
+    daemon.says("future");
     daemon.stop();
 }

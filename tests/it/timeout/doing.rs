@@ -37,19 +37,16 @@ fn timed_out(stdout: &str) -> String {
 #[test]
 fn a_timeout_names_the_tool_that_ran() {
     let error = timed_out(&lines(&[sleeps("t1")]));
-    let rest = error.strip_prefix("timed out after 1s and was stopped, while Bash had run for ");
-    assert!(rest.is_some_and(|rest| rest.ends_with("s: sleep 100")), "{error}");
+    let rest = error.strip_prefix("timed out after 1s, while Bash was running (");
+    assert!(rest.is_some_and(|rest| rest.ends_with("s): sleep 100")), "{error}");
 }
 
 #[test]
 fn a_timeout_names_the_status_of_the_api_and_how_often_it_was_tried_again() {
     let error = timed_out(&lines(&[retry(1, None), retry(2, Some(529))]));
-    assert_eq!(
-        error,
-        "timed out after 1s and was stopped, while the API was tried again: 2 retries, status 529 the last time"
-    );
+    assert_eq!(error, "timed out after 1s, while retrying the API: 2 retries, the last with status 529");
     let error = timed_out(&lines(&[retry(1, None)]));
-    assert!(error.ends_with(": 1 retry, no answer the last time"), "{error}");
+    assert!(error.ends_with(": 1 retry, the last with no answer"), "{error}");
 }
 
 #[test]
@@ -67,7 +64,7 @@ fn a_stop_names_the_tool_that_ran() {
     kill(beat.id().into(), Signal::TERM);
     beat.wait().unwrap();
     let error = env.journal()[0]["error"].as_str().unwrap().to_owned();
-    assert!(error.contains("before it was done, while Bash had run for "), "{error}");
+    assert!(error.contains(", while Bash was running ("), "{error}");
     assert!(error.ends_with(": sleep 100"), "{error}");
 }
 
@@ -129,7 +126,7 @@ fn the_answer_decides_when_the_time_is_up_while_only_background_tasks_remain() {
 fn a_turn_that_the_agent_began_itself_times_out() {
     let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
     let error = timed_out(&(goes_on() + &result("HEARTBEAT_OK") + &lines(&[init, sleeps("t1")])));
-    assert!(error.contains(", while Bash had run for "), "{error}");
+    assert!(error.contains(", while Bash was running ("), "{error}");
 }
 
 #[test]
@@ -171,7 +168,7 @@ fn turns_that_the_agent_begins_itself_count_with_the_others() {
         env.journal().remove(0)
     };
     let line = beat("maxTurns: 2\n", &["m1", "m2", "m3"]);
-    assert_eq!(line["error"], "went on by itself beyond its 2 turns and was stopped");
+    assert_eq!(line["error"], "exceeded its limit of 2 turns and was stopped");
     assert_eq!((&line["outOfTurns"], &line["backgroundEnded"]), (&json!(true), &Value::Null), "{line}");
     let line = beat("maxTurns: 3\n", &["m1", "m2", "m3"]);
     assert_eq!((&line["outcome"], &line["outOfTurns"]), (&json!("ok"), &Value::Null), "{line}");

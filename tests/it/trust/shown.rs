@@ -35,11 +35,11 @@ fn all_that_the_files_would_do_is_shown_with_nothing_hidden() {
       permissions deny: Read(check.txt)
     .claude/skills/s/SKILL.md
       sets allowed-tools: Bash(*)
-      has the shell run, when used: id
+      runs in the shell when used: id
     CLAUDE.md
       2 lines of instructions for the agent
     check.sh
-      is named by one of the files above
+      is used by one of the files above
     What those programs run in turn, and what is loaded from folders below, is not shown here.
     | error: not trusted: there is no terminal to ask on
     | hint: read the above, then run: murmur trust --yes [ENV]/site
@@ -74,12 +74,12 @@ fn where_something_is_left_out_it_is_said() {
     assert_snapshot!(env.run(["init", "site"]), @"
     [ENV]/site/HEARTBEAT.md is there already; left as it is
     registered [ENV]/site
-    repository settings not trusted; see and accept what they do: murmur trust [ENV]/site
+    repository settings not trusted; review and trust them: murmur trust [ENV]/site
     [exit 0]
     ");
     assert_snapshot!(env.run(["workspaces", "list"]), @"
     [ENV]/site  every 30m
-      repository settings not trusted; see and accept what they do: murmur trust [ENV]/site
+      repository settings not trusted; review and trust them: murmur trust [ENV]/site
     [exit 0]
     ");
     assert_snapshot!(env.run(["status"]), @"
@@ -89,7 +89,7 @@ fn where_something_is_left_out_it_is_said() {
       schedule  every 30m
       last      never
       next      not scheduled: the daemon is not running
-      trust     repository settings not trusted; see and accept what they do: murmur trust [ENV]/site
+      trust     repository settings not trusted; review and trust them: murmur trust [ENV]/site
     [exit 0]
     ");
     for command in ["status", "workspaces"] {
@@ -106,7 +106,7 @@ fn where_something_is_left_out_it_is_said() {
     env.murmur(["trust", "site", "--yes"]).assert().success();
     write(&site.0, ".mcp.json", &json!({}));
     let said = env.run(["workspaces", "list"]);
-    assert!(said.contains("repository settings not trusted: .mcp.json (changed); see and "), "{said}");
+    assert!(said.contains("repository settings not trusted: .mcp.json (changed); review and "), "{said}");
     env.murmur(["trust", "site", "--yes"]).assert().success();
     assert!(!env.run(["status"]).contains("trust"));
 }

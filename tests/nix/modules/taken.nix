@@ -194,7 +194,7 @@ in
     };
   };
 
-  "what docs/nix.md shows for NixOS" = {
+  "what docs/guide/nix.md shows for NixOS" = {
     got =
       let
         all = shown.nixosConfigurations.machine;
@@ -213,7 +213,7 @@ in
     };
   };
 
-  "what docs/nix.md shows for Home Manager" = {
+  "what docs/guide/nix.md shows for Home Manager" = {
     got =
       let
         all = shown.homeConfigurations.me;

@@ -11,7 +11,7 @@ has "$(ldd "$(readlink -f "$package/bin/murmur-hook")" 2>&1 || true)" "not a dyn
 
 man=$package/share/man/man1
 # Without a macro of its own, a hyphen that is to stay one is written \-.
-has "$(cat "$man/murmur.1")" 'murmur \- Runs Claude Code on a schedule'
+has "$(cat "$man/murmur.1")" 'murmur \- Run Claude Code on a schedule, unattended'
 has "$(cat "$man/derun.1")" 'derun \- '
 mapfile -t commands < <("$package/bin/murmur" --help |
   sed -n '/^Commands:$/,/^$/{ s/^  \([a-z]\+\) .*/\1/p }' | grep -vx help)

@@ -23,12 +23,12 @@ are_others() {
 and should be: $1"
 }
 
-for unread in README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT justfile tests/nix/run; do
+for unread in README.md fake-claude/README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT justfile tests/nix/run; do
   echo "an edit" >>"$copy/$unread"
 done
 are_others ""
 
-echo "an edit" >>"$copy/docs/config.md"
+echo "an edit" >>"$copy/docs/reference/config.md"
 echo "// an edit" >>"$copy/tests/it/main.rs"
 are_others "checks.clippy checks.docs checks.fmt checks.tests "
 

@@ -2,14 +2,14 @@
 
 use super::wire::{self, WireError};
 use crate::config::settings::{LlmAuth, Provider, Secret, Settings, SettingsError};
-use crate::error::Hinted;
-use crate::sys::shell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::shell;
 
 /// The longest key, in bytes.
 const LONGEST: u64 = 4096;

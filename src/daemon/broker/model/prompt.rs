@@ -1,10 +1,10 @@
 //! What is said to a model: what it is to judge, and the call, as data that has no say in it.
 
-use crate::error::Hinted;
 use crate::permit::request::Request;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
+use sys::error::Hinted;
 
 /// How long a call can be, in bytes of JSON. A longer one has room for what a model would not see in it.
 const LONGEST: usize = 64 * 1024;
@@ -89,6 +89,7 @@ mod tests {
             expiry: None,
             beat: None,
             again: false,
+            asked_at: None,
             hook: "h1".to_owned(),
         }
     }

@@ -6,10 +6,10 @@
 use super::access::Access;
 use super::prompt::SYSTEM;
 use crate::config::settings::Provider;
-use crate::error::Hinted;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::net::IpAddr;
+use sys::error::Hinted;
 use ureq::http::Uri;
 
 /// How many tokens a model of Anthropic's may take for its answer, which has to be said there.

@@ -22,6 +22,7 @@ fn request(tool_use_id: &str) -> Request {
         expiry: Some(86_400),
         beat: None,
         again: false,
+        asked_at: None,
         hook: "h1".to_owned(),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::settings::Settings;
-use crate::error::Hinted;
-use crate::permit::question::Asked;
+use crate::permit::question::QuestionSet;
+use sys::error::Hinted;
 
 #[test]
 fn a_file_is_read_and_its_rules_are_numbered() {
@@ -36,10 +36,14 @@ fn what_is_not_understood_is_an_error_with_its_place_and_what_to_do() {
     for (text, expected) in [
         ("[[rule]]".to_owned(), "1:3: key \"rule\" is not known; did you mean \"rules\"?"),
         (rule("tool = \"Bash\""), "1:1: \"action\" is missing; write it, or remove the entry"),
+        (
+            rule("tool = \"bash\"\naction = \"deny\""),
+            "2:8: tool \"bash\": no tool is called that; did you mean \"Bash\"?",
+        ),
         (rule("action = \"deny\""), "1:1: \"tool\" is missing; write it, or remove the entry"),
         (
             rule("tool = \"Bash\"\naction = \"ask\""),
-            "3:10: \"ask\" is not known; write \"allow\" or \"deny\" or \"pass\"",
+            "3:10: \"ask\" is not known; write \"allow\", \"deny\" or \"pass\"",
         ),
         (
             rule("tool = \"Bash\"\naction = \"deny\"\npatern = \"x\""),
@@ -51,31 +55,31 @@ fn what_is_not_understood_is_an_error_with_its_place_and_what_to_do() {
         ),
         (
             rule("tool = \"Bash\"\naction = \"deny\"\npatterns = []"),
-            "4:12: \"patterns\" is empty; write one, or no \"patterns\" for every call of the tool",
+            "4:12: \"patterns\" is empty; add a pattern, or remove \"patterns\" to match every call of the tool",
         ),
         (
             rule("tool = \"Bash\"\naction = \"deny\"\npatterns = [\"a\", \":*\"]"),
-            "4:18: pattern \":*\": nothing stands before its end; write \"*\" for everything",
+            "4:18: pattern \":*\": it is empty; write \"*\" to match everything",
         ),
         (
             rule("tool = \"Bash(git *)\"\naction = \"deny\""),
-            "2:8: tool \"Bash(git *)\": what stands in its parentheses is a pattern; write tool = \"Bash\" and pattern = \"git push:*\"",
+            "2:8: tool \"Bash(git *)\": the part in parentheses is a pattern; write tool = \"Bash\" and pattern = \"git push:*\"",
         ),
         (
             rule("tool = \"\"\naction = \"deny\""),
-            "2:8: tool \"\": it is no tool's name; write one such as \"Bash\", \"mcp__server\" or \"*\"",
+            "2:8: tool \"\": not a tool name; write one such as \"Bash\", \"mcp__server\" or \"*\"",
         ),
         (
             rule("tool = \"Edit\"\naction = \"deny\"\npattern = \"/../x\""),
-            "4:11: pattern \"/../x\": it has `..`; write where that leads",
+            "4:11: pattern \"/../x\": it contains `..`; write the path without it",
         ),
         (
             rule("tool = \"WebFetch\"\naction = \"deny\"\npattern = \"domain:\""),
-            "4:11: pattern \"domain:\": it names no host; write domain:example.com, or domain:*.example.com for those below it",
+            "4:11: pattern \"domain:\": it has no host; write domain:example.com, or domain:*.example.com for its subdomains",
         ),
         (
             "[manager]\nallowed_patterns = [\"Bash(x)\"]".to_owned(),
-            "2:21: pattern \"Bash(x)\": it names no command; write one such as \"murmur:*\"",
+            "2:21: pattern \"Bash(x)\": it does not name a command; write one such as \"murmur:*\"",
         ),
         ("[manager]\n".to_owned(), "1:1: \"allowed_patterns\" is missing; write it, or remove the entry"),
         ("x = ".to_owned(), "1:5: "),
@@ -91,23 +95,23 @@ fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
     let file = Path::new(FILE);
     let before = "# mine\n[manager]\nallowed_patterns = [\"a\"]";
     let odd = "git commit -m \"it's \\\\ \u{7f}ä\"";
-    let text = appended(before, file, &bash(odd), Action::Allow).unwrap();
+    let text = append_rule(before, file, &bash(odd), Action::Allow).unwrap();
     assert!(text.starts_with(&format!("{before}\n\n[[rules]]\n")), "{text}");
     assert_eq!(said_of(&rules(&text), odd), "allow 1");
     let edit = |path: &str| call("Edit", json!({ "file_path": path, "new_string": "x" }));
-    let text = appended(&text, file, &edit("/w/src/a.rs"), Action::Deny).unwrap();
+    let text = append_rule(&text, file, &edit("/w/src/a.rs"), Action::Deny).unwrap();
     assert_eq!(said(&rules(&text), &edit("src/a.rs")), "deny 2");
     let text =
-        appended("", file, &call("WebFetch", json!({ "url": "https://a.b/c" })), Action::Allow).unwrap();
+        append_rule("", file, &call("WebFetch", json!({ "url": "https://a.b/c" })), Action::Allow).unwrap();
     assert_eq!(text, "[[rules]]\ntool = \"WebFetch\"\naction = \"allow\"\npattern = \"https://a.b/c\"\n");
     let fetch = |url: &str| said(&rules(&text), &call("WebFetch", json!({ "url": url })));
     assert_eq!([fetch("https://a.b/c"), fetch("https://a.b/d")], ["allow 1", "-"]);
     for inexact in [bash("ls *"), bash("a:*"), edit("/w/[a]"), call("Grep", json!({ "pattern": "x" }))] {
-        let error = appended("", file, &inexact, Action::Allow).unwrap_err();
+        let error = append_rule("", file, &inexact, Action::Allow).unwrap_err();
         assert!(matches!(error, EntryError::Inexact { .. }), "{error}");
     }
     let wrong = ["rules = []", "nonsense"];
-    assert!(wrong.iter().all(|text| appended(text, file, &bash("ls"), Action::Allow).is_err()));
+    assert!(wrong.iter().all(|text| append_rule(text, file, &bash("ls"), Action::Allow).is_err()));
 }
 
 #[test]
@@ -150,24 +154,27 @@ fn the_file_that_is_shipped_denies_what_it_says_and_stops_no_ordinary_work() {
 
 #[test]
 fn the_examples_of_the_guide_are_right() {
-    let guide = include_str!("../../../../docs/permissions.md");
-    let block = |language: &str, number: usize| {
+    fn block<'a>(page: &'a str, language: &str, number: usize) -> &'a str {
         let fence = format!("```{language}\n");
-        guide.split(fence.as_str()).nth(number).unwrap().split("```").next().unwrap()
-    };
-    let named = rules(block("toml", 1));
+        page.split(fence.as_str()).nth(number).unwrap().split("```").next().unwrap()
+    }
+    let guard = include_str!("../../../../docs/reference/guard.md");
+    let guide = include_str!("../../../../docs/reference/permissions.md");
+    let named = rules(block(guard, "toml", 1));
     assert_eq!(said_of(&named, "git config core.hooksPath .githooks"), "allow 2");
-    let rules = rules(block("toml", 2));
+    let rules = rules(block(guide, "toml", 1));
     assert_eq!(said_of(&rules, "git push -f"), "deny 1");
     assert_eq!(said(&rules, &call("Edit", json!({ "file_path": "src/a.rs" }))), "allow 2");
-    let settings = Settings::parse(block("toml", 3).as_bytes(), Path::new(FILE)).unwrap();
+    let settings = Settings::parse(block(guide, "toml", 2).as_bytes(), Path::new(FILE)).unwrap();
     assert!(settings.llm.is_some() && settings.asking.approval_wait.is_some());
     let input = json!({ "questions": [
         { "question": "Which?", "header": "Database", "options": [{ "label": "Postgres" }] },
         { "question": "What?", "header": "Checks", "multiSelect": true, "options": [{ "label": "Lint" }, { "label": "Test" }] },
         { "question": "Name?", "options": [{ "label": "x" }] },
     ] });
-    let answers =
-        Asked::parse(&input).unwrap().answers(&serde_json::from_str(block("json", 1)).unwrap()).unwrap();
+    let answers = QuestionSet::parse(&input)
+        .unwrap()
+        .answers(&serde_json::from_str(block(guide, "json", 1)).unwrap())
+        .unwrap();
     assert_eq!(answers.into_values().collect::<Vec<_>>(), ["call it murmur", "Lint, Test", "Postgres"]);
 }

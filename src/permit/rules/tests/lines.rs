@@ -1,7 +1,7 @@
 //! Lines of shell as the reader of shell has them, and not the one of these tests.
 
 use super::*;
-use crate::permit::shell;
+use shell_guard::shell;
 
 #[test]
 fn an_allow_covers_what_a_line_runs_and_no_way_around_it() {

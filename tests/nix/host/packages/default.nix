@@ -43,6 +43,7 @@ let
       "jq"
       "just"
       "less"
+      "mdbook"
       "nixfmt-tree"
       "perl"
       "shellcheck"

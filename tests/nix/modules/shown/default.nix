@@ -1,4 +1,4 @@
-# The configurations that docs/nix.md shows, evaluated: what its flakes have as outputs. They stand here as well, because
+# The configurations that docs/guide/nix.md shows, evaluated: what its flakes have as outputs. They stand here as well, because
 # what is evaluated purely, as `nix flake check` does it, cannot import a text, nor a file made of one.
 { pkgs, murmur }:
 let
@@ -7,7 +7,7 @@ let
     ./nixos.nix
     ./home-manager.nix
   ];
-  parts = lib.filter lib.isString (builtins.split "```nix\n" (builtins.readFile ../../../../docs/nix.md));
+  parts = lib.filter lib.isString (builtins.split "```nix\n" (builtins.readFile ../../../../docs/guide/nix.md));
   blocks = map (text: lib.head (builtins.split "```\n" text)) (builtins.tail parts);
   flakes = lib.filter (lib.hasPrefix "{\n  inputs.") blocks;
 
@@ -43,7 +43,7 @@ let
   };
 in
 if flakes != map builtins.readFile files then
-  throw "docs/nix.md shows other configurations than ${toString ./.}"
+  throw "docs/guide/nix.md shows other configurations than ${toString ./.}"
 else
   lib.foldl' (
     all: file:

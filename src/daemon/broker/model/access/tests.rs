@@ -1,6 +1,6 @@
 use super::*;
-use crate::error::Hinted;
 use std::os::unix::fs::PermissionsExt;
+use sys::error::Hinted;
 
 /// What is found with `text` for config.toml, and `key` and its mode in the file `key` beside it.
 fn find(text: &str, key: Option<(&str, u32)>) -> Result<Access, String> {
@@ -88,6 +88,6 @@ fn without_a_model_a_key_or_an_address_nobody_is_asked() {
 fn a_fifo_in_place_of_a_key_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
-    crate::sys::fifo::make(&path).unwrap();
+    sys::fifo::make(&path).unwrap();
     assert!(matches!(read(&path), Err(AccessError::NotAFile(_))));
 }

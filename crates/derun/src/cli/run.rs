@@ -1,0 +1,143 @@
+//! `murmur run`, `derun run`: any command, as if we were not there, and every byte it wrote in a session.
+
+use super::args::Run;
+use super::captures;
+use super::complaint::{self, complain};
+use crate::id::SessionId;
+use crate::log::Log;
+use crate::record::TransportMode;
+use crate::recorder::Recorder;
+use crate::retention;
+use crate::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
+use crate::transport::{self, Ended, Finished};
+use crate::writer::End;
+use anyhow::Context;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+#[cfg(unix)]
+use sys::signals;
+use sys::spawn::{CommandLine, NotStarted};
+use sys::{clock, exit};
+
+/// A short sweep that is under way when the command ends may go on for this long; a long one goes on with the next run.
+const SWEEP: Duration = Duration::from_millis(25);
+
+/// Runs the command and exits as it does. Prints nothing meanwhile.
+///
+/// # Errors
+/// The command could not be run.
+pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
+    let id = match args.session_id.as_deref().map(SessionId::parse).transpose() {
+        Ok(id) => id,
+        Err(error) => return Ok(usage(&error.into())),
+    };
+    let command = CommandLine::new(&args.command).context("cannot run that command")?;
+    let mode = transport::mode();
+    let retention = args.retention.unwrap_or(DEFAULT_RETENTION);
+    let new = NewSession {
+        id,
+        command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        working_directory: std::env::current_dir().unwrap_or_default().display().to_string(),
+        retention,
+        transport: mode,
+        tty_attached: mode != TransportMode::Pipe,
+    };
+    // A store that is of no use keeps nobody from running a command.
+    let (recorder, store, uncaptured) =
+        match captures::store().map_err(Into::into).and_then(|store| record(store, new)) {
+            Ok((recorder, store)) => (recorder, Some(Arc::new(store)), None),
+            Err(error) => match error.downcast_ref() {
+                Some(StoreError::Exists(_)) => return Ok(usage(&error)),
+                _ => (Recorder::none(), None, Some(error)),
+            },
+        };
+    let mut sweeping = None;
+    let finished = transport::run(mode, &command, &recorder, || {
+        sweeping = store.as_ref().and_then(|store| sweep(Arc::clone(store)));
+    });
+    let end = match &finished {
+        Ok(Finished { ended: Ended::Exited(code), .. }) => End::Exited(*code),
+        #[cfg(unix)]
+        Ok(Finished { ended: Ended::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
+        Ok(Finished { ended: Ended::NotStarted(error), .. }) => End::Failed(error.to_string()),
+        Err(error) => End::Failed(error.to_string()),
+    };
+    let written = recorder.finish(&end);
+    if let Some(store) = &store {
+        retention::expect(store, retention, clock::now());
+    }
+    if let Some(sweeping) = sweeping {
+        let _goes_on_next_time = sweeping.recv_timeout(SWEEP);
+    }
+    if let Some(error) = uncaptured {
+        warn(&format!("nothing was captured: {}", complaint::told(&error, complaint::hint).line()));
+    }
+    if let Err(error) = written {
+        warn(&error.to_string());
+    }
+    end_like(finished, args)
+}
+
+fn record(store: Store, new: NewSession) -> anyhow::Result<(Recorder, Store)> {
+    let writer = store.create(new, clock::now())?;
+    Ok((Recorder::new(writer, Log::open(store.root())), store))
+}
+
+/// Sweeps old sessions while the command runs, if it is time for that.
+fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
+    let turn = retention::turn(&store, clock::now())?;
+    let (done, told) = sync_channel(1);
+    let sweep = move || {
+        // Told once, early or in the end; nobody may wait for it any more.
+        let tell = || {
+            let _told = done.try_send(());
+        };
+        retention::sweep_all(&store, &turn, tell);
+        tell();
+    };
+    std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| told)
+}
+
+/// Ends this process as the command ended.
+fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCode> {
+    let program = args.command[0].to_string_lossy();
+    let Finished { ended, trouble } = finished.with_context(|| format!("cannot run '{program}'"))?;
+    if let Some(trouble) = trouble {
+        // Without us, the command would have been told, and hardly have called that a success; or have died of a
+        // pipe that only we put there.
+        let is_ours = matches!(ended, Ended::Exited(0)) || ended.is_broken_pipe();
+        if is_ours && trouble.stream == "stdout" {
+            return Err(trouble.into());
+        }
+        warn(&trouble.to_string());
+    }
+    Ok(match ended {
+        Ended::Exited(code) => exit::code(code),
+        #[cfg(unix)]
+        Ended::Signaled(signal) => {
+            signals::die_by(signal);
+            ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
+        }
+        Ended::NotStarted(NotStarted::Command(error)) => {
+            let is_missing = error.kind() == ErrorKind::NotFound;
+            complain(&anyhow::Error::new(error).context(format!("cannot run '{program}'")));
+            // As env(1) has it.
+            ExitCode::from(if is_missing { 127 } else { 126 })
+        }
+        Ended::NotStarted(NotStarted::Trouble(error)) => {
+            return Err(anyhow::Error::new(error).context(format!("cannot run '{program}'")));
+        }
+    })
+}
+
+fn usage(error: &anyhow::Error) -> ExitCode {
+    complain(error);
+    ExitCode::from(2)
+}
+
+fn warn(what: &str) {
+    let _closed = writeln!(io::stderr(), "warning: {what}");
+}

@@ -1,0 +1,168 @@
+//! `murmur show`: what a session wrote, to the byte, also while it writes.
+//!
+//! Both channels come in the order in which they were captured, block by block, so that a session may have any size.
+//!
+//! On a terminal these bytes do again what they did the first time. Afterwards what a program that did not end in
+//! order leaves behind is undone, as far as that does no harm where nothing was left: colours, a hidden cursor, the
+//! keyboard's and the mouse's modes. Whoever wants no such effects has `--plain`.
+
+use super::args::Show as Args;
+use super::captures;
+use super::runtime;
+use super::stdout::stdout;
+use super::style::plain_line;
+use crate::plain::Plain;
+use crate::session::{Session, Status};
+use crate::store::{Store, StoreError};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use sys::clock;
+use sys::failure;
+
+/// What is read at once.
+const BLOCK: usize = 256 * 1024;
+
+/// Plain colours, the cursor shown, the keys' usual codes, no mouse reports, no brackets around what is pasted.
+const RESTORE: &[u8] =
+    b"\x1b[0m\x1b[?25h\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l";
+
+/// Writes what a session wrote to standard output.
+///
+/// # Errors
+/// There is no such session, or the store or standard output cannot be used.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let session = open(captures::existing()?.as_ref(), &args.id)?;
+    let out = stdout().lock();
+    let restores = io::stdout().is_terminal() && !args.plain;
+    let mut sink = Sink { out, plain: args.plain.then(Plain::default), text: String::new() };
+    let shown = show(args, &session, &mut sink);
+    if restores {
+        sink.out.write_all(RESTORE)?;
+        sink.out.flush()?;
+    }
+    shown?;
+    if let Some(note) = note(&session.status(clock::now())?) {
+        writeln!(io::stderr(), "note: {}", plain_line(&note))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(store: Option<&Store>, id: &str) -> anyhow::Result<Session> {
+    let session = store.map_or_else(|| Err(StoreError::NotFound(id.to_owned())), |store| store.session(id));
+    session.map_err(|error| match error {
+        StoreError::NotFound(_) => anyhow::Error::new(
+            failure!("session not found: {}", plain_line(id); "list them with: murmur sessions"),
+        ),
+        error => error.into(),
+    })
+}
+
+fn show(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> anyhow::Result<()> {
+    if args.follow {
+        runtime()?.block_on(follow(args, session, sink))?;
+    } else {
+        let end = end(session)?;
+        let mut at = start(args, session, end)?;
+        while at < end {
+            let most = usize::try_from(end - at).unwrap_or(BLOCK).min(BLOCK);
+            let page = session.read(at, most, clock::now())?;
+            if page.bytes.is_empty() {
+                break;
+            }
+            sink.take(&page.bytes)?;
+            at = page.next();
+        }
+    }
+    Ok(sink.end()?)
+}
+
+/// Shows what there is and what comes, until nothing comes any more.
+async fn follow(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> anyhow::Result<()> {
+    let mut following = session.follow()?;
+    let mut at = start(args, session, end(session)?)?;
+    loop {
+        let page = session.read(at, BLOCK, clock::now())?;
+        sink.take(&page.bytes)?;
+        at = page.next();
+        if page.eof {
+            return Ok(());
+        }
+        if page.bytes.is_empty() {
+            following.changed().await?;
+        }
+    }
+}
+
+/// How many bytes it has by now; none as long as the file for them is not there.
+fn end(session: &Session) -> Result<u64, StoreError> {
+    match session.end() {
+        Err(StoreError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(0),
+        end => end,
+    }
+}
+
+/// Where to begin: at the first of the last lines, if only some are wanted. Text without a line break at the end
+/// is a line as well.
+fn start(args: &Args, session: &Session, end: u64) -> Result<u64, StoreError> {
+    let Some(lines) = args.tail else { return Ok(0) };
+    let mut breaks = 0;
+    let mut before = end;
+    while before > 0 && lines > 0 {
+        let at = before.saturating_sub(BLOCK as u64);
+        let most = usize::try_from(before - at).unwrap_or(BLOCK);
+        let page = session.read(at, most, clock::now())?;
+        for found in memchr::memrchr_iter(b'\n', &page.bytes) {
+            let behind = at + found as u64 + 1;
+            breaks += usize::from(behind < end);
+            if breaks == lines {
+                return Ok(behind);
+            }
+        }
+        before = at;
+    }
+    Ok(if lines == 0 { end } else { 0 })
+}
+
+/// Where bytes go, as they are or as plain text.
+struct Sink<W> {
+    out: W,
+    plain: Option<Plain>,
+    text: String,
+}
+
+impl<W: Write> Sink<W> {
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.plain {
+            None => self.out.write_all(bytes)?,
+            Some(plain) => {
+                plain.feed(bytes, &mut self.text);
+                self.out.write_all(self.text.as_bytes())?;
+                self.text.clear();
+            }
+        }
+        self.out.flush()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if let Some(plain) = &mut self.plain {
+            plain.finish(&mut self.text);
+            self.out.write_all(self.text.as_bytes())?;
+        }
+        self.out.flush()
+    }
+}
+
+/// What the bytes do not say.
+fn note(status: &Status) -> Option<String> {
+    let Some(last) = &status.last else {
+        let is_over = !status.state.is_active();
+        let unwritten = "its end was not written: whoever captured it died, or its disk was full";
+        return is_over.then(|| unwritten.to_owned());
+    };
+    let lost = last.lost.as_ref().map(|lost| {
+        format!("{} bytes behind the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)
+    });
+    let failed = last.error.as_ref().map(|error| format!("the session failed: {error}"));
+    let said: Vec<String> = lost.into_iter().chain(failed).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}

@@ -1,0 +1,124 @@
+//! The id of a session, which is also its folder's name (spec 4, Security).
+
+use jiff::Timestamp;
+use std::fmt;
+use std::io;
+use sys::error::Hinted;
+use sys::random;
+
+/// The longest id, in bytes.
+const MAX: usize = 128;
+
+/// A checked id: one component of a path that stays below `sessions/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(String);
+
+/// Why a text is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// It is empty.
+    #[error("invalid session id: it is empty")]
+    Empty,
+    /// It is more than 128 bytes.
+    #[error("invalid session id: it has {0} bytes, and 128 is the most")]
+    Long(usize),
+    /// It begins with a dot, as `.`, `..` and hidden files do, or ends with a dot or a space, which some systems drop.
+    #[error("invalid session id {0:?}: it begins with a dot, or ends with a dot or a space")]
+    Edge(String),
+    /// It has a character that file systems, terminals or paths give a meaning.
+    #[error("invalid session id {0:?}: it has {1:?} in it")]
+    Character(String, char),
+}
+
+impl Hinted for IdError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Empty => HINT.to_owned(),
+            Self::Long(..) => "use a shorter one".to_owned(),
+            Self::Edge(..) => HINT.to_owned(),
+            Self::Character(..) => HINT.to_owned(),
+        })
+    }
+}
+
+const HINT: &str = "use letters, digits, '-', '_' and '.'";
+
+impl SessionId {
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// [`IdError`].
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        if text.is_empty() {
+            return Err(IdError::Empty);
+        }
+        if text.len() > MAX {
+            return Err(IdError::Long(text.len()));
+        }
+        // Windows drops dots and spaces at a name's end, which makes two names one.
+        if text.starts_with('.') || text.ends_with(['.', ' ']) {
+            return Err(IdError::Edge(text.to_owned()));
+        }
+        // Characters that are not seen, or turn the text around them, would make two ids look like one.
+        let is_unseen = |c: char| {
+            matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+                || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        };
+        let means_something = |c: &char| c.is_control() || is_unseen(*c) || r#"/\:*?"<>|"#.contains(*c);
+        match text.chars().find(means_something) {
+            Some(character) => Err(IdError::Character(text.to_owned(), character)),
+            None => Ok(Self(text.to_owned())),
+        }
+    }
+
+    /// A new one: a ULID, so that ids sort by when their sessions began.
+    ///
+    /// # Errors
+    /// That the system has no randomness.
+    pub fn new(at: Timestamp) -> io::Result<Self> {
+        let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or_default();
+        let mut random = [0; 16];
+        random[..10].copy_from_slice(&random::bytes::<10>()?);
+        Ok(Self(ulid::Ulid::from_parts(milliseconds, u128::from_le_bytes(random)).to_string()))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_elsewhere_is_no_id() {
+        for text in [
+            "", ".", "..", ".hidden", "a/b", "/", r"a\b", "C:x", "a\nb", "a\0", "\u{7f}", "\u{85}", "x.",
+            "x ",
+        ] {
+            assert!(SessionId::parse(text).is_err(), "{text:?}");
+        }
+        assert!(SessionId::parse(&"x".repeat(129)).is_err());
+        for text in ["build-42", "größe", "a b", "v1.2", &"x".repeat(128)] {
+            assert_eq!(SessionId::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn new_ids_sort_by_time_and_are_ids() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let (first, second) = (SessionId::new(at(1)).unwrap(), SessionId::new(at(2)).unwrap());
+        assert!(first < second);
+        assert_eq!(first.as_str().len(), 26);
+        assert_eq!(SessionId::parse(first.as_str()).unwrap(), first);
+    }
+}

@@ -1,0 +1,235 @@
+//! Finding a byte's stretch in `index.jsonl` without reading all of it: the lines are in the order of their bytes,
+//! so half of what is left can be passed over with each look.
+
+use super::record::Stretch;
+use std::fs::File;
+use std::io;
+use sys::file;
+
+/// What is read at once. A line has about 100 bytes.
+const BLOCK: usize = 4096;
+
+/// What is longer is no line: zeros that a power failure left behind, or another file's bytes.
+const LONGEST: usize = 64 * 1024;
+
+/// Every stretch of the bytes `from..to`, cut to them. Bytes after the last line are of its channel and time. Empty if
+/// there is no line that could say anything.
+///
+/// # Errors
+/// What the system says of `index`.
+pub(super) fn stretches(index: &File, from: u64, to: u64) -> io::Result<Vec<Stretch>> {
+    let length = index.metadata()?.len();
+    let mut lines = Lines::new(index, search(index, length, from)?, length);
+    let mut found: Vec<Stretch> = Vec::new();
+    let mut before: Option<Stretch> = None;
+    let mut at = from;
+    while at < to {
+        let Some(next) = lines.next()? else { break };
+        if next.end() > at {
+            let end = next.end().min(to);
+            found.push(Stretch { offset: at, length: end - at, ..next });
+            at = end;
+        }
+        before = Some(next);
+    }
+    if let Some(last) = found.last_mut() {
+        last.length = to - last.offset;
+    } else if let Some(before) = before.filter(|_| at < to) {
+        found.push(Stretch { offset: at, length: to - at, ..before });
+    }
+    Ok(found)
+}
+
+/// The newest whole line.
+///
+/// # Errors
+/// What the system says of `index`.
+pub(super) fn last(index: &File) -> io::Result<Option<Stretch>> {
+    let length = index.metadata()?.len();
+    let mut lines = Lines::new(index, search(index, length, u64::MAX)?, length);
+    let mut last = None;
+    while let Some(line) = lines.next()? {
+        last = Some(line);
+    }
+    Ok(last)
+}
+
+/// How many whole lines there are.
+///
+/// # Errors
+/// What the system says of `index`.
+pub(super) fn count(index: &File) -> io::Result<u64> {
+    let mut block = vec![0; 64 * 1024];
+    let (mut at, mut lines) = (0, 0);
+    loop {
+        let read = file::read_at(index, &mut block, at)?;
+        if read == 0 {
+            return Ok(lines);
+        }
+        lines += memchr::memchr_iter(b'\n', &block[..read]).count() as u64;
+        at += read as u64;
+    }
+}
+
+/// Where to begin to read lines, so that the one that covers the byte `wanted` is not missed and few come before it.
+fn search(index: &File, length: u64, wanted: u64) -> io::Result<u64> {
+    let (mut low, mut high) = (0, length);
+    let mut block = [0; BLOCK];
+    while high - low > BLOCK as u64 {
+        let middle = low + (high - low) / 2;
+        let read = file::read_at(index, &mut block[..512], middle)?;
+        match line_after_break(&block[..read]) {
+            Some((skipped, stretch)) if stretch.offset <= wanted && middle + (skipped as u64) < high => {
+                low = middle + skipped as u64;
+            }
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The first whole line that begins in `block`, and where.
+fn line_after_break(block: &[u8]) -> Option<(usize, Stretch)> {
+    let start = memchr::memchr(b'\n', block)? + 1;
+    let end = start + memchr::memchr(b'\n', &block[start..])?;
+    Some((start, parse(&block[start..end])?))
+}
+
+/// A stretch that makes sense; anything else is passed over, as a torn line is.
+pub(super) fn parse(line: &[u8]) -> Option<Stretch> {
+    let stretch: Stretch = serde_json::from_slice(line).ok()?;
+    (stretch.length > 0 && stretch.offset.checked_add(stretch.length).is_some()).then_some(stretch)
+}
+
+/// The lines of an index from some place on.
+struct Lines<'a> {
+    index: &'a File,
+    block: Vec<u8>,
+    used: usize,
+    at: u64,
+    length: u64,
+    /// What is read next is the rest of something too long for a line.
+    too_long: bool,
+}
+
+impl<'a> Lines<'a> {
+    fn new(index: &'a File, at: u64, length: u64) -> Self {
+        Self { index, block: Vec::new(), used: 0, at, length, too_long: false }
+    }
+
+    fn next(&mut self) -> io::Result<Option<Stretch>> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.block[self.used..]) {
+                let line = &self.block[self.used..self.used + end];
+                let stretch = parse(line);
+                self.used += end + 1;
+                match stretch {
+                    Some(stretch) if !std::mem::take(&mut self.too_long) => return Ok(Some(stretch)),
+                    _ => {
+                        self.too_long = false;
+                        continue;
+                    }
+                }
+            }
+            if self.at >= self.length {
+                return Ok(None);
+            }
+            self.block.drain(..self.used);
+            self.used = 0;
+            if self.block.len() > LONGEST {
+                self.block.clear();
+                self.too_long = true;
+            }
+            let kept = self.block.len();
+            let room = usize::try_from(self.length - self.at).unwrap_or(BLOCK).min(BLOCK);
+            self.block.resize(kept + room, 0);
+            let read = file::read_at(self.index, &mut self.block[kept..], self.at)?;
+            self.block.truncate(kept + read);
+            self.at += read as u64;
+            if read == 0 {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Channel;
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{Seek, Write};
+
+    fn index(lines: &[(u64, Channel)]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut offset = 0;
+        for (length, channel) in lines {
+            let timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+            let stretch = Stretch { offset, length: *length, channel: *channel, timestamp };
+            writeln!(file, "{}", serde_json::to_string(&stretch).unwrap()).unwrap();
+            offset += length;
+        }
+        file
+    }
+
+    fn channels(stretches: &[Stretch]) -> Vec<(u64, u64, Channel)> {
+        stretches.iter().map(|stretch| (stretch.offset, stretch.length, stretch.channel)).collect()
+    }
+
+    #[test]
+    fn a_torn_line_is_passed_over_and_what_follows_is_of_the_last_channel() {
+        let mut file = index(&[(3, Channel::Stdout), (4, Channel::Stderr)]);
+        write!(file, r#"{{"offset":7,"length":9,"chan"#).unwrap();
+        let found = channels(&stretches(&file, 1, 12).unwrap());
+        assert_eq!(found, [(1, 2, Channel::Stdout), (3, 9, Channel::Stderr)]);
+        assert_eq!(last(&file).unwrap().unwrap().offset, 3);
+        assert_eq!(count(&file).unwrap(), 2);
+        assert_eq!(stretches(&tempfile::tempfile().unwrap(), 0, 5).unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_line_is_passed_over_and_not_kept_in_memory() {
+        let mut file = index(&[(3, Channel::Stdout)]);
+        // Sparse: as long as a reader that looks at all of it again for each block would take hours.
+        file.set_len(16 << 20).unwrap();
+        file.seek(io::SeekFrom::End(0)).unwrap();
+        let line = |offset| {
+            format!(
+                r#"{{"offset":{offset},"length":4,"channel":"stderr","timestamp":"2026-01-01T00:00:00Z"}}"#
+            )
+        };
+        // The first of them ends what is too long, and is not told from it.
+        write!(file, "{}\n{}\n", line(3), line(7)).unwrap();
+        let found = channels(&stretches(&file, 0, 12).unwrap());
+        assert_eq!(found, [(0, 3, Channel::Stdout), (3, 9, Channel::Stderr)]);
+        assert_eq!(last(&file).unwrap().unwrap().offset, 7);
+    }
+
+    proptest! {
+        #[test]
+        fn any_range_is_found_as_by_reading_every_line(
+            lines in prop::collection::vec((1_u64..50, prop::bool::ANY), 1..400),
+            from in 0_u64..4000,
+            length in 1_u64..4000,
+        ) {
+            let lines: Vec<(u64, Channel)> = lines.into_iter()
+                .map(|(length, out)| (length, if out { Channel::Stdout } else { Channel::Stderr }))
+                .collect();
+            let of = |byte: u64| {
+                let mut end = 0;
+                lines.iter().find(|(length, _)| { end += length; byte < end }).or(lines.last()).unwrap().1
+            };
+            let file = index(&lines);
+            let found = stretches(&file, from, from + length).unwrap();
+            let mut at = from;
+            for stretch in &found {
+                prop_assert_eq!(stretch.offset, at);
+                for byte in stretch.offset..stretch.end() {
+                    prop_assert_eq!(of(byte), stretch.channel);
+                }
+                at = stretch.end();
+            }
+            prop_assert_eq!(at, from + length);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! `derun`: runs any command, and keeps every byte that it writes.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    derun::cli::run(std::env::args_os())
+}

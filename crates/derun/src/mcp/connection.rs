@@ -1,0 +1,151 @@
+//! A conversation: one JSON-RPC message a line, tools that are called at the same time, and one task that reads and
+//! writes. What can be made nothing of is answered with an error, and the next line is taken.
+
+use super::line::{Line, MAX_LINE, Reader};
+use super::message::{self, Message, RpcError};
+use super::place::Place;
+use super::protocol::Lifecycle;
+use super::server::{Reply, Server};
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep_until};
+
+/// How many calls are worked on at once, and how many bytes of answers wait for the client to read them. Beyond that,
+/// no more of what it sends is read.
+const MAX_CALLS: usize = 1024;
+const MAX_UNREAD: usize = 4 * 1024 * 1024;
+/// How much room for answers is kept from one to the next, in bytes.
+const KEPT: usize = 256 * 1024;
+/// How long calls may take to end once there is no more input.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Why it could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Its output takes nothing, though there is somebody to read it.
+    #[error("cannot answer the MCP client: {0}")]
+    Output(io::ErrorKind),
+    /// Something of ours went wrong.
+    #[error("the MCP server broke down: {0}")]
+    Broken(tokio::task::JoinError),
+}
+
+/// Answers on `output` what is asked on `input`, one JSON-RPC message a line, until `input` ends or nobody reads the
+/// answers. The sessions are those in `place`.
+///
+/// # Errors
+/// [`ServeError`].
+pub async fn serve<R, W>(place: Place, input: R, mut output: W) -> Result<(), ServeError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let mut lines = Reader::new(input);
+    let (open, ending) = watch::channel(());
+    let mut open = Some(open);
+    let mut calls = Calls::new(Server::new(place, ending));
+    let mut last = None;
+    let mut is_flushed = true;
+    loop {
+        let has_written = is_flushed && calls.answers.is_empty();
+        if open.is_none() && calls.running.is_empty() && has_written {
+            return Ok(());
+        }
+        let has_room = calls.running.len() < MAX_CALLS && calls.answers.len() < MAX_UNREAD;
+        tokio::select! {
+            written = write(&mut output, &mut calls.answers), if !has_written => match written {
+                Ok(flushed) => is_flushed = flushed,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) => return Err(ServeError::Output(error.kind())),
+            },
+            Some(done) = calls.running.join_next() => match done {
+                Ok((id, result)) => calls.finish(&id, result),
+                Err(error) if error.is_cancelled() => {}
+                Err(error) => return Err(ServeError::Broken(error)),
+            },
+            line = lines.line(), if open.is_some() && has_room => match line {
+                Line::Whole(line) => calls.take(message::parse(line)),
+                Line::TooLong => calls.take(Err(RpcError::parse(format!("a message has at most {MAX_LINE} bytes")))),
+                Line::End => {
+                    // Whoever waits for output waits no longer.
+                    open = None;
+                    last = Some(Instant::now() + DRAIN);
+                }
+            },
+            () = sleep_until(last.unwrap_or_else(Instant::now)), if last.is_some() => return Ok(()),
+        }
+    }
+}
+
+/// Writes some of `bytes`; once there are none, flushes and returns true. Whoever drops this loses nothing.
+async fn write<W: AsyncWrite + Unpin>(output: &mut W, bytes: &mut VecDeque<u8>) -> io::Result<bool> {
+    if bytes.is_empty() {
+        bytes.shrink_to(KEPT);
+        return output.flush().await.map(|()| true);
+    }
+    match output.write_buf(bytes).await? {
+        0 => Err(io::ErrorKind::WriteZero.into()),
+        _ => Ok(false),
+    }
+}
+
+/// The calls that are worked on, and the answers that are not written yet.
+struct Calls {
+    server: Server,
+    lifecycle: Lifecycle,
+    running: JoinSet<(Value, Value)>,
+    /// The same by their ids, as JSON.
+    by_id: HashMap<String, AbortHandle>,
+    answers: VecDeque<u8>,
+}
+
+impl Calls {
+    fn new(server: Server) -> Self {
+        Self {
+            server,
+            lifecycle: Lifecycle::New,
+            running: JoinSet::new(),
+            by_id: HashMap::new(),
+            answers: VecDeque::new(),
+        }
+    }
+
+    fn take(&mut self, message: Result<Message, RpcError>) {
+        match message {
+            Ok(Message::Ignored) => {}
+            Ok(Message::Cancelled(id)) => {
+                if let Some(call) = self.by_id.remove(&id.to_string()) {
+                    call.abort();
+                }
+            }
+            Ok(Message::Request(request)) => {
+                let version = self.lifecycle.admit(&request);
+                match version.and_then(|version| self.server.reply(&request, version)) {
+                    Ok(Reply::Result(result)) => self.answer(&request.id, Ok(result)),
+                    Ok(Reply::Call(call)) => {
+                        let id = request.id;
+                        let name = id.to_string();
+                        let running = self.running.spawn(async move { (id, call.await) });
+                        self.by_id.insert(name, running);
+                    }
+                    Err(error) => self.answer(&request.id, Err(error)),
+                }
+            }
+            Err(error) => self.answer(&Value::Null, Err(error)),
+        }
+    }
+
+    fn finish(&mut self, id: &Value, result: Value) {
+        self.by_id.remove(&id.to_string());
+        self.answer(id, Ok(result));
+    }
+
+    fn answer(&mut self, id: &Value, result: Result<Value, RpcError>) {
+        self.answers.extend(message::answer(id, result));
+    }
+}

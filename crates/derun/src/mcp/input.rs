@@ -1,0 +1,255 @@
+//! What each tool takes: the types that calls are read into, which have the input schemas as well.
+
+use super::arguments::Arguments;
+use super::fail::ToolError;
+use crate::record::State;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// The most sessions in an answer, and how many if nobody says.
+const MAX_LIMIT: u64 = 1000;
+const LIMIT: u64 = 50;
+/// The most bytes of output in an answer, and how many if nobody says (spec 4, "Implemented defaults").
+const MAX_BYTES: u64 = 1024 * 1024;
+const BYTES: u64 = 65_536;
+/// The longest wait, and how long if nobody says (spec 4, "Implemented defaults").
+const MAX_TIMEOUT: u64 = 60_000;
+const TIMEOUT: u64 = 30_000;
+/// The most lines around a match.
+const MAX_CONTEXT: u64 = 50;
+
+const fn limit() -> u64 {
+    LIMIT
+}
+const fn bytes() -> u64 {
+    BYTES
+}
+const fn timeout() -> u64 {
+    TIMEOUT
+}
+
+/// A number of bytes from the beginning of a session's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cursor(pub(super) u64);
+
+impl JsonSchema for Cursor {
+    fn schema_name() -> Cow<'static, str> {
+        "Cursor".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+$" })
+    }
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// How output is written in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Encoding {
+    /// As text; what is not UTF-8 as base64 all the same.
+    #[default]
+    Text,
+    /// Every byte as base64.
+    Base64,
+}
+
+/// The bytes that are wanted, and how.
+#[derive(Debug, Clone, Copy, JsonSchema)]
+pub(super) struct Form {
+    /// The most bytes of output in the answer.
+    #[schemars(default = "bytes", range(min = 1, max = MAX_BYTES))]
+    pub(super) max_bytes: usize,
+    /// How the output is written in the answer.
+    #[schemars(default)]
+    pub(super) encoding: Encoding,
+    /// Give what a terminal shows: without escape codes, overwritten lines as they ended up.
+    #[schemars(default)]
+    pub(super) strip_ansi: bool,
+}
+
+impl Form {
+    fn take(arguments: &mut Arguments) -> Result<Self, ToolError> {
+        let max_bytes = arguments.number("max_bytes", 1)?.unwrap_or(BYTES).min(MAX_BYTES);
+        let words = [("text", Encoding::Text), ("base64", Encoding::Base64)];
+        let encoding = arguments.word("encoding", &words)?.unwrap_or_default();
+        let strip_ansi = arguments.flag("strip_ansi")?.unwrap_or_default();
+        if strip_ansi && encoding == Encoding::Base64 {
+            return Err(ToolError::argument("strip_ansi", "it goes with text, not with base64"));
+        }
+        Ok(Self { max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX), encoding, strip_ansi })
+    }
+}
+
+/// What `derun_list_sessions` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct ListInput {
+    /// Only sessions in this state.
+    #[schemars(default)]
+    pub(super) state: Option<State>,
+    /// The most sessions to list, the newest first.
+    #[schemars(default = "limit", range(min = 1, max = MAX_LIMIT))]
+    pub(super) limit: u64,
+}
+
+impl ListInput {
+    pub(super) fn take(mut arguments: Arguments) -> Result<Self, ToolError> {
+        let words = State::ALL.map(|state| (state.as_str(), state));
+        let state = arguments.word("state", &words)?;
+        let limit = arguments.number("limit", 1)?.unwrap_or(LIMIT).min(MAX_LIMIT);
+        arguments.finish()?;
+        Ok(Self { state, limit })
+    }
+}
+
+/// What `derun_get_session` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct GetInput {
+    /// Which session, as derun_list_sessions names it.
+    pub(super) session_id: String,
+}
+
+impl GetInput {
+    pub(super) fn take(mut arguments: Arguments) -> Result<Self, ToolError> {
+        let session_id = arguments.text("session_id")?;
+        arguments.finish()?;
+        Ok(Self { session_id: session_id.ok_or(ToolError::Missing("session_id"))? })
+    }
+}
+
+/// Where reading begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    Cursor(u64),
+    LastBytes(u64),
+    LastLines(u64),
+}
+
+/// The arguments that [`Start`] is made from.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct StartArguments {
+    /// Where to begin: "0", the default, or the next_cursor of an answer.
+    cursor: Option<Cursor>,
+    /// Begin this many bytes before the end, instead of at a cursor.
+    tail_bytes: Option<u64>,
+    /// Begin this many lines before the end, instead of at a cursor.
+    tail_lines: Option<u64>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, JsonSchema)]
+pub(super) struct Pattern {
+    /// Give only the lines in which this regular expression (Rust syntax, linear time) matches, as `matches`.
+    #[schemars(rename = "grep")]
+    pub(super) regex: String,
+    /// With grep: this many lines before and after each match.
+    #[schemars(with = "Option<u64>", range(max = MAX_CONTEXT))]
+    pub(super) context: usize,
+    /// With grep: whether upper and lower case are one.
+    #[schemars(with = "Option<bool>")]
+    pub(super) ignore_case: bool,
+}
+
+/// What `derun_read_output` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct ReadInput {
+    /// Which session, as derun_list_sessions names it.
+    pub(super) session_id: String,
+    #[schemars(flatten, with = "StartArguments")]
+    pub(super) from: Start,
+    #[schemars(flatten)]
+    pub(super) form: Form,
+    #[schemars(flatten)]
+    pub(super) pattern: Option<Pattern>,
+}
+
+impl ReadInput {
+    /// Whether it takes so little time that nobody has to wait for it.
+    pub(super) fn is_short(&self) -> bool {
+        self.pattern.is_none() && !self.form.strip_ansi && !matches!(self.from, Start::LastLines(_))
+    }
+
+    pub(super) fn take(mut arguments: Arguments) -> Result<Self, ToolError> {
+        let session_id = arguments.text("session_id")?;
+        let cursor = arguments.cursor("cursor")?.map(Start::Cursor);
+        let last_bytes = arguments.number("tail_bytes", 0)?.map(Start::LastBytes);
+        let last_lines = arguments.number("tail_lines", 0)?.map(Start::LastLines);
+        let form = Form::take(&mut arguments)?;
+        let regex = arguments.text("grep")?;
+        let context = arguments.number("context", 0)?;
+        let ignore_case = arguments.flag("ignore_case")?;
+        arguments.finish()?;
+        let session_id = session_id.ok_or(ToolError::Missing("session_id"))?;
+        let from = match (cursor, last_bytes, last_lines) {
+            (_, Some(_), Some(_)) => {
+                return Err(ToolError::argument("tail_lines", "it does not go with tail_bytes"));
+            }
+            (Some(_), Some(_), None) => {
+                return Err(ToolError::argument("tail_bytes", "it does not go with cursor"));
+            }
+            (Some(_), None, Some(_)) => {
+                return Err(ToolError::argument("tail_lines", "it does not go with cursor"));
+            }
+            (cursor, bytes, lines) => cursor.or(bytes).or(lines).unwrap_or(Start::Cursor(0)),
+        };
+        let pattern = match regex {
+            Some(regex) => {
+                let context = usize::try_from(context.unwrap_or(0).min(MAX_CONTEXT)).unwrap_or_default();
+                Some(Pattern { regex, context, ignore_case: ignore_case.unwrap_or_default() })
+            }
+            None if context.is_some() => return Err(ToolError::argument("context", "it goes with grep")),
+            None if ignore_case.is_some() => {
+                return Err(ToolError::argument("ignore_case", "it goes with grep"));
+            }
+            None => None,
+        };
+        Ok(Self { session_id, from, form, pattern })
+    }
+}
+
+/// What `derun_wait_output` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct WaitInput {
+    /// Which session, as derun_list_sessions names it.
+    pub(super) session_id: String,
+    /// Behind which byte to wait: the next_cursor of an answer.
+    #[schemars(with = "Cursor")]
+    pub(super) cursor: u64,
+    /// The most milliseconds to wait.
+    #[schemars(rename = "timeout_ms", with = "u64", default = "timeout", range(max = MAX_TIMEOUT))]
+    pub(super) timeout: Duration,
+    #[schemars(flatten)]
+    pub(super) form: Form,
+}
+
+impl WaitInput {
+    pub(super) fn take(mut arguments: Arguments) -> Result<Self, ToolError> {
+        let session_id = arguments.text("session_id")?;
+        let cursor = arguments.cursor("cursor")?;
+        let timeout = arguments.number("timeout_ms", 0)?.unwrap_or(TIMEOUT).min(MAX_TIMEOUT);
+        let form = Form::take(&mut arguments)?;
+        arguments.finish()?;
+        Ok(Self {
+            session_id: session_id.ok_or(ToolError::Missing("session_id"))?,
+            cursor: cursor.ok_or(ToolError::Missing("cursor"))?,
+            timeout: Duration::from_millis(timeout),
+            form,
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! JSON-RPC 2.0: messages from lines, and lines from answers.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// A JSON object.
+pub(super) type Object = Map<String, Value>;
+
+/// What a line says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Message {
+    /// Something that is answered.
+    Request(Request),
+    /// The request with this id needs no answer any more.
+    Cancelled(Value),
+    /// Something that needs nothing done: another notification, a response, or an empty line.
+    Ignored,
+}
+
+/// A method that is called.
+#[derive(Debug, PartialEq)]
+pub(super) struct Request {
+    /// A string or a whole number.
+    pub(super) id: Value,
+    pub(super) method: String,
+    /// An object, or `null` if there are none.
+    pub(super) params: Value,
+}
+
+/// An error in place of a result.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct RpcError {
+    code: i32,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Value>,
+}
+
+impl RpcError {
+    const fn new(code: i32, message: String) -> Self {
+        Self { code, message, data: None }
+    }
+
+    /// The line is not JSON, or too long to be read.
+    pub(super) fn parse(message: impl Into<String>) -> Self {
+        Self::new(-32700, message.into())
+    }
+
+    /// The line is not a message, or not one for now.
+    pub(super) fn request(message: impl Into<String>) -> Self {
+        Self::new(-32600, message.into())
+    }
+
+    /// There is no such method.
+    pub(super) fn method(message: impl Into<String>) -> Self {
+        Self::new(-32601, message.into())
+    }
+
+    /// The method does not take these parameters.
+    pub(super) fn params(message: impl Into<String>) -> Self {
+        Self::new(-32602, message.into())
+    }
+
+    /// MCP: the request names a version of the protocol that is not spoken.
+    pub(super) fn version(message: impl Into<String>) -> Self {
+        Self::new(-32022, message.into())
+    }
+
+    pub(super) fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
+
+/// Reads a line. The error answers a request whose id is not known.
+pub(super) fn parse(line: &[u8]) -> Result<Message, RpcError> {
+    if line.trim_ascii().is_empty() {
+        return Ok(Message::Ignored);
+    }
+    let value =
+        serde_json::from_slice(line).map_err(|error| RpcError::parse(format!("not JSON: {error}")))?;
+    let mut object = match value {
+        Value::Object(object) => object,
+        Value::Array(_) => {
+            return Err(RpcError::request("a batch is not taken; send one message a line"));
+        }
+        _ => return Err(not_a_message()),
+    };
+    let is_ours = object.get("jsonrpc").is_some_and(|version| version == "2.0");
+    let params = object.remove("params").unwrap_or_default();
+    match (object.remove("method"), object.remove("id")) {
+        (Some(Value::String(method)), None) if method == "notifications/cancelled" => {
+            Ok(params.get("requestId").map_or(Message::Ignored, |id| Message::Cancelled(id.clone())))
+        }
+        // A notification is never answered, whatever is wrong with it.
+        (Some(Value::String(_)), None) => Ok(Message::Ignored),
+        (Some(Value::String(method)), Some(id))
+            if is_ours && (id.is_string() || id.is_i64()) && (params.is_object() || params.is_null()) =>
+        {
+            Ok(Message::Request(Request { id, method, params }))
+        }
+        // A response, though nothing was asked.
+        (None, Some(_)) if is_ours && (object.contains_key("result") || object.contains_key("error")) => {
+            Ok(Message::Ignored)
+        }
+        _ => Err(not_a_message()),
+    }
+}
+
+fn not_a_message() -> RpcError {
+    RpcError::request("not a JSON-RPC 2.0 message")
+}
+
+/// The line, with its end, that answers the request `id`; `null` if that could not be read.
+pub(super) fn answer(id: &Value, answer: Result<Value, RpcError>) -> Vec<u8> {
+    let answer = match answer {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+    };
+    format!("{answer}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_are_answered_and_lines_that_are_none() {
+        let request =
+            |id: Value| Ok(Message::Request(Request { id, method: "m".to_owned(), params: json!({}) }));
+        for (line, expected) in [
+            ("", Ok(Message::Ignored)),
+            (r#"{"jsonrpc":"2.0","id":"1","method":"m","params":{}}"#, request(json!("1"))),
+            (r#"{"jsonrpc":"2.0","id":-7,"method":"m","params":{}}"#, request(json!(-7))),
+            (r#"{"jsonrpc":"2.0","id":-7.5,"method":"m"}"#, Err(not_a_message())),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}"#, Err(not_a_message())),
+            (r#"{"jsonrpc":"2.0","id":[],"method":"m"}"#, Err(not_a_message())),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, Err(not_a_message())),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Err(not_a_message())),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Ok(Message::Ignored)),
+            (r#"{"method":5}"#, Err(not_a_message())),
+            (r#"{"method":"m"}"#, Ok(Message::Ignored)),
+            (r#"{"method":"notifications/cancelled"}"#, Ok(Message::Ignored)),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#,
+                Ok(Message::Cancelled(json!(3))),
+            ),
+        ] {
+            assert_eq!(parse(line.as_bytes()), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `derun_read_output` without grep: the bytes from a cursor on, in chunks.
+
+use super::answer::{Chunk, Read};
+use super::fail::ToolError;
+use super::input::{Cursor, Encoding, Form, ReadInput, Start};
+use super::place::Place;
+use crate::plain::plain;
+use crate::record::{SCHEMA_VERSION, State, Stretch};
+use crate::session::{Page, Session};
+use crate::store::StoreError;
+use crate::tail;
+use crate::text::{self, Piece};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sys::clock;
+
+/// The furthest that is looked back for the beginning of a line.
+const MAX_BACK: u64 = 64 * 1024 * 1024;
+
+/// A portion of output.
+#[derive(Debug)]
+pub(super) struct Portion {
+    pub(super) state: State,
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) next: u64,
+    pub(super) eof: bool,
+}
+
+/// Reads a session's output.
+pub(super) fn read(place: &Place, input: &ReadInput) -> Result<Read, ToolError> {
+    let session = place.session(&input.session_id)?;
+    let cursor = start(&session, input.from, input.form.encoding)?;
+    let Portion { state, chunks, next, eof } = portion(&session, cursor, &input.form)?;
+    Ok(Read {
+        schema_version: SCHEMA_VERSION,
+        session_id: session.id().to_string(),
+        state,
+        chunks: Some(chunks),
+        matches: None,
+        next_cursor: Cursor(next),
+        eof,
+    })
+}
+
+/// The cursor where reading begins. The last bytes in text begin with a whole character.
+pub(super) fn start(session: &Session, start: Start, encoding: Encoding) -> Result<u64, ToolError> {
+    let bytes = |from: u64, to: u64| {
+        let most = usize::try_from(to - from).unwrap_or(usize::MAX);
+        session.read(from, most, clock::now()).map(|page| page.bytes)
+    };
+    match start {
+        Start::Cursor(cursor) => Ok(cursor),
+        Start::LastBytes(count) => {
+            let end = end(session)?;
+            let from = end.saturating_sub(count);
+            if from == 0 || encoding == Encoding::Base64 {
+                return Ok(from);
+            }
+            Ok(from + text::left_over(&bytes(from, end.min(from + 3))?) as u64)
+        }
+        Start::LastLines(count) => {
+            let end = end(session)?;
+            Ok(tail::lines(count, end, end.saturating_sub(MAX_BACK), bytes)?)
+        }
+    }
+}
+
+/// How many bytes the session has; none if it has only just begun and has no files for them yet.
+fn end(session: &Session) -> Result<u64, StoreError> {
+    session.end().or_else(|error| match session.read(0, 0, clock::now()) {
+        Ok(nothing) => Ok(nothing.next()),
+        Err(_) => Err(error),
+    })
+}
+
+/// At most `form.max_bytes` of output from `cursor` on.
+pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Portion, ToolError> {
+    let mut page = session.read(cursor, form.max_bytes, clock::now())?;
+    let state = session.status(clock::now())?.state;
+    if !state.is_active() && !page.eof && page.bytes.len() < form.max_bytes {
+        // It ended while we looked: now all of it is there.
+        page = session.read(cursor, form.max_bytes, clock::now())?;
+    }
+    let ready = ready(&page, form);
+    let mut chunks = Vec::new();
+    for (stretch, bytes) in page.chunks() {
+        let left = usize::try_from(cursor + ready as u64 - stretch.offset.min(cursor + ready as u64));
+        let bytes = &bytes[..bytes.len().min(left.unwrap_or(usize::MAX))];
+        add(&mut chunks, &page, &stretch, bytes, form);
+    }
+    Ok(Portion { state, chunks, next: cursor + ready as u64, eof: page.eof })
+}
+
+/// How many of the page's bytes are given out now.
+fn ready(page: &Page, form: &Form) -> usize {
+    let bytes = &page.bytes[..];
+    let is_full = bytes.len() == form.max_bytes;
+    if form.encoding == Encoding::Base64 || page.eof {
+        return bytes.len();
+    }
+    let ready = text::ready(bytes, is_full, false);
+    if !form.strip_ansi {
+        return ready;
+    }
+    let whole = ready - text::begun_escape(&bytes[..ready]);
+    match memchr::memrchr(b'\n', &bytes[..whole]) {
+        // More comes, and what a line looks like is known at its end.
+        Some(newline) if is_full => newline + 1,
+        None if is_full && whole == 0 => ready,
+        _ => whole,
+    }
+}
+
+fn add(chunks: &mut Vec<Chunk>, page: &Page, stretch: &Stretch, bytes: &[u8], form: &Form) {
+    let mut at = stretch.offset;
+    let mut push = |length: usize, text: Option<String>, data_base64: Option<String>| {
+        let start_cursor = Cursor(at);
+        let came = page.time_of(at).unwrap_or(stretch.timestamp);
+        at += length as u64;
+        chunks.push(Chunk {
+            channel: stretch.channel,
+            start_cursor,
+            end_cursor: Cursor(at),
+            timestamp: clock::rfc3339(came),
+            encoding: if text.is_some() { Encoding::Text } else { Encoding::Base64 },
+            text,
+            data_base64,
+        });
+    };
+    match form.encoding {
+        _ if bytes.is_empty() => {}
+        Encoding::Base64 => push(bytes.len(), None, Some(STANDARD.encode(bytes))),
+        Encoding::Text if form.strip_ansi => push(bytes.len(), Some(plain(bytes)), None),
+        Encoding::Text => {
+            for piece in text::pieces(bytes) {
+                match piece {
+                    Piece::Text(text) => push(text.len(), Some(text.to_owned()), None),
+                    Piece::Bytes(bytes) => push(bytes.len(), None, Some(STANDARD.encode(bytes))),
+                }
+            }
+        }
+    }
+}

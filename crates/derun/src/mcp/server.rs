@@ -1,0 +1,179 @@
+//! The server: takes calls apart, has the tools do their work, and puts answers into what the client speaks.
+
+use super::answer::{Answer, Failed};
+use super::arguments::Arguments;
+use super::fail::{ToolError, shown};
+use super::input::{GetInput, ListInput, ReadInput, WaitInput};
+use super::message::{Request, RpcError};
+use super::place::Place;
+use super::protocol::{VERSIONS, Version};
+use super::tool::{self, Tool};
+use super::{grep, read, sessions, wait};
+use crate::record::SCHEMA_VERSION;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::pin::Pin;
+use std::sync::Arc;
+use sys::error::Hinted;
+use tokio::sync::{Semaphore, watch};
+
+/// How many calls that take long, and a thread each, are worked on at once. Others wait for their turn.
+const LONG_CALLS: usize = 2;
+
+/// The server.
+pub(super) struct Server {
+    tools: Vec<Tool>,
+    work: Work,
+}
+
+/// What a request is answered with.
+pub(super) enum Reply {
+    /// The result.
+    Result(Value),
+    /// A call of a tool, which has it later. Whoever drops this ends it.
+    Call(Pin<Box<dyn Future<Output = Value> + Send>>),
+}
+
+impl Server {
+    /// Waits end when the sender of `ending` is gone.
+    pub(super) fn new(place: Place, ending: watch::Receiver<()>) -> Self {
+        let turns = Arc::new(Semaphore::new(LONG_CALLS));
+        Self { tools: tool::all(), work: Work { place: Arc::new(place), turns, ending } }
+    }
+
+    /// Answers `request` in what `version` of the protocol says.
+    pub(super) fn reply(&self, request: &Request, version: Version) -> Result<Reply, RpcError> {
+        let mut result = match &request.method[..] {
+            "initialize" => json!({
+                "protocolVersion": version.name(),
+                "capabilities": { "tools": {} },
+                "serverInfo": ourselves(),
+                "instructions": tool::INSTRUCTIONS,
+            }),
+            "ping" if version.has_handshake() => json!({}),
+            "server/discover" => json!({
+                "supportedVersions": VERSIONS,
+                "capabilities": { "tools": {} },
+                "instructions": tool::INSTRUCTIONS,
+                "_meta": { "io.modelcontextprotocol/serverInfo": ourselves() },
+                "resultType": "complete",
+                "ttlMs": 0,
+                "cacheScope": "private",
+            }),
+            "tools/list" => {
+                let tools: Vec<Value> = self.tools.iter().map(|tool| tool.told(version)).collect();
+                json!({ "tools": tools })
+            }
+            "tools/call" => return self.call(&request.params, version),
+            method => return Err(RpcError::method(format!("unknown method: {}", shown(method)))),
+        };
+        if request.method == "tools/list" && !version.has_handshake() {
+            result["resultType"] = json!("complete");
+            result["ttlMs"] = json!(0);
+            result["cacheScope"] = json!("private");
+        }
+        Ok(Reply::Result(result))
+    }
+
+    fn call(&self, params: &Value, version: Version) -> Result<Reply, RpcError> {
+        let no_call = |problem: String| {
+            RpcError::params(problem).with_data(json!({ "schema_version": SCHEMA_VERSION }))
+        };
+        let (Some(name), Some(arguments)) = (params["name"].as_str(), Arguments::new(&params["arguments"]))
+        else {
+            return Err(no_call("tools/call takes a name and an object of arguments".to_owned()));
+        };
+        let Some(name) = self.tools.iter().map(|tool| tool.name).find(|known| *known == name) else {
+            return Err(no_call(format!("unknown tool: {}", shown(name))));
+        };
+        let work = self.work.clone();
+        Ok(Reply::Call(Box::pin(async move {
+            let done = work.call(name, arguments, version).await;
+            done.unwrap_or_else(|error| failed(&error.line(), version))
+        })))
+    }
+}
+
+fn ourselves() -> Value {
+    json!({ "name": "derun", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// What calls need.
+#[derive(Clone)]
+struct Work {
+    place: Arc<Place>,
+    turns: Arc<Semaphore>,
+    ending: watch::Receiver<()>,
+}
+
+impl Work {
+    /// Does on another thread what takes long, so that others are answered meanwhile.
+    async fn apart<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let Ok(turn) = self.turns.acquire_owned().await else { return Err(ToolError::Ending) };
+        let done = tokio::task::spawn_blocking(move || {
+            // One that is cancelled meanwhile keeps its turn: its thread goes on.
+            let _turn = turn;
+            work(&self.place)
+        });
+        done.await.unwrap_or(Err(ToolError::Ending))
+    }
+
+    async fn call(mut self, name: &str, arguments: Arguments, version: Version) -> Result<Value, ToolError> {
+        Ok(match name {
+            tool::LIST => {
+                let input = ListInput::take(arguments)?;
+                answered(&self.apart(move |place| sessions::list(place, &input)).await?, version)
+            }
+            tool::GET => {
+                let input = GetInput::take(arguments)?;
+                answered(&self.apart(move |place| sessions::get(place, &input)).await?, version)
+            }
+            tool::READ => {
+                let input = ReadInput::take(arguments)?;
+                match input.pattern.clone() {
+                    Some(pattern) => answered(
+                        &self.apart(move |place| grep::read(place, &input, &pattern)).await?,
+                        version,
+                    ),
+                    None if input.is_short() => answered(&read::read(&self.place, &input)?, version),
+                    None => answered(&self.apart(move |place| read::read(place, &input)).await?, version),
+                }
+            }
+            _ => {
+                let input = WaitInput::take(arguments)?;
+                let stop = async { while self.ending.changed().await.is_ok() {} };
+                answered(&wait::wait(&self.place, &input, stop).await?, version)
+            }
+        })
+    }
+}
+
+/// The result of a call that has an answer.
+fn answered<A: Answer>(answer: &A, version: Version) -> Value {
+    result(answer, answer.summary(), false, version)
+}
+
+/// The result of a call that has none.
+fn failed(error: &str, version: Version) -> Value {
+    let failed = Failed { schema_version: SCHEMA_VERSION, error: error.to_owned() };
+    result(&failed, error.to_owned(), true, version)
+}
+
+/// `value` as structured content with its `summary` as text; or as JSON in the text, which is all that older versions
+/// have.
+fn result(value: &impl Serialize, summary: String, is_error: bool, version: Version) -> Value {
+    let structured = version.is_structured();
+    // Only maps whose keys are not strings cannot be JSON, and answers have none.
+    let text = if structured { summary } else { serde_json::to_string(value).unwrap_or_default() };
+    let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
+    if structured {
+        result["structuredContent"] = json!(value);
+    }
+    if !version.has_handshake() {
+        result["resultType"] = json!("complete");
+    }
+    result
+}

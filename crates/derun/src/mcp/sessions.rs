@@ -1,0 +1,123 @@
+//! `derun_list_sessions` and `derun_get_session`: which sessions there are, and what one is.
+
+use super::answer::{Detail, OneSession, Output, Sessions, Summary};
+use super::fail::ToolError;
+use super::input::{GetInput, ListInput};
+use super::place::Place;
+use crate::record::SCHEMA_VERSION;
+use crate::session::{Session, Status};
+use crate::store::Store;
+use crate::text;
+use jiff::Timestamp;
+use sys::clock::{self, rfc3339};
+
+/// The most bytes of a command in a list, and in the answer about one session.
+const MAX_LISTED_COMMAND: usize = 4096;
+const MAX_COMMAND: usize = 64 * 1024;
+/// The most bytes of a list.
+const MAX_LIST: usize = 1024 * 1024;
+
+/// Lists sessions, the newest first, as many as are wanted and have room. One that goes away meanwhile is left out.
+pub(super) fn list(place: &Place, input: &ListInput) -> Result<Sessions, ToolError> {
+    let now = clock::now();
+    let (mut total_count, mut wanted) = (0, Vec::new());
+    let mut left = usize::try_from(input.limit).unwrap_or(usize::MAX);
+    let mut room = MAX_LIST;
+    let store = place.open()?;
+    let ids = store.as_ref().map(Store::list).transpose()?.unwrap_or_default();
+    for (store, id) in store.iter().flat_map(|store| ids.iter().map(move |id| (store, id))) {
+        let looked = store.session(id.as_str()).and_then(|session| Ok((session.status(now)?, session)));
+        let Ok((status, session)) = looked else { continue };
+        if input.state.is_none_or(|state| status.state == state) {
+            total_count += 1;
+            if left == 0 {
+                continue;
+            }
+            let summary = summary(&session, &status, MAX_LISTED_COMMAND);
+            match room.checked_sub(serde_json::to_string(&summary).map_or(0, |json| json.len())) {
+                Some(rest) => {
+                    (room, left) = (rest, left - 1);
+                    wanted.push(summary);
+                }
+                None => left = 0,
+            }
+        }
+    }
+    Ok(Sessions {
+        schema_version: SCHEMA_VERSION,
+        generated_at: rfc3339(now),
+        total_count,
+        truncated: total_count > wanted.len(),
+        sessions: wanted,
+    })
+}
+
+/// Describes one session.
+pub(super) fn get(place: &Place, input: &GetInput) -> Result<OneSession, ToolError> {
+    let session = place.session(&input.session_id)?;
+    let output = output(&session, clock::now())?;
+    // Asked last: the output of a session that is over by then is all there.
+    let status = session.status(clock::now())?;
+    let last = status.last.clone();
+    let (exit_code, signal, error, lost) =
+        last.map_or((None, None, None, None), |last| (last.exit_code, last.signal, last.error, last.lost));
+    let session = Detail {
+        summary: summary(&session, &status, MAX_COMMAND),
+        working_directory: session.meta().working_directory.clone(),
+        exit_code,
+        signal,
+        error,
+        lost,
+        expires_at: status.expires_at.map(rfc3339),
+        output: output.clone(),
+    };
+    Ok(OneSession { schema_version: SCHEMA_VERSION, session, output })
+}
+
+fn summary(session: &Session, status: &Status, most: usize) -> Summary {
+    let meta = session.meta();
+    let (command, command_truncated) = cut(&meta.command, most);
+    Summary {
+        session_id: session.id().to_string(),
+        state: status.state,
+        started_at: rfc3339(meta.started_at),
+        ended_at: status.last.as_ref().map(|last| rfc3339(last.ended_at)),
+        transport_mode: meta.transport_mode,
+        tty_attached: meta.tty_attached,
+        retention_seconds: meta.retention_seconds,
+        pid: meta.pid,
+        command: Some(command),
+        command_truncated,
+    }
+}
+
+/// The first words of a command, of at most `most` bytes together, and whether there are more.
+fn cut(command: &[String], most: usize) -> (Vec<String>, bool) {
+    let mut room = most;
+    let mut words = Vec::new();
+    for word in command {
+        let part = text::cut(word, room);
+        words.push(part.to_owned());
+        // An empty word takes room as well.
+        room = room.saturating_sub(part.len() + 1);
+        if part.len() < word.len() || room == 0 {
+            break;
+        }
+    }
+    let is_whole =
+        words.len() == command.len() && words.last().map(String::len) == command.last().map(String::len);
+    (words, !is_whole)
+}
+
+fn output(session: &Session, now: Timestamp) -> Result<Output, ToolError> {
+    // A session that has only just begun has no files for its output, which an empty page takes as none.
+    if session.read(0, 1, now)?.bytes.is_empty() {
+        return Ok(Output { output_bytes: 0, chunk_count: 0, last_chunk_at: None });
+    }
+    let (chunk_count, last) = session.stretches()?;
+    Ok(Output {
+        output_bytes: session.end()?,
+        chunk_count,
+        last_chunk_at: last.map(|stretch| rfc3339(stretch.timestamp)),
+    })
+}

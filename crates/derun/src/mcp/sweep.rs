@@ -1,0 +1,45 @@
+//! Removing old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own: no answer
+//! waits for it.
+
+use super::place::Place;
+use crate::log::Log;
+use crate::retention;
+use crate::store::DEFAULT_RETENTION;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+use sys::clock;
+
+/// Sweeps until it is dropped. The sweep that is under way then stops at the next session.
+#[derive(Debug)]
+pub struct Sweeper {
+    _stop: Sender<()>,
+}
+
+impl Sweeper {
+    /// Sweeps now, unless somebody has just done so, and then every `interval`.
+    ///
+    /// # Errors
+    /// That the system gives no thread.
+    pub fn start(place: Place, interval: Duration) -> io::Result<Self> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let work = move || {
+            // Where there is no store yet, there is nothing to sweep; what cannot be opened is tried again.
+            if let Ok(Some(store)) = place.open() {
+                retention::sweep_if_due(&store);
+            }
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                let go_on = || match stopped.try_recv() {
+                    Err(mpsc::TryRecvError::Disconnected) => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                };
+                let Ok(Some(store)) = place.open() else { continue };
+                let mut log = Log::open(store.root());
+                let _next_time = retention::sweep(&store, DEFAULT_RETENTION, clock::now(), &mut log, go_on);
+            }
+        };
+        std::thread::Builder::new().name("sweep".to_owned()).spawn(work)?;
+        Ok(Self { _stop: stop })
+    }
+}

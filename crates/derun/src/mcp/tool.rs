@@ -1,0 +1,166 @@
+//! The four tools as a client sees them: names, descriptions and schemas.
+
+use super::answer::{OneSession, Read, Sessions, Waited};
+use super::input::{GetInput, ListInput, ReadInput, WaitInput};
+use super::message::Object;
+use super::protocol::Version;
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub(super) const LIST: &str = "derun_list_sessions";
+pub(super) const GET: &str = "derun_get_session";
+pub(super) const READ: &str = "derun_read_output";
+pub(super) const WAIT: &str = "derun_wait_output";
+
+/// How the tools go together, for clients that tell their model.
+pub(super) const INSTRUCTIONS: &str = "\
+Output of commands that were run with `derun run`, live and after. derun_list_sessions names the sessions. \
+derun_read_output reads from a cursor (a decimal string, from \"0\") and answers with next_cursor; go on from there \
+until eof. tail_lines gives the end, grep the lines that match. When a running session has no more yet, \
+derun_wait_output waits behind next_cursor.";
+
+/// A tool.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    pub(super) input_schema: Object,
+    pub(super) output_schema: Object,
+    annotations: Value,
+}
+
+impl Tool {
+    fn new<I: JsonSchema, O: JsonSchema>(
+        name: &'static str,
+        title: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            title,
+            description,
+            input_schema: schema::<I>(Contract::Deserialize),
+            output_schema: or_error(schema::<O>(Contract::Serialize)),
+            annotations: json!({
+                "title": title,
+                "readOnlyHint": true,
+                "destructiveHint": false,
+                "idempotentHint": true,
+                "openWorldHint": false,
+            }),
+        }
+    }
+
+    /// It as clients are told of it that speak `version`.
+    pub(super) fn told(&self, version: Version) -> Value {
+        let mut told = json!(self);
+        if let (false, Some(told)) = (version.is_structured(), told.as_object_mut()) {
+            told.remove("outputSchema");
+        }
+        told
+    }
+}
+
+/// All of them.
+pub(super) fn all() -> Vec<Tool> {
+    vec![
+        Tool::new::<ListInput, Sessions>(
+            LIST,
+            "List captured sessions",
+            "Lists the sessions of commands run with `derun run`, the newest first, running or over: ids, states, \
+             times and commands.",
+        ),
+        Tool::new::<GetInput, OneSession>(
+            GET,
+            "Describe a captured session",
+            "Tells all about one session: its command, where it ran, its state, exit code or signal, how much it \
+             wrote, and until when it is kept.",
+        ),
+        Tool::new::<ReadInput, Read>(
+            READ,
+            "Read a session's output",
+            "Reads what a session wrote, from a cursor on, or its last bytes or lines, or only the lines in which a \
+             regular expression matches. Never waits. Go on from next_cursor until eof.",
+        ),
+        Tool::new::<WaitInput, Waited>(
+            WAIT,
+            "Wait for a session's output",
+            "Waits until a session writes something behind a cursor, or is over, or the time is, and answers with \
+             what came. Answers at once if there is something already.",
+        ),
+    ]
+}
+
+/// The schema of `T` in one piece, since not every client follows references.
+fn schema<T: JsonSchema>(contract: Contract) -> Object {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.contract = contract;
+    let mut schema: Schema = settings.into_generator().into_root_schema_for::<T>();
+    RecursiveTransform(without_width).transform(&mut schema);
+    // A field without a value is left out of an answer, and a model reads what an argument may be: in neither is null
+    // worth a word. It is taken all the same.
+    RecursiveTransform(without_null).transform(&mut schema);
+    schema.remove("title");
+    schema.remove("description");
+    match schema.to_value() {
+        Value::Object(object) => object,
+        _ => Object::default(),
+    }
+}
+
+/// The schema of an answer, or of the error in its place: clients hold errors to a tool's schema as well.
+fn or_error(mut answer: Object) -> Object {
+    let required = answer.insert("required".to_owned(), json!(["schema_version"]));
+    answer.insert("oneOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
+    if let Some(Value::Object(properties)) = answer.get_mut("properties") {
+        let about = "Why there is no answer. Where it is present, there is nothing else but schema_version.";
+        properties.insert("error".to_owned(), json!({ "type": "string", "description": about }));
+    }
+    answer
+}
+
+/// Takes out that a value may be null.
+fn without_null(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    if object.get("default") == Some(&Value::Null) {
+        object.remove("default");
+    }
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [kind] = &types[..] {
+            object["type"] = kind.clone();
+        }
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let Some(Value::Array(mut kinds)) = object.remove("anyOf") else { return };
+    kinds.retain(|kind| kind.get("type").is_none_or(|kind| kind != "null"));
+    match (kinds.pop(), kinds.is_empty()) {
+        (Some(Value::Object(only)), true) => {
+            for (name, value) in only {
+                // What is said of the property goes before what is said of the type.
+                object.entry(name).or_insert(value);
+            }
+        }
+        (Some(last), _) => {
+            kinds.push(last);
+            object.insert("anyOf".to_owned(), Value::Array(kinds));
+        }
+        (None, _) => {}
+    }
+}
+
+/// Takes out what Rust calls a number's type: no format that JSON Schema knows, and clients complain of others.
+fn without_width(schema: &mut Schema) {
+    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int")) {
+        schema.remove("format");
+    }
+}

@@ -1,0 +1,218 @@
+//! The side channel: takes what the terminal gets and keeps it, and never troubles who gives it.
+//!
+//! A store that fails (full, read-only, gone) ends the keeping, not the command: the rest is counted, and
+//! [`Recorder::finish`] says what was lost.
+
+use super::log::{Event, Log};
+use super::record::{Channel, Lost, Meta, State, TransportMode};
+use super::syncer::{Hurry, Syncer};
+use super::writer::{End, OnDisk, Writer};
+use jiff::Timestamp;
+use std::fs::File;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use sys::clock;
+
+/// Who keeps a command's output. Shared by the threads that read its channels.
+#[derive(Debug)]
+pub struct Recorder(Option<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    writer: Writer,
+    log: Log,
+    keeping: Keeping,
+    hurry: Hurry,
+    syncer: Option<Syncer>,
+}
+
+#[derive(Debug)]
+enum Keeping {
+    On,
+    Off(Lost),
+}
+
+impl Recorder {
+    /// Keeps in `writer`, and logs in `log`.
+    #[must_use]
+    pub fn new(writer: Writer, log: Log) -> Self {
+        Self::with(writer, log, Hurry::AtOnce)
+    }
+
+    /// Keeps in `writer`, and logs in `log`; what is over within a second is not brought to the disk.
+    #[must_use]
+    pub fn unhurried(writer: Writer, log: Log) -> Self {
+        Self::with(writer, log, Hurry::Later)
+    }
+
+    fn with(writer: Writer, log: Log, hurry: Hurry) -> Self {
+        Self(Some(Mutex::new(Inner { writer, log, keeping: Keeping::On, hurry, syncer: None })))
+    }
+
+    /// Keeps nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    fn inner(&self) -> Option<MutexGuard<'_, Inner>> {
+        // A thread that panicked while it kept something leaves at worst a stretch without all its bytes.
+        self.0.as_ref().map(|inner| inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many bytes are kept, as long as nothing is lost.
+    #[must_use]
+    pub fn position(&self) -> Option<u64> {
+        let inner = self.inner()?;
+        matches!(inner.keeping, Keeping::On).then(|| inner.writer.end())
+    }
+
+    /// Keeps nothing more, because of `error`.
+    pub fn stop(&self, error: io::Error) {
+        if let Some(mut inner) = self.inner() {
+            inner.stop_after(Err(error));
+        }
+    }
+
+    /// What was lost so far.
+    #[must_use]
+    pub fn lost(&self) -> Option<Lost> {
+        match &self.inner()?.keeping {
+            Keeping::On => None,
+            Keeping::Off(lost) => Some(lost.clone()),
+        }
+    }
+
+    /// Makes the file `name` in the session's folder, as [`Writer::beside`] does; `None` if nothing is kept.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn beside(&self, name: &str) -> io::Result<Option<File>> {
+        self.inner().map(|inner| inner.writer.beside(name)).transpose()
+    }
+
+    /// Keeps `bytes`, which have just come, or counts them as lost.
+    pub fn keep(&self, channel: Channel, bytes: &[u8]) {
+        // Before another channel's bytes are waited for, whose disk may be slow.
+        let at = clock::now();
+        if let Some(mut inner) = self.inner() {
+            inner.keep(channel, bytes, at);
+        }
+    }
+
+    /// Notes that the command runs.
+    pub fn started(&self, pid: u32) {
+        let Some(mut inner) = self.inner() else { return };
+        let written = inner.writer.started(pid);
+        inner.stop_after(written);
+        let Inner { writer, log, .. } = &mut *inner;
+        log.note_state(writer.meta(), State::Starting, State::Running, None, None);
+        // While the command starts: the end then has less to wait for.
+        inner.syncer =
+            inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced, inner.hurry).ok());
+    }
+
+    /// Notes that the output comes another way than was thought.
+    pub fn transport(&self, mode: TransportMode) {
+        let Some(mut inner) = self.inner() else { return };
+        let written = inner.writer.transport(mode);
+        inner.stop_after(written);
+    }
+
+    /// Writes down how it ended. Returns what was lost, and whether the session says so itself.
+    ///
+    /// # Errors
+    /// [`Unsaid`]: something was lost, and not even that could be written down.
+    pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+        let Some(inner) = self.0 else { return Ok(()) };
+        let Inner { writer, mut log, keeping, hurry, syncer } =
+            inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let on_disk = match (syncer.is_some_and(Syncer::end), hurry) {
+            (true, _) => OnDisk::Begin,
+            (false, Hurry::AtOnce) => OnDisk::Nothing,
+            (false, Hurry::Later) => OnDisk::Unwanted,
+        };
+        note_end(&mut log, writer.meta(), end);
+        log.flush();
+        // Nobody can read what was written to files that are no more.
+        let kept = if writer.is_removed() { 0 } else { writer.end() };
+        let id = writer.id().to_string();
+        let lost = match keeping {
+            Keeping::On => None,
+            Keeping::Off(lost) => Some(lost),
+        };
+        writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| Unsaid {
+            id,
+            kept,
+            lost,
+            source,
+        })
+    }
+}
+
+fn note_end(log: &mut Log, meta: &Meta, end: &End) {
+    let from = if meta.pid == 0 { State::Starting } else { State::Running };
+    match end {
+        End::Exited(code) => log.note_state(meta, from, State::Exited, Some(*code), None),
+        End::Signaled(signal) => log.note_state(meta, from, State::Signaled, None, Some(signal)),
+        End::Failed(_) => log.note_state(meta, from, State::Failed, None, None),
+    }
+}
+
+impl Inner {
+    fn keep(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
+        if let Keeping::Off(lost) = &mut self.keeping {
+            lost.lost_bytes += bytes.len() as u64;
+            return;
+        }
+        let before = self.writer.end();
+        match self.writer.append(channel, bytes, at) {
+            Ok(stretches) => {
+                for stretch in &stretches {
+                    self.log.note_stretch(&self.writer.meta().session_id, stretch);
+                }
+                if let Some(syncer) = &self.syncer {
+                    syncer.soon();
+                }
+            }
+            Err(error) => {
+                self.stop_after(Err(error));
+                if let Keeping::Off(lost) = &mut self.keeping {
+                    lost.lost_bytes += bytes.len() as u64 - (lost.kept_bytes - before);
+                }
+            }
+        }
+    }
+
+    /// Keeps nothing more if that failed.
+    fn stop_after(&mut self, outcome: io::Result<()>) {
+        if let (Err(error), Keeping::On) = (outcome, &self.keeping) {
+            let (kept_bytes, reason) = (self.writer.end(), error.to_string());
+            let session_id = &self.writer.meta().session_id;
+            self.log.note(&Event::CaptureStopped { session_id, kept_bytes, error: &reason });
+            self.keeping = Keeping::Off(Lost { kept_bytes, lost_bytes: 0, reason });
+        }
+    }
+}
+
+/// What was lost, and that the session could not be told.
+#[derive(Debug, thiserror::Error)]
+#[error("session {id}: its end was not written down: {source} ({})", in_words(*kept, lost.as_ref()))]
+pub struct Unsaid {
+    /// Which session.
+    pub id: String,
+    /// How many bytes it has.
+    pub kept: u64,
+    /// What it does not have.
+    pub lost: Option<Lost>,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+fn in_words(kept: u64, lost: Option<&Lost>) -> String {
+    match lost {
+        Some(lost) => format!("{kept} bytes were captured and {} lost: {}", lost.lost_bytes, lost.reason),
+        None if kept == 0 => "nothing is captured".to_owned(),
+        None => format!("{kept} bytes were captured"),
+    }
+}

@@ -1,0 +1,301 @@
+//! The command in a pseudo terminal that is like ours, while ours passes every byte as it is.
+
+use super::super::record::Channel;
+use super::super::recorder::Recorder;
+use super::input::Input;
+use super::leader::{Leader, Report};
+use super::relay::{self, BLOCK, Over};
+use super::{Ended, Finished, Trouble};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use sys::pipe;
+use sys::signals::{self, Sender, Signals};
+use sys::spawn::{self, Change, CommandLine};
+use sys::terminal::{self, Outer, Pseudo};
+
+/// What holds the terminal open is listened to for this long after the command's end,
+const DRAIN: Duration = Duration::from_millis(250);
+/// or for this many bytes.
+const DRAIN_BYTES: usize = 1 << 20;
+
+/// Our terminal: raw while we are in its foreground, and what it was in the end, whatever happens.
+#[derive(Debug)]
+pub(super) struct Screen {
+    outer: Outer,
+    raw: Mutex<bool>,
+}
+
+impl Screen {
+    /// Makes it raw, if we are in its foreground. Says whether we are.
+    pub(super) fn enter(&self) -> bool {
+        let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Outer::is_foreground() {
+            return false;
+        }
+        if !*raw {
+            *raw = self.outer.make_raw().is_ok();
+        }
+        true
+    }
+
+    fn is_raw(&self) -> bool {
+        *self.raw.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes it what it was.
+    pub(super) fn leave(&self) {
+        let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut *raw) {
+            self.outer.restore();
+        }
+    }
+}
+
+/// Leaves the screen when it drops, also when this thread panics.
+struct Leave<'a>(&'a Screen);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// Runs `command`. See [`super::run`].
+pub(super) fn run(
+    command: &CommandLine,
+    recorder: &Recorder,
+    started: impl FnOnce(),
+) -> io::Result<Finished> {
+    let signals = Signals::take()?;
+    let outer = Outer::look()?;
+    let Pseudo { ours, theirs } = Pseudo::open(&outer)?;
+    let (reports, tell) = pipe::pair()?;
+    let reports = File::from(reports);
+    // A stderr that is somewhere else stays there, and is a channel of its own.
+    let apart = !terminal::is_terminal(io::stderr()) && !sys::inherited::was_closed(2);
+    let (from_stderr, stderr) = match apart {
+        true => pipe::pair().map(|(from, to)| (Some(from), Some(to)))?,
+        false => (None, None),
+    };
+    let leader =
+        Leader { terminal: theirs, stderr, reports: tell.into(), command, signals: &signals, outer: &outer };
+    let ours_alone = [Some(ours.as_fd()), Some(reports.as_fd()), from_stderr.as_ref().map(OwnedFd::as_fd)];
+    let ours_alone: Vec<_> = ours_alone.into_iter().flatten().collect();
+    let leader = spawn::apart(&ours_alone, move || leader.lead())?;
+    let child = match Report::read(&reports)? {
+        Some(Report::Started(child)) => child,
+        Some(Report::NotStarted(spawn::NotStarted::Trouble(error))) => return Err(error),
+        Some(Report::NotStarted(error)) => {
+            return Ok(Finished { ended: Ended::NotStarted(error), trouble: None });
+        }
+        _ => return Err(io::Error::other("the terminal's session leader died")),
+    };
+    recorder.started(child.as_raw_nonzero().get().unsigned_abs());
+    started();
+    let ours = Arc::new(ours);
+    let screen = Arc::new(Screen { outer, raw: Mutex::new(false) });
+    let (ended, ends) = pipe::pair()?;
+    std::thread::scope(|scope| {
+        let _leave = Leave(&screen);
+        screen.enter();
+        let ended = ended.as_fd();
+        let stderr = from_stderr.map(|from| {
+            scope.spawn(move || {
+                relay::pass_on(from, rustix::stdio::stderr(), ended, Channel::Stderr, recorder)
+            })
+        });
+        let input = Input::start(Arc::clone(&ours), Arc::clone(&screen))?;
+        signals.let_come();
+        let goes_on = Arc::new(AtomicBool::new(false));
+        pass_signals_on(signals, child, Arc::clone(&ours), Arc::clone(&goes_on))?;
+        let mut pump = Pump {
+            ours: &ours,
+            reports: &reports,
+            screen: &screen,
+            input: &input,
+            goes_on: &goes_on,
+            recorder,
+            child,
+            to: true,
+        };
+        let how = pump.run();
+        input.end();
+        drop(ends);
+        let _reaped = rustix::process::waitpid(Some(leader), WaitOptions::empty());
+        let trouble = match stderr.map(std::thread::ScopedJoinHandle::join) {
+            Some(Ok(Over::Trouble(source))) => Some(Trouble { stream: "stderr", error: source }),
+            _ => None,
+        };
+        Ok(Finished { ended: how?, trouble })
+    })
+}
+
+/// Passes on, from a thread of its own, every signal that comes from now on; a change of size becomes one of the
+/// pseudo terminal, of which its foreground job is told by the kernel.
+fn pass_signals_on(
+    signals: Signals,
+    child: Pid,
+    ours: Arc<OwnedFd>,
+    goes_on: Arc<AtomicBool>,
+) -> io::Result<()> {
+    let pass_on = move || {
+        while let Ok(came) = signals.next() {
+            match came.signal {
+                // What was typed; the command has it from its own terminal.
+                _ if came.from == Sender::Us => {}
+                libc::SIGWINCH => terminal::resize(&*ours),
+                libc::SIGCHLD => {}
+                libc::SIGCONT if goes_on.swap(false, Ordering::AcqRel) => {}
+                // A shell has the whole job go on.
+                libc::SIGCONT => {
+                    let _gone = kill_process_group(child, Signal::CONT);
+                }
+                other => {
+                    if let Some(signal) = Signal::from_named_raw(other) {
+                        let _gone = kill_process(child, signal);
+                    }
+                }
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(pass_on)?;
+    Ok(())
+}
+
+/// Passes the command's output on and heeds what the leader reports.
+struct Pump<'a> {
+    ours: &'a OwnedFd,
+    reports: &'a File,
+    screen: &'a Screen,
+    input: &'a Input,
+    /// That the next SIGCONT ends a stop of ours, and is passed on by who stopped.
+    goes_on: &'a AtomicBool,
+    recorder: &'a Recorder,
+    child: Pid,
+    /// Whether our terminal still takes anything.
+    to: bool,
+}
+
+/// What there was to read.
+enum Output {
+    Bytes(usize),
+    Nothing,
+    /// Nobody holds the other end any more.
+    Over,
+}
+
+impl Pump<'_> {
+    fn run(&mut self) -> io::Result<Ended> {
+        let mut block = vec![0; BLOCK];
+        let mut is_over = false;
+        loop {
+            let mut watched = [
+                PollFd::new(self.reports, PollFlags::IN),
+                PollFd::new(self.ours, if is_over { PollFlags::empty() } else { PollFlags::IN }),
+            ];
+            // With the other end closed, the hang-up of ours would end every wait at once.
+            let watched = if is_over { &mut watched[..1] } else { &mut watched[..] };
+            match rustix::event::poll(watched, None) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let has_report = !watched[0].revents().is_empty();
+            if watched.get(1).is_some_and(|ours| !ours.revents().is_empty()) {
+                is_over = matches!(self.step(&mut block)?, Output::Over);
+            }
+            if has_report && let Some(ended) = self.heed(&mut block)? {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Heeds the next report. Returns how the command ended, if it did, when its last output has been passed on.
+    fn heed(&mut self, block: &mut [u8]) -> io::Result<Option<Ended>> {
+        let ended = match Report::read(self.reports)? {
+            Some(Report::Changed(Change::Stopped(signal))) => {
+                self.stop(signal, block)?;
+                return Ok(None);
+            }
+            Some(Report::Changed(Change::Exited(code))) => Ended::Exited(code),
+            Some(Report::Changed(Change::Signaled(signal))) => Ended::Signaled(signal),
+            Some(_) => return Ok(None),
+            None => return Err(io::Error::other("the terminal's session leader was killed")),
+        };
+        let until = Instant::now() + DRAIN;
+        let mut drained = 0;
+        loop {
+            match self.step_within(until.saturating_duration_since(Instant::now()), block)? {
+                Output::Bytes(bytes) if drained < DRAIN_BYTES => drained += bytes,
+                _ => return Ok(Some(ended)),
+            }
+        }
+    }
+
+    /// The command was stopped: its last output is shown, and we stop with the terminal as it was, so that a shell
+    /// sees what it would have seen. Returns when we go on.
+    fn stop(&mut self, signal: i32, block: &mut [u8]) -> io::Result<()> {
+        while let Output::Bytes(_) = self.step_within(Duration::ZERO, block)? {}
+        self.screen.leave();
+        self.goes_on.store(true, Ordering::Release);
+        signals::stop_ourselves(signal, true);
+        self.screen.enter();
+        terminal::resize(self.ours);
+        self.input.look_again();
+        let _gone = kill_process_group(self.child, Signal::CONT);
+        Ok(())
+    }
+
+    fn step_within(&mut self, patience: Duration, block: &mut [u8]) -> io::Result<Output> {
+        let patience = Timespec::try_from(patience).unwrap_or_default();
+        // The kernel has what was written before come through when it is asked like this.
+        match rustix::event::poll(&mut [PollFd::new(self.ours, PollFlags::IN)], Some(&patience)) {
+            Ok(0) => Ok(Output::Nothing),
+            Ok(_) => self.step(block),
+            Err(Errno::INTR) => Ok(Output::Bytes(0)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads once and passes it on.
+    fn step(&mut self, block: &mut [u8]) -> io::Result<Output> {
+        let read = match rustix::io::read(self.ours, &mut *block) {
+            // The other end is closed; this is how Linux says it.
+            Ok(0) | Err(Errno::IO) => return Ok(Output::Over),
+            Ok(read) => read,
+            Err(Errno::INTR | Errno::AGAIN) => return Ok(Output::Bytes(0)),
+            Err(error) => return Err(error.into()),
+        };
+        self.recorder.keep(Channel::Pty, &block[..read]);
+        if !self.screen.is_raw() {
+            self.screen.enter();
+        }
+        let shown = self.for_screen(&block[..read]);
+        if self.to && relay::write(rustix::stdio::stdout(), &shown).is_err() {
+            // Our terminal is gone. The command is told as it would have been.
+            self.to = false;
+            let _gone = kill_process_group(self.child, Signal::HUP);
+        }
+        Ok(Output::Bytes(read))
+    }
+
+    /// What to write so that `bytes` are shown. In the background our terminal is the shell's, and does a second
+    /// time what the pseudo terminal has done already.
+    fn for_screen<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let is_done_twice =
+            || terminal::adds_returns(self.ours) && terminal::adds_returns(rustix::stdio::stdout());
+        if self.screen.is_raw() || !is_done_twice() {
+            return Cow::Borrowed(bytes);
+        }
+        let is_added = |place: usize| bytes[place] == b'\r' && bytes.get(place + 1) == Some(&b'\n');
+        Cow::Owned((0..bytes.len()).filter(|place| !is_added(*place)).map(|place| bytes[place]).collect())
+    }
+}

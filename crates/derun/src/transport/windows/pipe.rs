@@ -1,0 +1,129 @@
+//! The command in our own place, with a pipe for stdout and one for stderr; stdin and console are the ones it would
+//! have had without us, and Ctrl-C reaches it as it reaches us.
+
+use super::super::record::Channel;
+use super::super::recorder::Recorder;
+use super::relay::{self, BLOCK, Over};
+use super::{Ended, Finished, Trouble};
+use std::fs::File;
+use std::io;
+use std::os::windows::io::{AsHandle, BorrowedHandle};
+use std::process::{Child, Command, Stdio};
+use sys::control;
+use sys::pipe::{Reader, pipe};
+use sys::spawn::{CommandLine, NotStarted};
+
+/// A stream that is ours to pass on.
+struct Stream {
+    from: Reader,
+    to: File,
+    channel: Channel,
+    name: &'static str,
+}
+
+/// A pipe for a stream of the command; where we have no such stream, it gets none either.
+fn stream(
+    to: BorrowedHandle<'_>,
+    channel: Channel,
+    name: &'static str,
+) -> io::Result<(Option<Stream>, Stdio)> {
+    let Ok(to) = to.try_clone_to_owned() else { return Ok((None, Stdio::inherit())) };
+    let (from, theirs) = pipe(BLOCK)?;
+    Ok((Some(Stream { from, to: to.into(), channel, name }), theirs.into()))
+}
+
+/// Runs `command`. See [`super::run`].
+pub(super) fn run(
+    command: &CommandLine,
+    recorder: &Recorder,
+    started: impl FnOnce(),
+) -> io::Result<Finished> {
+    control::take()?;
+    let (stdout, their_stdout) = stream(io::stdout().as_handle(), Channel::Stdout, "stdout")?;
+    let (stderr, their_stderr) = stream(io::stderr().as_handle(), Channel::Stderr, "stderr")?;
+    let mut child = match start(command, their_stdout, their_stderr) {
+        Ok(child) => child,
+        Err(NotStarted::Trouble(error)) => return Err(error),
+        Err(error) => return Ok(Finished { ended: Ended::NotStarted(error), trouble: None }),
+    };
+    // Told of while it was being started, and so maybe not to it.
+    let is_told = control::came();
+    if is_told {
+        child.kill()?;
+    }
+    recorder.started(child.id());
+    started();
+    let ended = child.as_handle().try_clone_to_owned()?;
+    std::thread::scope(|scope| {
+        let ended = ended.as_handle();
+        let mut relays = Vec::new();
+        for Stream { from, to, channel, name } in [stdout, stderr].into_iter().flatten() {
+            let relay = move || (name, relay::pass_on(from, to, ended, channel, recorder));
+            relays.push(std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, relay)?);
+        }
+        let code = child.wait()?.code().unwrap_or_default();
+        let over = relays.into_iter().filter_map(|relay| relay.join().ok());
+        let over: Vec<_> = over.collect();
+        let trouble = over.into_iter().find_map(|(stream, over)| match over {
+            Over::Trouble(source) => Some(Trouble { stream, error: source }),
+            Over::End | Over::ReaderGone => None,
+        });
+        let code = if is_told { control::ENDED_BY_CONTROL } else { code };
+        Ok(Finished { ended: Ended::Exited(code), trouble })
+    })
+}
+
+/// Starts it. The ends of the pipes that are its own are closed here in any case.
+fn start(command: &CommandLine, stdout: Stdio, stderr: Stdio) -> Result<Child, NotStarted> {
+    let mut child = Command::new(command.file()?);
+    child.args(command.arguments()).stdin(Stdio::inherit()).stdout(stdout).stderr(stderr);
+    child.spawn().map_err(NotStarted::Command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::log::Log;
+    use super::super::super::record::TransportMode;
+    use super::super::super::store::{NewSession, Store};
+    use super::super::super::writer::End;
+    use super::*;
+    use std::time::Duration;
+    use sys::clock;
+
+    #[test]
+    fn both_streams_are_kept_apart_and_the_code_is_the_commands() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::open(root.path()).unwrap();
+        let words = ["cmd", "/c", "echo out& echo err>&2& exit 3"].map(std::ffi::OsString::from);
+        let new = NewSession {
+            id: None,
+            command: Vec::new(),
+            working_directory: String::new(),
+            retention: Duration::from_secs(60),
+            transport: TransportMode::Pipe,
+            tty_attached: false,
+        };
+        let writer = store.create(new, clock::now()).unwrap();
+        let id = writer.id().to_string();
+        let recorder = Recorder::new(writer, Log::open(root.path()));
+        let mut started = false;
+        let finished = run(&CommandLine::new(&words).unwrap(), &recorder, || started = true).unwrap();
+        assert!(matches!(finished.ended, Ended::Exited(3)) && started, "{finished:?}");
+        recorder.finish(&End::Exited(3)).unwrap();
+        let page = store.session(&id).unwrap().read(0, 1000, clock::now()).unwrap();
+        let of = |channel| {
+            let chunks = page.chunks().filter(|(stretch, _)| stretch.channel == channel);
+            chunks.flat_map(|(_, bytes)| bytes.to_vec()).collect::<Vec<u8>>()
+        };
+        assert_eq!(of(Channel::Stdout), b"out\r\n");
+        assert_eq!(of(Channel::Stderr), b"err\r\n");
+        assert!(page.eof);
+    }
+
+    #[test]
+    fn what_is_no_program_is_not_started() {
+        let command = CommandLine::new(&["no-such-program".into()]).unwrap();
+        let finished = run(&command, &Recorder::none(), || {}).unwrap();
+        assert!(matches!(finished.ended, Ended::NotStarted(NotStarted::Command(_))), "{finished:?}");
+    }
+}

@@ -1,0 +1,85 @@
+//! `shell-guard check` prints the guard's finding on a command.
+
+use shell_guard::call::{Own, Place};
+use shell_guard::guard::{Finding, inspect};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Check whether a shell command would do catastrophic damage. Nothing is run.
+
+Usage: shell-guard check [--cwd DIR] [--home DIR] COMMAND
+
+  --cwd DIR   Check it as run in this directory [default: the current one]
+  --home DIR  What ~ and $HOME mean in it [default: $HOME]
+
+Exit codes: 0 clear, 1 refused, 2 wrong usage, 3 in doubt, 4 would change what runs next
+";
+
+fn main() -> ExitCode {
+    let said = match parse(std::env::args().skip(1)) {
+        Ok(None) => write!(io::stdout(), "{USAGE}").map(|()| ExitCode::SUCCESS),
+        Ok(Some((command, place))) => say(&inspect(&command, &place)),
+        Err(problem) => writeln!(io::stderr(), "error: {problem}\nhint: run: shell-guard --help")
+            .map(|()| ExitCode::from(2)),
+    };
+    said.unwrap_or(ExitCode::FAILURE)
+}
+
+/// Returns the command and where it would run, or `None` if help is requested.
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, Place)>, String> {
+    match args.next().as_deref() {
+        Some("check") => {}
+        Some("--help" | "-h" | "help") => return Ok(None),
+        Some(other) => return Err(format!("unknown command: {other}")),
+        None => return Err("a command is missing".to_owned()),
+    }
+    let (mut cwd, mut home, mut command) = (None, None, None);
+    while let Some(arg) = args.next() {
+        match &*arg {
+            "--help" | "-h" => return Ok(None),
+            "--cwd" | "--home" => {
+                let path = PathBuf::from(args.next().ok_or_else(|| format!("{arg} needs a directory"))?);
+                if !path.is_absolute() {
+                    return Err(format!("{arg} must be an absolute path: {}", path.display()));
+                }
+                *(if arg == "--cwd" { &mut cwd } else { &mut home }) = Some(path);
+            }
+            _ if command.is_some() => {
+                return Err("more than one COMMAND; quote it as one argument".to_owned());
+            }
+            _ => command = Some(arg),
+        }
+    }
+    let command = command.ok_or("COMMAND is missing")?;
+    let cwd = match cwd {
+        Some(cwd) => cwd,
+        None => std::env::current_dir()
+            .map_err(|error| format!("cannot determine the current directory: {error}"))?,
+    };
+    let home = home.or_else(std::env::home_dir).ok_or("cannot determine the home directory; use --home")?;
+    Ok(Some((command, Place { workspace: cwd.clone(), cwd, home, own: Own::default() })))
+}
+
+fn say(finding: &Finding) -> io::Result<ExitCode> {
+    let mut out = io::stdout();
+    Ok(match finding {
+        Finding::Clear => {
+            writeln!(out, "clear")?;
+            ExitCode::SUCCESS
+        }
+        Finding::Refused { entry, why } => {
+            writeln!(out, "refused ({entry}): {why}")?;
+            ExitCode::from(1)
+        }
+        Finding::Doubt { why } => {
+            writeln!(out, "in doubt: {why}")?;
+            ExitCode::from(3)
+        }
+        Finding::Controlled { entry, why } => {
+            writeln!(out, "refused unless a rule allows it ({entry}): {why}")?;
+            ExitCode::from(4)
+        }
+    })
+}

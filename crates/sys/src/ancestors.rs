@@ -1,0 +1,203 @@
+//! Ancestors of a process, their arguments, and the ancestor that set an environment variable.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+
+/// Limit for walks up the process tree.
+const MOST: usize = 100;
+
+/// Returns `pid` and its ancestors, nearest first. The list ends at process 1, at a process whose parent is in
+/// another PID namespace, or at one whose parent belongs to another user and is hidden.
+///
+/// Returns `None` if a process ended during the walk, if there are more than 100 ancestors, or if the system does
+/// not provide parents (only Linux does).
+#[must_use]
+pub fn lineage(pid: u32) -> Option<Vec<u32>> {
+    // A parent may exit between two reads and the child be reparented. Two identical walks in a row are
+    // consistent.
+    let mut before = walk(pid);
+    for _ in 0..16 {
+        let now = walk(pid);
+        if now.is_some() && now == before {
+            return now.map(|found| found.into_iter().map(|(pid, _)| pid).collect());
+        }
+        before = now;
+    }
+    None
+}
+
+/// Whether `pid` exists but belongs to another user and is hidden (`hidepid` in proc(5)). Our own children are
+/// never hidden.
+#[cfg(target_os = "linux")]
+fn is_hidden(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
+}
+
+/// Each process with its start time, which distinguishes it from another process with the same PID.
+#[cfg(target_os = "linux")]
+fn walk(pid: u32) -> Option<Vec<(u32, String)>> {
+    let mut found = Vec::new();
+    let mut next = pid;
+    while next > 0 {
+        if found.len() == MOST {
+            return None;
+        }
+        let Some(fields) = super::identity::stat_fields(next) else {
+            return (is_hidden(next) && !found.is_empty()).then_some(found);
+        };
+        found.push((next, fields.get(19)?.clone()));
+        next = if next == 1 { 0 } else { fields.get(1)?.parse().ok()? };
+    }
+    (pid > 0).then_some(found)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn walk(_pid: u32) -> Option<Vec<(u32, String)>> {
+    None
+}
+
+/// The name (`comm`) of the process `pid` (Linux).
+#[must_use]
+pub fn name(pid: u32) -> Option<Vec<u8>> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(name))
+}
+
+/// The arguments of the process `pid`, starting with its name (Linux).
+#[must_use]
+pub fn arguments(pid: u32) -> Option<Vec<Vec<u8>>> {
+    let mut line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    line.pop();
+    Some(line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
+}
+
+/// This process's ancestors, nearest first, without process 1 (Linux; elsewhere only the parent).
+#[must_use]
+pub fn all() -> Vec<u32> {
+    let first = Some(std::os::unix::process::parent_id());
+    std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1).take(MOST).collect()
+}
+
+/// Returns the nearest ancestor that passed the variable `name` on with our value without having it itself. For a
+/// hook this is the agent (Linux).
+///
+/// If the variable is unset or an environment is not readable, returns the nearest ancestor that isn't a shell, or
+/// 0 if that is unknown, for example without /proc.
+#[must_use]
+pub fn giver(name: &str) -> u32 {
+    let first = std::os::unix::process::parent_id();
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    let found = value.and_then(|value| {
+        let mut mark = OsString::from(name);
+        mark.push("=");
+        mark.push(value);
+        nearest(first, |pid| {
+            let environment = environ(pid)?;
+            Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
+        })
+    });
+    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)?))).unwrap_or(0)
+}
+
+/// Returns the first of `pid` and its ancestors that matches `is_it`. `None` if the answer is unknown for one of
+/// them.
+fn nearest(mut pid: u32, is_it: impl Fn(u32) -> Option<bool>) -> Option<u32> {
+    for _ in 0..MOST {
+        if pid == 0 || is_it(pid)? {
+            return Some(pid).filter(|pid| *pid > 0);
+        }
+        pid = parent(pid)?;
+    }
+    None
+}
+
+/// `None` if unknown. Treating it as false would pick a short-lived shell, and its agent would soon count as dead.
+fn is_shell(pid: u32) -> Option<bool> {
+    let shells = [&b"sh"[..], b"ash", b"bash", b"busybox", b"dash", b"fish", b"ksh", b"zsh"];
+    Some(shells.contains(&&*name(pid)?))
+}
+
+/// `None` if it is not readable.
+fn environ(pid: u32) -> Option<Vec<u8>> {
+    #[cfg(target_os = "linux")]
+    return super::environ::settled(pid).ok();
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unknown = pid;
+        None
+    }
+}
+
+/// Whether the process `pid` was started with a non-empty variable `name`. Returns `None` during an exec, and
+/// false if the environment is not readable.
+#[must_use]
+pub fn is_set(pid: u32, name: &str) -> Option<bool> {
+    #[cfg(target_os = "linux")]
+    let environment = match super::environ::of(pid) {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
+        read => read.unwrap_or_default(),
+    };
+    #[cfg(not(target_os = "linux"))]
+    let environment = environ(pid).unwrap_or_default();
+    Some(environment.split(|byte| *byte == 0).any(|variable| {
+        let value = variable.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        value.is_some_and(|value| !value.is_empty())
+    }))
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    // /proc files report no size.
+    let mut stat = Vec::with_capacity(1 << 10);
+    File::open(format!("/proc/{pid}/stat")).ok()?.read_to_end(&mut stat).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name in parentheses may contain anything: `pid (name) state ppid`.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_our_parent_and_environment() {
+        let own = std::process::id();
+        assert!(parent(own).is_some_and(|parent| parent == std::os::unix::process::parent_id()));
+        let found = ["PATH", "PAT", "MURMUR_TEST_NOBODY_HAS_THIS"].map(|name| is_set(own, name));
+        assert_eq!(found, [Some(true), Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn a_lineage_ends_at_process_1() {
+        let found = lineage(std::process::id()).unwrap();
+        assert_eq!(found[..2], [std::process::id(), std::os::unix::process::parent_id()]);
+        assert!(found.last().is_some_and(|last| parent(*last) == Some(0)), "{found:?}");
+        assert_eq!(lineage(u32::MAX), None);
+        assert_eq!(lineage(0), None);
+    }
+
+    #[test]
+    fn reads_the_name_and_arguments_of_a_process() {
+        use std::io::{Read, Write};
+        use std::process::{Command, Stdio};
+        let mut child =
+            Command::new("cat").arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // An answer means that the exec is done.
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let (found, called) = (arguments(child.id()), name(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found.unwrap(), [&b"cat"[..], b"-"]);
+        assert_eq!(called.unwrap(), b"cat");
+    }
+
+    #[test]
+    fn a_hidden_process_is_not_known_to_be_a_shell() {
+        assert_eq!(is_shell(std::process::id()), Some(false));
+        assert_eq!(is_shell(u32::MAX), None);
+        assert_eq!(nearest(u32::MAX, |pid| Some(!is_shell(pid)?)), None);
+    }
+}

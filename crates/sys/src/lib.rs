@@ -1,0 +1,93 @@
+//! Operating system services for murmur and derun: the clock, atomic files, locks, process trees, sockets and
+//! signals.
+//!
+//! This is the only crate with unsafe code and the only one that reads the clock. It knows nothing about
+//! heartbeats. [`mod@error`] is the error type that the other crates share.
+//!
+//! On Windows only the modules that captures need exist, with the same names and interfaces, in `windows/`. A few
+//! modules exist only on Windows.
+
+#[cfg(unix)]
+pub mod alarm;
+#[cfg(unix)]
+pub mod ancestors;
+#[cfg(unix)]
+pub mod anchor;
+#[cfg(unix)]
+pub mod arrival;
+#[cfg_attr(windows, path = "windows/atomic.rs")]
+pub mod atomic;
+pub mod clock;
+#[cfg(windows)]
+#[path = "windows/control.rs"]
+pub mod control;
+#[cfg(unix)]
+pub mod deadline;
+#[cfg(unix)]
+pub mod descriptor;
+#[cfg(target_os = "linux")]
+mod environ;
+pub mod error;
+#[cfg(windows)]
+#[path = "windows/event.rs"]
+pub mod event;
+pub mod exit;
+#[cfg(unix)]
+pub mod fifo;
+pub mod file;
+#[cfg_attr(windows, path = "windows/folder.rs")]
+pub mod folder;
+#[cfg(unix)]
+pub mod held;
+pub mod identity;
+#[cfg(unix)]
+pub mod inherited;
+#[cfg(target_os = "linux")]
+pub mod init;
+pub mod lease;
+pub mod lock;
+#[cfg(unix)]
+pub mod memory;
+#[cfg(unix)]
+pub mod notify;
+#[cfg(unix)]
+pub mod paths;
+#[cfg(unix)]
+pub mod pause;
+#[cfg(unix)]
+pub mod peer;
+#[cfg_attr(windows, path = "windows/pipe.rs")]
+pub mod pipe;
+#[cfg(unix)]
+pub mod process;
+#[cfg(windows)]
+#[path = "windows/pseudo.rs"]
+pub mod pseudo;
+pub mod random;
+#[cfg(unix)]
+pub mod replace;
+pub mod scratch;
+#[cfg(unix)]
+pub mod shell;
+#[cfg(unix)]
+pub mod signals;
+#[cfg(unix)]
+pub mod socket;
+#[cfg_attr(windows, path = "windows/spawn.rs")]
+pub mod spawn;
+pub mod spelling;
+#[cfg(unix)]
+pub mod swap;
+#[cfg(unix)]
+pub mod syslog;
+#[cfg_attr(windows, path = "windows/terminal.rs")]
+pub mod terminal;
+pub mod text;
+#[cfg(unix)]
+pub mod tmux;
+#[cfg(unix)]
+pub mod unreadable;
+pub mod watch;
+#[cfg(windows)]
+#[path = "windows/words.rs"]
+mod words;

@@ -1,0 +1,13 @@
+//! Sleeping for a fixed time, for pacing and for the few states that the system sends no event for.
+
+use std::time::Duration;
+
+/// Sleeps for `length`. Only for replaying at a given pace, and between two checks of something that no event
+/// reports.
+pub fn pause(length: Duration) {
+    if length.is_zero() {
+        return;
+    }
+    #[expect(clippy::disallowed_methods, reason = "there is no event to wait for")]
+    std::thread::sleep(length);
+}

@@ -1,0 +1,276 @@
+//! File change notifications.
+
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A folder to watch, and the names in it to report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    folder: PathBuf,
+    names: Names,
+    writes: bool,
+    /// Only watch for the removal of the folder itself.
+    only_itself: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Names {
+    All,
+    Of(&'static [&'static str]),
+    One(OsString),
+}
+
+impl Place {
+    /// Watches `names` in `folder`, or everything if `names` is empty. Removal of the folder itself is reported as
+    /// well.
+    #[must_use]
+    pub fn new(folder: &Path, names: &'static [&'static str]) -> Self {
+        let names = if names.is_empty() { Names::All } else { Names::Of(names) };
+        Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false }
+    }
+
+    /// Watches only for the removal of `folder`, not for changes in it.
+    #[must_use]
+    pub fn itself(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), names: Names::Of(&[]), writes: false, only_itself: true }
+    }
+
+    /// Watches the file `path`; `None` if it has no parent folder.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        let names = Names::One(name.to_owned());
+        Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
+    }
+
+    /// Also reports every single write, not only the close after it.
+    #[must_use]
+    pub fn and_writes(self) -> Self {
+        Self { writes: true, ..self }
+    }
+
+    /// Watches for the creation of `path`, which doesn't exist: for its next missing component in the nearest
+    /// existing folder.
+    #[must_use]
+    pub fn coming(path: &Path) -> Option<Self> {
+        let steps = path.ancestors().zip(path.ancestors().skip(1));
+        let (step, folder) = steps.into_iter().find(|(_, above)| above.is_dir())?;
+        let names = step.file_name().map_or(Names::All, |name| Names::One(name.to_owned()));
+        Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
+    }
+}
+
+/// Reported changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The paths that were created, written, renamed or removed. They start with the folder as given in [`Place`].
+    pub paths: BTreeSet<PathBuf>,
+    /// Whether there are changes without a path: the queue overflowed, or a watched folder was removed.
+    pub more: bool,
+}
+
+impl Names {
+    /// Whether `name` is reported.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "watching is not implemented here"))]
+    fn hold(&self, name: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(names) => names.iter().any(|wanted| wanted.as_bytes() == name),
+            Self::One(wanted) => wanted.as_encoded_bytes() == name,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::{Borrow, Changes, Names, Place, io};
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+    use rustix::io::Errno;
+    use std::collections::HashMap;
+    use std::collections::hash_map::Entry;
+    use std::ffi::OsStr;
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::PathBuf;
+    use tokio::io::unix::AsyncFd;
+
+    /// A watch on folders.
+    #[derive(Debug)]
+    pub struct Watch {
+        inotify: AsyncFd<OwnedFd>,
+        places: HashMap<i32, (PathBuf, Names)>,
+    }
+
+    impl Watch {
+        /// Watches `places`. Missing folders are skipped.
+        ///
+        /// # Errors
+        /// Fails if the limit of watches is reached.
+        pub fn new(places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
+            let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+            let inotify = crate::descriptor::readable(inotify)?;
+            let mut watch = Self { inotify, places: HashMap::new() };
+            watch.add(places)?;
+            Ok(watch)
+        }
+
+        /// Adds `places` and returns whether one of them is new. Existing watches continue, so no change is
+        /// missed. Folders that were removed and created again are watched again.
+        pub fn add(&mut self, places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<bool> {
+            let flags = WatchFlags::CLOSE_WRITE
+                | WatchFlags::CREATE
+                | WatchFlags::DELETE
+                | WatchFlags::DELETE_SELF
+                | WatchFlags::MOVE
+                | WatchFlags::MOVE_SELF
+                | WatchFlags::ATTRIB
+                | WatchFlags::ONLYDIR;
+            let mut new = false;
+            for place in places {
+                let place = place.borrow();
+                let flags = match place {
+                    Place { only_itself: true, .. } => {
+                        WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR
+                    }
+                    Place { writes: true, .. } => flags | WatchFlags::MODIFY,
+                    _ => flags,
+                };
+                match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
+                    Ok(watch) => match self.places.entry(watch) {
+                        Entry::Vacant(vacant) => {
+                            vacant.insert((place.folder.clone(), place.names.clone()));
+                            new = true;
+                        }
+                        // Several places may share a folder: then report every name in it.
+                        Entry::Occupied(mut known) if known.get().1 != place.names => {
+                            known.get_mut().1 = Names::All;
+                        }
+                        Entry::Occupied(_) => {}
+                    },
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(new)
+        }
+
+        /// Waits for a change.
+        pub async fn changed(&mut self) -> io::Result<()> {
+            self.changes().await.map(|_| ())
+        }
+
+        /// Waits for changes and returns them.
+        pub async fn changes(&mut self) -> io::Result<Changes> {
+            loop {
+                let mut ready = self.inotify.readable().await?;
+                let changes = read(ready.get_inner(), &self.places);
+                ready.clear_ready();
+                let changes = changes?;
+                if changes != Changes::default() {
+                    return Ok(changes);
+                }
+            }
+        }
+    }
+
+    /// Reads all pending events and returns those that matter.
+    fn read(inotify: &OwnedFd, places: &HashMap<i32, (PathBuf, Names)>) -> io::Result<Changes> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(inotify, &mut buffer);
+        let mut changes = Changes::default();
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    changes.more |= event.events().intersects(
+                        ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::QUEUE_OVERFLOW,
+                    );
+                    let Some(name) = event.file_name() else { continue };
+                    let place = places.get(&event.wd()).filter(|(_, names)| names.hold(name.to_bytes()));
+                    changes.paths.extend(place.map(|(at, _)| at.join(OsStr::from_bytes(name.to_bytes()))));
+                }
+                Err(Errno::AGAIN) => return Ok(changes),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::{Borrow, Changes, Place, io};
+
+    /// Watching is not implemented on this system; callers poll at their tick instead.
+    #[derive(Debug)]
+    pub struct Watch(());
+
+    impl Watch {
+        /// Always fails with [`io::ErrorKind::Unsupported`].
+        pub fn new(_places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        /// Always fails with [`io::ErrorKind::Unsupported`].
+        pub fn add(&mut self, _places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<bool> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        /// Never returns.
+        pub async fn changed(&mut self) -> io::Result<()> {
+            std::future::pending().await
+        }
+
+        /// Never returns.
+        pub async fn changes(&mut self) -> io::Result<Changes> {
+            std::future::pending().await
+        }
+    }
+}
+
+pub use system::Watch;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn reports_a_replaced_file_but_no_other_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut watch = Watch::new([&Place::new(folder.path(), &["config.json"])]).unwrap();
+        std::fs::write(folder.path().join("other"), "x").unwrap();
+        // A symlink and not a file: a process forked by another test may hold a written file open, and its close
+        // would be one more event.
+        std::os::unix::fs::symlink("x", folder.path().join("new")).unwrap();
+        std::fs::rename(folder.path().join("new"), folder.path().join("config.json")).unwrap();
+        watch.changed().await.unwrap();
+        std::fs::write(folder.path().join("other"), "y").unwrap();
+        let nothing = watch.changed();
+        tokio::select! {
+            biased;
+            _ = nothing => panic!("a change of another file counted"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn reports_each_path_once_and_the_removal_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let watched = folder.path().join("watched");
+        std::fs::create_dir(&watched).unwrap();
+        let mut watch = Watch::new([&Place::new(&watched, &[])]).unwrap();
+        // Symlinks for the same reason as above.
+        for name in ["b", "a", "b"] {
+            std::os::unix::fs::symlink("x", folder.path().join("new")).unwrap();
+            std::fs::rename(folder.path().join("new"), watched.join(name)).unwrap();
+        }
+        let changes = watch.changes().await.unwrap();
+        let paths: Vec<PathBuf> = changes.paths.into_iter().collect();
+        assert_eq!((paths, changes.more), (vec![watched.join("a"), watched.join("b")], false));
+        std::fs::remove_dir_all(&watched).unwrap();
+        assert!(watch.changes().await.unwrap().more);
+    }
+}

@@ -1,0 +1,90 @@
+//! Handles requests, with one thread per connection.
+//!
+//! Input: HTTP requests. Output: the script's turns. Requests are counted across all connections.
+
+use std::io::{self, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::{Value, json};
+use sys::pause::pause;
+
+use crate::http::{self, Request};
+use crate::reply;
+use crate::script::{Play, Script};
+
+/// The script and the requests so far.
+pub(crate) struct Server {
+    script: Script,
+    requests: Option<PathBuf>,
+    count: AtomicUsize,
+}
+
+impl Server {
+    pub(crate) fn new(script: Script, requests: Option<PathBuf>) -> Self {
+        Self { script, requests, count: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn serve(self: Arc<Self>, listener: &TcpListener) -> io::Result<()> {
+        loop {
+            let (stream, _) = listener.accept()?;
+            let server = Arc::clone(&self);
+            // A client may disconnect at any time.
+            thread::spawn(move || drop(server.talk(&stream)));
+        }
+    }
+
+    fn talk(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream);
+        let mut writer = stream;
+        while let Some(request) = http::read(&mut reader, &mut writer)? {
+            self.answer(&request, &mut writer)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: &Request, to: &mut impl io::Write) -> io::Result<()> {
+        match request.method.as_str() {
+            "HEAD" => return http::head(to),
+            "POST" => {}
+            _ => return http::json(to, 404, &[], &json!({})),
+        }
+        if !request.path.contains("/v1/messages") {
+            return http::json(to, 200, &[], &json!({}));
+        }
+        let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
+            let error = json!({"type": "invalid_request_error", "message": "the body is not JSON"});
+            return http::json(to, 400, &[], &json!({"type": "error", "error": error}));
+        };
+        if request.path.contains("count_tokens") {
+            return http::json(to, 200, &[], &json!({"input_tokens": 10}));
+        }
+        let number = self.count.fetch_add(1, Ordering::SeqCst);
+        if let Some(folder) = &self.requests {
+            std::fs::write(folder.join(format!("{number:03}.json")), format!("{body:#}"))?;
+        }
+        self.play(number, &body, to)
+    }
+
+    fn play(&self, number: usize, body: &Value, to: &mut impl io::Write) -> io::Result<()> {
+        let (delay, play) = self.script.choose(body);
+        pause(delay);
+        let (content, end_delay) = match play {
+            Play::Error(error) => {
+                let body = json!({"type": "error", "error": error.error});
+                return http::json(to, error.status, &error.headers, &body);
+            }
+            Play::Content(content, end_delay) => (content, end_delay),
+        };
+        let id = format!("msg_{number:03}");
+        let message = reply::Message { id, model: &body["model"], content, end_delay };
+        if body["stream"] != true {
+            return http::json(to, 200, &[], &message.whole());
+        }
+        http::stream(to, message.events())
+    }
+}

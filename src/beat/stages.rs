@@ -1,0 +1,295 @@
+//! The stages of a beat: begin, host, conclude, journal. Each takes the result of the one before.
+
+use super::session::Session;
+use super::{BeatError, Job, Report, cannot_start, deferred, invocation, lock_workspace, until};
+use crate::agent::conversation::Conversation;
+use crate::config::heartbeat::Content;
+use crate::host::event::Progress;
+use crate::host::farewell::Farewell;
+use crate::host::hosting::Hosting;
+use crate::host::process::{Ending, Run};
+use crate::host::run::{self as host, Spec};
+use crate::journal::entry::Entry;
+use crate::journal::unfinished::{Begun, Kept, Record};
+use crate::journal::{append, decisions, last_beat};
+use crate::outcome::{self, Outcome};
+use crate::pulse::task;
+use crate::pulse::write::put_over;
+use crate::trust::{self, OmittedServer};
+use std::cell::Cell;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use sys::anchor::{Anchor, Whereabouts};
+use sys::error::{Failure, Hinted};
+use sys::file::is_full;
+use sys::paths::DataDir;
+use sys::{clock, lock};
+use tokio::time::Instant;
+
+/// A beat that has begun: its workspace is locked and its record is on disk.
+pub(super) struct Beat<'a> {
+    job: &'a Job,
+    dir: &'a DataDir,
+    /// Held while the beat runs in the workspace.
+    workspace_lock: lock::Lock,
+    /// The data folder, also after it was moved.
+    folder: Option<Anchor>,
+    clock: Instant,
+    started: jiff::Timestamp,
+    begun: Begun,
+    record: io::Result<Record>,
+    /// Its journal line, as far as it is known.
+    entry: Entry,
+}
+
+/// How the agent's process ended, or why it never ran.
+type Ended = Result<Run, Outcome>;
+
+/// A beat whose agent has ended.
+pub(super) struct Hosted {
+    ended: Ended,
+    session: Session,
+    conversation: Option<Conversation>,
+    hosting: Result<Hosting, String>,
+    clients: Option<Farewell>,
+    left_out: Vec<OmittedServer>,
+    /// Whether the data folder was moved or deleted when the agent was asked to stop.
+    lost_folder: bool,
+    heartbeat_changed: bool,
+}
+
+/// A beat whose journal line is complete.
+pub(super) struct Concluded {
+    conversation: Option<Conversation>,
+    hosting: Result<Hosting, String>,
+    clients: Option<Farewell>,
+}
+
+impl<'a> Beat<'a> {
+    /// Locks the workspace and writes the beat's record.
+    pub(super) fn begin(job: &'a Job, dir: &'a DataDir) -> Result<Self, BeatError> {
+        let workspace_lock = lock_workspace(dir, &job.workspace)?;
+        let folder = Anchor::new(dir.root()).ok();
+        let started = clock::now();
+        let entry = job.entry(started);
+        let begun = Begun {
+            pid: std::process::id(),
+            entry: entry.clone(),
+            over: false,
+            scheduled: job.scheduled,
+            announced: false,
+            before: None,
+            data_dir: Some(dir.root().to_path_buf()),
+        };
+        let record = if job.announced {
+            match Record::take_announced(dir, &begun) {
+                Ok(None) => return Err(BeatError::Withdrawn),
+                Ok(Some(record)) => Ok(record),
+                Err(error) => Err(error),
+            }
+        } else {
+            Record::create(dir, &begun)
+        };
+        // The journal line would be lost, whatever the outcome.
+        if let Err(source) = &record
+            && is_full(source)
+        {
+            let source = io::Error::new(source.kind(), source.to_string());
+            return Err(BeatError::Full { path: dir.beats(), source });
+        }
+        Ok(Self { job, dir, workspace_lock, folder, clock: Instant::now(), started, begun, record, entry })
+    }
+
+    /// Runs the agent until it ends, and serves its clients meanwhile.
+    pub(super) async fn host(
+        &mut self,
+        captures: Option<PathBuf>,
+        stop: impl Future<Output = ()>,
+        mut sink: impl FnMut(&Progress<'_>),
+    ) -> Hosted {
+        let (job, dir) = (self.job, self.dir);
+        let mut conversation = job.verbose.then(Conversation::default);
+        let mut session = Session::default();
+        let mut observe = |progress: Progress<'_>, at: Duration| {
+            if let Progress::Agent(event) = progress {
+                session.observe(event);
+                if let Some(conversation) = &mut conversation {
+                    conversation.add(event, at);
+                }
+            }
+            sink(&progress);
+        };
+        let mut hosting = job
+            .card(self.started)
+            .map_err(|error| error.line())
+            .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.line()));
+        // A beat started by hand survives a moved data folder: its record moved along.
+        let folder_gone = hosting.as_ref().ok().map(|hosting| hosting.folder_gone(job.scheduled));
+        let lost_folder = Cell::new(false);
+        let stop = async {
+            tokio::select! {
+                () = stop => {}
+                Some(()) = until(folder_gone) => {}
+            }
+            lost_folder.set(self.folder.as_ref().is_some_and(|folder| folder.look() != Whereabouts::There));
+        };
+        // Taken before the prompt is read, so that no change is missed.
+        let content = Content::of(&job.file);
+        let mut clients = None;
+        let (mut left_out, mut untrusted) = (Vec::new(), false);
+        let ended = match self.prepare(captures) {
+            Err(problem) => Err(Outcome::Error(problem.line())),
+            Ok(prepared) => {
+                (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
+                // Best effort: readers of agents can do without it.
+                let _best_effort = task::set(dir, &job.agent, &job.task());
+                let listeners = hosting.as_mut().ok().and_then(Hosting::listeners);
+                let note = |capture: Option<String>| self.note_capture(capture, hosting.as_mut().ok());
+                match host::run(&prepared.spec, listeners, stop, note, &mut observe).await {
+                    Ok((run, farewell)) => {
+                        clients = Some(farewell);
+                        Ok(run)
+                    }
+                    Err(error) => {
+                        Err(Outcome::Error(cannot_start(&prepared.spec.invocation.program, &error)))
+                    }
+                }
+            }
+        };
+        self.entry.repository_untrusted = untrusted;
+        Hosted {
+            ended,
+            session,
+            conversation,
+            hosting,
+            clients,
+            left_out,
+            lost_folder: lost_folder.get(),
+            heartbeat_changed: Content::of(&job.file) != content,
+        }
+    }
+
+    fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
+        let (invocation, start) = invocation(self.job, self.dir, self.started)?;
+        let spec = Spec {
+            card: self.job.card(self.started).map_err(|error| error.failure())?,
+            invocation,
+            limits: Some(self.job.limits()),
+            captures,
+            hook: None,
+            decisions: self.job.policy.guard.then(|| self.dir.decisions()),
+        };
+        let untrusted = start.standing.is_untrusted();
+        let file = start.file.map(|file| file.write()).transpose()?;
+        Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file })
+    }
+
+    /// Records which session captures the agent's output, for use after a crash. Best effort.
+    fn note_capture(&self, capture: Option<String>, hosting: Option<&mut Hosting>) {
+        let Some(capture) = capture else { return };
+        if let Ok(record) = &self.record {
+            let mut begun = self.begun.clone();
+            begun.entry.capture = Some(capture.clone());
+            let _best_effort = record.update(&begun);
+        }
+        if let Some(hosting) = hosting {
+            let _best_effort = hosting.note_capture(capture);
+        }
+    }
+
+    /// Decides the outcome and completes the journal line.
+    pub(super) fn conclude(&mut self, hosted: Hosted) -> Concluded {
+        let (job, dir, entry) = (self.job, self.dir, &mut self.entry);
+        let Hosted { ended, session, conversation, hosting, clients, left_out, .. } = hosted;
+        match ended {
+            Err(outcome) => entry.set_outcome(outcome),
+            Ok(run) => {
+                // Best effort: the beat's own line names the request, too.
+                let _best_effort = decisions::record_unanswered(dir, &run.unanswered);
+                let why = |name: &str| {
+                    let server = left_out.iter().find(|server| server.name == name);
+                    server.map(|server| server.why.clone())
+                };
+                let required = session.required(&job.requires, &why);
+                entry.set_outcome(outcome::conclude(&run, deferred(job, dir).as_ref(), required.as_ref()));
+                fill_in(entry, run);
+                // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
+                entry.stopped &= !hosted.lost_folder;
+                entry.heartbeat_changed = hosted.heartbeat_changed;
+            }
+        }
+        session.fill_in(entry);
+        entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Concluded { conversation, hosting, clients }
+    }
+
+    /// Writes the journal line, unlocks the workspace and disconnects clients.
+    pub(super) async fn journal(self, concluded: Concluded) -> Report {
+        let Self { job, dir, workspace_lock, folder, record, mut entry, .. } = self;
+        let Concluded { conversation, hosting, clients } = concluded;
+        let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
+        if !is_deleted {
+            // An agent that was killed had no hook left to report its end.
+            let _best_effort = put_over(dir, &job.agent);
+            // Frees disk space that the journal line may need.
+            task::forget(dir, &job.agent);
+        }
+        entry.turns = conversation.map(Conversation::into_turns);
+        if job.verbose && !is_deleted {
+            // The journal has the conversation too; this copy is a convenience and may fail on a full disk.
+            let _best_effort = last_beat::save(&dir.last_beat(&job.workspace, job.name.as_deref()), &entry);
+        }
+        // Unlock first: whoever reads the line may start the next beat.
+        drop(workspace_lock);
+        let unwritten = match record {
+            // A different folder may be at its path by now; don't write there.
+            _ if is_deleted => {
+                let deleted = format!("the data folder {} was deleted", dir.root().display());
+                Some((io::Error::new(io::ErrorKind::NotFound, deleted), Kept::Nowhere))
+            }
+            Ok(record) => record.finish(dir, &entry).err(),
+            Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
+        };
+        // After the line is written, so that the beat is known as running until then.
+        let unreachable = match hosting {
+            Ok(hosting) => hosting.remove().err().map(|error| error.line()),
+            Err(error) => Some(error),
+        };
+        if let Some(clients) = clients {
+            clients.say().await;
+        }
+        Report { entry, unwritten, unreachable }
+    }
+}
+
+/// An agent that is ready to start.
+struct Prepared {
+    spec: Spec,
+    /// Whether it runs without its repository's Claude files.
+    untrusted: bool,
+    left_out: Vec<OmittedServer>,
+    /// Keeps the file alive that the invocation names.
+    _file: Option<trust::WrittenFile>,
+}
+
+/// Fills in everything about `run` except the outcome.
+fn fill_in(entry: &mut Entry, run: Run) {
+    entry.exit = Some(run.exit);
+    entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
+    entry.out_of_turns = matches!(run.ending, Ending::OutOfTurns { .. });
+    if let Ending::Settled { background, out_of_turns } = run.ending {
+        entry.background_ended = Some(background);
+        entry.out_of_turns = out_of_turns;
+    }
+    entry.stopped = matches!(run.ending, Ending::Stopped { .. });
+    entry.session_id = run.session_id;
+    entry.capture = run.capture;
+    entry.capture_lost = run.lost;
+    // Results report the accumulated cost of the run, but count turns from 1 each.
+    entry.num_turns =
+        run.said.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
+    entry.cost_usd = run.said.last().and_then(|result| result.cost_usd);
+    entry.denials =
+        run.said.into_iter().map(|result| result.denials).max_by_key(Vec::len).unwrap_or_default();
+}

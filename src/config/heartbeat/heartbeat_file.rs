@@ -1,0 +1,160 @@
+//! A HEARTBEAT.md on disk: whether it exists, whether it is readable, and its frontmatter.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::failure;
+
+use crate::config::cron::Crons;
+use crate::config::frontmatter::{self, Frontmatter, FrontmatterError};
+use crate::config::problem::Problem;
+use crate::config::template;
+use sys::unreadable::uncommon;
+
+/// Maximum size of a HEARTBEAT.md, in bytes.
+pub const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The state of a HEARTBEAT.md.
+#[derive(Debug)]
+pub(super) enum HeartbeatFile {
+    /// It doesn't exist.
+    Missing,
+    /// It has a prompt, and maybe frontmatter.
+    Valid {
+        /// The frontmatter.
+        front: Option<Box<Frontmatter>>,
+        /// Whether it is an unedited template.
+        unedited: bool,
+    },
+    /// It is not usable.
+    Invalid(Problem),
+}
+
+impl HeartbeatFile {
+    /// Reads the file in this workspace; `found` is its metadata.
+    pub(super) fn read(workspace: &Path, path: &Path, found: &io::Result<Metadata>, crons: &Crons) -> Self {
+        match found {
+            Err(error) if is_absent(error) => Self::Missing,
+            Err(error) => Self::Invalid(unreadable(path, error)),
+            Ok(metadata) => within(workspace, path)
+                .and_then(|()| bytes(path, metadata))
+                .and_then(|bytes| {
+                    let (front, body) =
+                        frontmatter::split(&bytes, crons).map_err(|error| wrong(path, &error))?;
+                    not_empty(path, body)?;
+                    let unedited = std::str::from_utf8(&bytes).is_ok_and(template::is_unedited);
+                    Ok(Self::Valid { front: front.map(Box::new), unedited })
+                })
+                .unwrap_or_else(Self::Invalid),
+        }
+    }
+}
+
+/// Returns the prompt of a heartbeat: its file without the frontmatter.
+///
+/// Fails if the file is missing, outside its workspace, not a regular file, larger than [`MAX_BYTES`], not readable, not
+/// UTF-8, or empty.
+pub fn load_body(workspace: &Path, path: &Path) -> Result<String, Problem> {
+    let found = std::fs::metadata(path).map_err(|error| match error {
+        error if is_absent(&error) => missing(path),
+        error => unreadable(path, &error),
+    })?;
+    within(workspace, path)?;
+    let bytes = bytes(path, &found)?;
+    let body = frontmatter::body(&bytes).map_err(|error| wrong(path, &error))?;
+    not_empty(path, body)?;
+    Ok(body.to_owned())
+}
+
+/// A snapshot of a HEARTBEAT.md: its resolved path and contents. Compare two to find out whether it changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Content {
+    real: Option<PathBuf>,
+    bytes: Option<Vec<u8>>,
+}
+
+impl Content {
+    /// Takes a snapshot of the file at `path`.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        let found = std::fs::metadata(path).ok().filter(|found| found.len() <= MAX_BYTES);
+        Self { real: path.canonicalize().ok(), bytes: found.and_then(|found| bytes(path, &found).ok()) }
+    }
+}
+
+pub(super) fn missing(path: &Path) -> Problem {
+    Problem::with(path, failure!("HEARTBEAT.md not found"; "create it, or run `murmur init` in its folder"))
+}
+
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    let hint = uncommon(path, error).unwrap_or_else(|| "check its owner and mode".to_owned());
+    Problem::with(path, failure!("not readable: {error}"; "{hint}"))
+}
+
+fn wrong(path: &Path, error: &FrontmatterError) -> Problem {
+    error.place().map_or_else(
+        || Problem::with(path, error.failure()),
+        |place| Problem::at(path, place, error.failure()),
+    )
+}
+
+fn not_empty(path: &Path, body: &str) -> Result<(), Problem> {
+    if body.trim().is_empty() {
+        Err(Problem::with(path, failure!("it is empty"; "write instructions for the agent")))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that no link leads out of the workspace: a file elsewhere, such as a key, would be sent as the prompt.
+fn within(workspace: &Path, path: &Path) -> Result<(), Problem> {
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let mut below = path.ancestors().take_while(|above| *above != workspace && above.starts_with(workspace));
+    if !below.any(is_link) {
+        return Ok(());
+    }
+    let real = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
+    if real(path)?.starts_with(real(workspace)?) {
+        return Ok(());
+    }
+    let what = failure!("it links outside the workspace"; "replace the link with a copy of the file");
+    Err(Problem::with(path, what))
+}
+
+fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
+    if found.is_dir() {
+        return Err(Problem::with(path, failure!("it is a folder"; "put a text file in its place")));
+    }
+    if !found.is_file() {
+        return Err(Problem::with(
+            path,
+            failure!("it is not a regular file"; "put a text file in its place"),
+        ));
+    }
+    if found.len() > MAX_BYTES {
+        return Err(too_large(path));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
+    open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > MAX_BYTES { Err(too_large(path)) } else { Ok(bytes) }
+}
+
+/// Never blocks, even if a pipe has replaced the file since it was checked.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)
+}
+
+fn too_large(path: &Path) -> Problem {
+    Problem::with(
+        path,
+        failure!("it is larger than 1 MiB (1048576 bytes)"; "shorten it, and have it refer to other files"),
+    )
+}

@@ -1,0 +1,42 @@
+//! Journal lines that could not be written yet: how many are kept on disk, and why.
+//!
+//! In: what the system said of the last attempt. Out: a sentence for the log, and the reason for `status`.
+
+use crate::journal::unfinished::Waiting;
+use std::io;
+use sys::paths::DataDir;
+use sys::unreadable::{unwritable, write_hint};
+
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    /// How many lines wait in the reserve or in `beats/`.
+    pub(super) kept: usize,
+    /// Why the last one could not be written, and what to do.
+    reason: Option<String>,
+}
+
+impl Waits {
+    /// Notes why a line could not be written to the journal of `dir`.
+    pub(super) fn learn(&mut self, dir: &DataDir, error: &io::Error) {
+        self.reason = Some(unwritable(&dir.journal(), error).line());
+    }
+
+    /// Takes what a recovery has left; whether that is more than before.
+    pub(super) fn grow(&mut self, dir: &DataDir, left: &Waiting) -> bool {
+        let before = std::mem::replace(&mut self.kept, left.lines);
+        if let Some(error) = &left.error {
+            self.learn(dir, error);
+        }
+        self.kept > before
+    }
+
+    /// Why lines wait, where `count` of them do.
+    pub(super) fn reason(&self, count: usize) -> Option<&str> {
+        self.reason.as_deref().filter(|_| count > 0)
+    }
+}
+
+/// That lines cannot be kept on a full disk, and what to do.
+pub(super) fn unreserved(dir: &DataDir, error: &io::Error) -> String {
+    format!("cannot reserve room for journal lines: {error}; {}", write_hint(&dir.reserve(), error))
+}

@@ -1,0 +1,42 @@
+//! Applies guard and rules to a call, with the targets of links from disk. The same for a hook and for previews of what a
+//! hook would decide.
+
+use crate::agent::rule_files::RulesFile;
+use crate::config::problem::Problem;
+use crate::permit::decision::{By, Decision, Verdict};
+use crate::permit::pipeline::{self, Step};
+use crate::permit::policy::Policy;
+use crate::permit::rules::{self, Matched, Reading, Rules};
+use shell_guard::call::Call;
+use shell_guard::guard;
+use shell_guard::shell;
+use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+
+/// Returns the decision on `call` of an agent with `policy` and the rules of `files`.
+#[must_use]
+pub fn step(call: &Call, policy: &Policy, files: Result<&[RulesFile], &Problem>) -> Step {
+    let files = match files {
+        Ok(files) => files,
+        Err(problem) => return unreadable(problem),
+    };
+    let rules: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
+    let reading = Reading { commands: &shell::commands, links: &link, doubted: false };
+    pipeline::decide(call, policy, &rules, reading, |call| guard::inspect_call_with_links(call, link))
+}
+
+/// Returns the rule that decides on `call`. `doubted` means that the guard could not determine the call's effects.
+#[must_use]
+pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> {
+    rules::decide(rules, call, Reading { commands: &shell::commands, links: &link, doubted })
+}
+
+fn link(path: &Path) -> Option<PathBuf> {
+    std::fs::read_link(path).ok()
+}
+
+/// The decision if the rules are not readable: deny.
+#[must_use]
+pub fn unreadable(error: &(impl Hinted + 'static)) -> Step {
+    Step::Decided(Decision { verdict: Verdict::Deny, reason: error.line(), by: By::Failure })
+}

@@ -1,0 +1,95 @@
+//! Decides about a request whose time is up while no daemon runs, as the daemon would have done: defers the call if
+//! that is allowed and a daemon would resume its beat, and otherwise reports that nobody answered.
+
+use super::ask::{AskOutcome, OUTCOME_PATIENCE, Patience};
+use super::context::HookContext;
+use crate::config::cron::Crons;
+use crate::config::file::File;
+use crate::config::heartbeat;
+use crate::journal::deferred::{DeferredCall, Folder, Standing};
+use crate::permit::request::{Request, RequestId};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use std::fs;
+use std::time::Instant;
+use sys::file::open_regular;
+use sys::paths::DataDir;
+use sys::{clock, lock};
+
+/// A request that waits for the daemon to come back.
+#[derive(Debug)]
+pub(super) struct WithoutDaemon<'a> {
+    request: &'a Request,
+    context: &'a HookContext,
+    /// Whether deferring was tried when its hold was over.
+    was_held: bool,
+    /// The deferred call, and until when to wait for a daemon that is just starting.
+    deferred: Option<(RequestId, Instant)>,
+}
+
+/// The outcome so far.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The request is decided.
+    Decided(AskOutcome),
+    /// Nothing to do before then.
+    Waits(Instant),
+}
+
+impl<'a> WithoutDaemon<'a> {
+    pub(super) fn new(request: &'a Request, context: &'a HookContext) -> Self {
+        Self { request, context, was_held: false, deferred: None }
+    }
+
+    /// Returns the outcome so far; `may_defer` tells whether the call may be deferred.
+    pub(super) fn check(&mut self, patience: Patience, may_defer: &impl Fn() -> bool) -> Outcome {
+        let now = Instant::now();
+        if self.deferred.is_none() && now >= patience.hold && (now >= patience.last || !self.was_held) {
+            self.was_held = true;
+            if may_defer() {
+                self.deferred = defer(self.request, self.context).map(|id| (id, now + OUTCOME_PATIENCE));
+            }
+        }
+        match &self.deferred {
+            // A daemon that is starting may have read the deferred calls before this one was written; ask it once it listens.
+            Some((_, until)) if now < *until && is_daemon_there(&self.context.dir) => Outcome::Waits(*until),
+            Some((id, _)) => Outcome::Decided(AskOutcome::Deferred(id.clone())),
+            None if now >= patience.last => Outcome::Decided(AskOutcome::Expired(self.request.id(0))),
+            None if self.was_held => Outcome::Waits(patience.last),
+            None => Outcome::Waits(patience.hold),
+        }
+    }
+}
+
+/// Defers the call of `request` for the next daemon; `None` if that is not possible.
+fn defer(request: &Request, context: &HookContext) -> Option<RequestId> {
+    if !is_resumed(request, &context.dir) {
+        return None;
+    }
+    let (id, now) = (request.id(0), clock::now());
+    let after = |seconds: u32| now.checked_add(SignedDuration::from_secs(seconds.into()));
+    let until = request.expiry.map(|expiry| after(expiry).unwrap_or(Timestamp::MAX));
+    let call = DeferredCall {
+        request: request.clone(),
+        asked: request.asked(now),
+        standing: Standing::Deferred { until },
+    };
+    Folder::new(context.dir.approvals()).put(&id, &call).ok()?;
+    Some(id)
+}
+
+/// Whether a daemon would resume the beat. It resumes no beat of a workspace that is not registered.
+fn is_resumed(request: &Request, dir: &DataDir) -> bool {
+    let name = request.beat.as_ref().and_then(|beat| beat.heartbeat.as_deref());
+    // The schedule does not matter here.
+    let crons = Crons::new(TimeZone::UTC);
+    let Ok(file) = File::read(&dir.config(), &crons) else { return false };
+    let known = heartbeat::resolve_registered(&file, &request.workspace, &crons).unwrap_or_default();
+    known.iter().any(|heartbeat| heartbeat.name.as_deref() == name)
+}
+
+/// Whether a daemon runs or is starting. One that is starting may have read the deferred calls, and not listen yet.
+fn is_daemon_there(dir: &DataDir) -> bool {
+    let file = open_regular(&dir.pid(), fs::File::options().read(true));
+    file.and_then(|file| lock::is_held(&file)).unwrap_or(false)
+}

@@ -1,0 +1,206 @@
+//! decisions.jsonl: one line per decision, appended in one write, with secrets masked
+//! (docs/reference/hook.md).
+
+use crate::host::process::Unanswered;
+use crate::permit::decision::{By, Verdict};
+use crate::permit::request::{Answerer, Request, RequestId};
+use secrets::mask;
+use serde::Serialize;
+use serde_json::Value;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::paths::DataDir;
+use sys::{clock, socket};
+
+/// Maximum length of a call's input in a line, in characters.
+const INPUT: usize = 4000;
+
+/// The reason for a denial when the agent ended before anybody decided.
+pub const AGENT_ENDED: &str = "the agent ended before anybody answered";
+
+/// A line of decisions.jsonl.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionLine<'a> {
+    /// When it was decided, RFC 3339 in UTC.
+    pub ts: String,
+    /// The agent that made the call.
+    pub agent: &'a str,
+    /// The project whose rules applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<&'a str>,
+    /// The beat that the call belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beat: Option<&'a str>,
+    /// The tool.
+    pub tool: &'a str,
+    /// The tool's input, as JSON text; no longer valid JSON where masking broke it.
+    pub input: String,
+    /// A person's answers to the agent's questions, in the same form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// The folder the call runs in.
+    pub cwd: &'a Path,
+    /// The backend's id of the conversation.
+    pub session: &'a str,
+    /// The backend's id of the call.
+    pub tool_use_id: &'a str,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// Who decided.
+    pub by: &'a By,
+    /// Why.
+    pub reason: String,
+    /// The request, if somebody was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<&'a str>,
+    /// The process that sent a person's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<&'a Answerer>,
+    /// Whether the call had already run when this was detected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub breach: bool,
+    /// How long the decision took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A decision could not be recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the decision to {}: {source}", .path.display())]
+pub struct DecisionError {
+    /// The file.
+    pub path: PathBuf,
+    /// The cause.
+    pub source: io::Error,
+}
+
+/// Records a call that was denied because nobody decided on request `id`. `time` is how long the request was open.
+pub fn record_undecided(
+    dir: &DataDir,
+    id: &RequestId,
+    request: &Request,
+    reason: &str,
+    time: Duration,
+) -> Result<(), DecisionError> {
+    let input = match &request.input {
+        Value::String(shortened) => shortened.clone(),
+        input => input.to_string(),
+    };
+    let line = DecisionLine {
+        ts: clock::rfc3339(clock::now()),
+        agent: &request.agent,
+        project: Some(&*request.project).filter(|project| !project.is_empty()),
+        beat: request.beat.as_ref().map(|beat| beat.beat.as_str()),
+        tool: &request.tool,
+        input: shown(&input),
+        answers: None,
+        cwd: &request.cwd,
+        session: &request.session,
+        tool_use_id: &request.tool_use_id,
+        verdict: Verdict::Deny,
+        by: &By::Nobody,
+        reason: reason.to_owned(),
+        request: Some(id.as_str()),
+        answered_by: None,
+        breach: false,
+        duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+    };
+    append(dir, &line)
+}
+
+/// Appends `line` to the file, whole or not at all.
+pub fn append(dir: &DataDir, line: &DecisionLine<'_>) -> Result<(), DecisionError> {
+    let path = dir.decisions();
+    let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut line| {
+        line.push(b'\n');
+        append_line(&path, line)
+    });
+    written.map_err(|source| DecisionError { path, source })
+}
+
+/// Records the requests that were still open when an agent ended, unless a daemon is there to record them.
+///
+/// # Errors
+/// The first request that could not be recorded.
+pub fn record_unanswered(dir: &DataDir, unanswered: &[Unanswered]) -> Result<(), DecisionError> {
+    if unanswered.is_empty() || socket::connect_blocking(dir.root(), dir.socket_name()).is_ok() {
+        return Ok(());
+    }
+    for Unanswered { id, request, time } in unanswered {
+        let Ok(id) = RequestId::parse(id) else { continue };
+        record_undecided(dir, &id, request, AGENT_ENDED, *time)?;
+    }
+    Ok(())
+}
+
+/// The first `most` characters of `text`.
+fn first(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
+/// `text` as a line shows it: with secrets masked, and cut after 4,000 characters.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    // Mask more than is kept, so that a secret at the cut is recognized.
+    shortened(&mask(first(text, 2 * INPUT)))
+}
+
+fn shortened(text: &str) -> String {
+    let kept = first(text, INPUT);
+    if kept.len() < text.len() { format!("{kept}…") } else { text.to_owned() }
+}
+
+/// Appends `line`, whole or not at all. A torn last line is ended, so that it stays a line of its own.
+fn append_line(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        // Don't follow links, which lead elsewhere, and don't block on pipes.
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    file.lock()?;
+    let before = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if before > 0 {
+        file.read_exact_at(&mut last, before - 1)?;
+    }
+    if last != *b"\n" {
+        line.insert(0, b'\n');
+    }
+    match file.write(&line) {
+        Ok(written) if written == line.len() => Ok(()),
+        Ok(_) => {
+            file.set_len(before)?;
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_stays_a_line_of_its_own_and_links_and_pipes_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("decisions.jsonl");
+        append_line(&path, b"one\n".to_vec()).unwrap();
+        std::fs::write(&path, "one\ntor").unwrap();
+        append_line(&path, b"two\n".to_vec()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntor\ntwo\n");
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        sys::fifo::make(&folder.path().join("pipe")).unwrap();
+        for name in ["link", "pipe"] {
+            assert!(append_line(&folder.path().join(name), b"x\n".to_vec()).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! No daemon runs while a request waits: what becomes of the request, who lists it, and what is said of it.
+
+use std::io::{BufRead, BufReader};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{acts, bash, call, line, text};
+use crate::agents::watch::Lines;
+use crate::env::{Daemon, Env, kill};
+
+const MANUAL: &str = "permissionsChecker: manual";
+
+/// Stops the daemon and leaves its beats.
+fn leave(env: &Env, daemon: Daemon) {
+    env.run(["stop", "--leave-agents"]);
+    assert!(daemon.ended().0.success());
+}
+
+/// What decided on each call of `request`.
+fn decided(env: &Env, request: &str) -> Vec<(String, Value)> {
+    let decisions = env.decisions();
+    assert!(decisions.iter().all(|line| line["request"] == request), "{decisions:#?}");
+    decisions.iter().map(|line| (text(line, "verdict").to_owned(), line["by"]["kind"].clone())).collect()
+}
+
+#[test]
+fn a_request_whose_time_is_up_without_a_daemon_is_denied_as_one_that_nobody_answered() {
+    let env = Env::new();
+    env.acting(&format!("{MANUAL}\napprovalWait: 3s"), &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let id = text(&env.opened(), "id").to_owned();
+    leave(&env, daemon);
+    let line = line(beat);
+    assert_eq!((&line["outcome"], &line["error"]), (&json!("ok"), &Value::Null), "{line}");
+    assert!(
+        env.told_once().text.contains("nobody answered in time, so the call is denied"),
+        "{:?}",
+        env.told()
+    );
+    assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))]);
+}
+
+#[test]
+fn a_request_whose_time_is_up_without_a_daemon_is_deferred_and_the_next_daemon_resumes_its_beat() {
+    let env = Env::new();
+    let frontmatter = format!("{MANUAL}\napproval: defer\napprovalWait: 3s");
+    let site = env.acting(&frontmatter, &[bash("t1", "git push")]);
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let asked = env.opened();
+    let id = text(&asked, "id");
+    leave(&env, daemon);
+    let deferred = env.wait_for_journal(1).remove(0);
+    assert_eq!((&deferred["outcome"], &deferred["waiting"]), (&json!("attention"), &json!(id)), "{deferred}");
+    let listed = env.murmur(["permission", "list", "--json"]).json();
+    assert_eq!(
+        (&listed["requests"][0]["id"], &listed["requests"][0]["standing"]),
+        (&json!(id), &json!("deferred"))
+    );
+    assert_eq!(listed["requests"][0]["asked_at"], asked["asked_at"]);
+    let daemon = env.daemon();
+    env.run(["permission", "respond", id, "allow"]);
+    let resumed = env.wait_for_journal(2).remove(1);
+    assert_eq!((&resumed["outcome"], &resumed["resumes"]), (&json!("ok"), &json!(id)), "{resumed}");
+    assert_eq!(
+        decided(&env, id),
+        [("defer".to_owned(), json!("nobody")), ("allow".to_owned(), json!("person"))]
+    );
+    daemon.stop();
+}
+
+#[test]
+fn a_call_that_no_daemon_would_resume_is_not_deferred_without_one() {
+    let env = Env::new();
+    env.acting(&format!("{MANUAL}\napproval: defer\napprovalWait: 3s"), &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let id = text(&env.opened(), "id").to_owned();
+    leave(&env, daemon);
+    let line = line(beat);
+    assert_eq!((&line["outcome"], &line["waiting"]), (&json!("ok"), &Value::Null), "{line}");
+    assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))]);
+    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [] }));
+}
+
+#[test]
+fn a_request_that_waits_is_listed_without_a_daemon() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let asked = env.opened();
+    let id = text(&asked, "id");
+    let stopped = env.run(["stop"]);
+    assert!(daemon.ended().0.success());
+    assert!(
+        stopped.contains("\n1 request still waits for you; to answer it, run: murmur start\n"),
+        "{stopped}"
+    );
+    let listed = env.run(["permission", "list"]);
+    assert!(listed.starts_with(&format!("{id}  Bash  ")), "{listed}");
+    let note = "| note: murmur is not running; to answer, run: murmur start\n";
+    assert!(listed.contains(note), "{listed}");
+    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [asked] }));
+    let status = env.run(["status"]);
+    assert!(status.contains("\n1 request waits for you; to answer it, run: murmur start\n"), "{status}");
+    assert_eq!(env.murmur(["status", "--json"]).json()["requests"], 1);
+    let agents = env.run(["agents"]);
+    assert!(agents.lines().nth(1).unwrap().ends_with("  waiting") && agents.contains(note), "{agents}");
+    let agents = env.murmur(["agents", "--json"]).json();
+    assert_eq!(
+        (agents["agents"][0]["health"].clone(), &agents["agents"][0]["agent_id"]),
+        (json!("waiting"), &asked["agent"])
+    );
+    kill(beat.id().into(), Signal::TERM);
+    beat.wait_with_output().unwrap();
+    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [] }));
+}
+
+#[test]
+fn a_question_that_waits_is_listed_without_a_daemon() {
+    let env = Env::new();
+    let questions = json!({ "questions": [{ "question": "Which?", "header": "Q", "multiSelect": false,
+        "options": [{ "label": "A", "description": "" }, { "label": "B", "description": "" }] }] });
+    env.acting("model: x", &[call("t1", "AskUserQuestion", &questions)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let asked = env.opened();
+    leave(&env, daemon);
+    assert_eq!(env.murmur(["question", "list", "--json"]).json(), json!({ "requests": [asked] }));
+    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [] }));
+    kill(beat.id().into(), Signal::TERM);
+    beat.wait_with_output().unwrap();
+}
+
+#[test]
+fn a_beat_that_waits_says_that_the_daemon_has_ended() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let beat = env.murmur(["beat", "site", "--json"]).stderr(writer).start();
+    let id = text(&env.opened(), "id").to_owned();
+    leave(&env, daemon);
+    let mut said = BufReader::new(reader).lines().map(Result::unwrap);
+    assert!(said.next().unwrap().starts_with("waiting for your approval of Bash"));
+    let told = format!("the daemon has ended; to answer request {id}, run: murmur start");
+    assert_eq!(said.next(), Some(told));
+    kill(beat.id().into(), Signal::TERM);
+    beat.wait_with_output().unwrap();
+}
+
+#[test]
+fn who_follows_an_agent_that_waits_is_told_that_the_daemon_has_ended() {
+    let env = Env::new();
+    let site = env.workspace("site", "");
+    site.plays(&acts(&[bash("t1", "git push")]));
+    let daemon = env.daemon();
+    env.run(["host", "spawn", "--agent-id", "pusher", "--worktree", site.path(), "Go."]);
+    let id = text(&env.opened(), "id").to_owned();
+    let mut child = env.murmur(["attach", "pusher", "--from", "0"]).start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let waits = lines.find(|line| line.starts_with("[waiting] ")).unwrap();
+    assert_eq!(
+        waits,
+        format!("[waiting] for your approval of Bash (request {id}); run: murmur permission list")
+    );
+    leave(&env, daemon);
+    let told = format!("[waiting] the daemon has ended; to answer request {id}, run: murmur start");
+    assert_eq!(lines.next(), Some(told));
+    env.run(["host", "stop", "pusher"]);
+    child.wait().unwrap();
+}
+
+#[test]
+fn who_watches_agents_sees_one_wait_on_without_a_daemon_until_it_ends() {
+    let env = Env::new();
+    env.acting(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let agent = text(&env.opened(), "agent").to_owned();
+    leave(&env, daemon);
+    let mut child = env.murmur(["agents", "--watch", "--json"]).start();
+    let mut lines = Lines::of(&mut child);
+    let health = |line: &Value| line["agent"]["health"].clone();
+    let seen = lines.until(|line| line["agent"].is_object());
+    assert_eq!((health(&seen), &seen["agent"]["agent_id"]), (json!("waiting"), &json!(agent)));
+    kill(beat.id().into(), Signal::TERM);
+    beat.wait_with_output().unwrap();
+    lines.until(|line| health(line) == "exited");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
