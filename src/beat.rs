@@ -49,8 +49,8 @@ pub enum BeatError {
     /// The beat was announced and then withdrawn by another daemon, which decides again.
     #[error("the beat was withdrawn before it began")]
     Withdrawn,
-    /// The disk is full, so the beat's journal line could not be written.
-    #[error("no disk space for the journal line of a beat in {}: {source}", .path.display())]
+    /// No space for the beat's journal line could be reserved: for example, the disk is full.
+    #[error("cannot reserve space for a beat's journal line in {}: {source}", .path.display())]
     Full {
         /// The folder of beat records.
         path: PathBuf,

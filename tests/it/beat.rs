@@ -304,8 +304,8 @@ fn a_second_beat_of_a_workspace_is_refused_while_one_runs() {
     let mut first = env.murmur(["beat", "site"]).start();
     env.wait_for_agents(1);
     assert_snapshot!(env.run(["beat", "site"]), @"
-    | error: a beat of [ENV]/site is running already
-    | hint: wait for its end, see: murmur status
+    | error: a beat is already running in [ENV]/site
+    | hint: wait until it ends; `murmur status` shows it
     [exit 1]
     ");
     std::io::Write::write_all(&mut gate, b".").unwrap();

@@ -213,7 +213,11 @@ fn a_journal_and_records_on_a_full_disk_lose_no_line() {
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         let counted: Vec<&str> = said.lines().filter(|line| !line.starts_with("ok ")).collect();
         assert_eq!((counted, said.matches("ok ").count()), (counts.to_vec(), began), "{said}{warned}");
-        assert_eq!(warned.contains("no room for a beat's journal line"), room == "0", "{warned}");
+        assert_eq!(
+            warned.contains("cannot reserve space for a beat's journal line"),
+            room == "0",
+            "{warned}"
+        );
     }
     assert_eq!(env.agents().len(), 5);
 }

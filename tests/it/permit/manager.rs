@@ -27,7 +27,10 @@ fn a_manager_runs_murmur_and_nothing_else() {
     env.run(["host", "stop", "boss"]);
     let ran: Vec<bool> = told.iter().map(Told::ran).collect();
     assert_eq!(ran, [true, false, false, false, false, false, true], "{told:#?}");
-    assert!(told[1].text.contains("a manager runs only murmur:*, and has others do the rest"), "{told:?}");
+    assert!(
+        told[1].text.contains("a manager may run only murmur:*; delegate the rest to another agent"),
+        "{told:?}"
+    );
     let settings = env.agents()[0]["argv"].to_string();
     assert!(settings.contains(r#"\"allow\":[\"Bash(murmur:*)\"]"#), "{settings}");
     assert!(

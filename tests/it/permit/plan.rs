@@ -29,7 +29,7 @@ fn a_beat_is_refused_plan_mode_whatever_decides_on_its_calls() {
         let told = env.told();
         let ran: Vec<bool> = told.iter().map(Told::ran).collect();
         assert_eq!(ran, [false, true], "{frontmatter} {entry}: {told:#?}");
-        assert!(told[0].text.contains("a beat has no plan mode"), "{told:#?}");
+        assert!(told[0].text.contains("plan mode is not available in a beat"), "{told:#?}");
         assert!(told[0].text.contains("do the work now"), "{told:#?}");
         assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["EnterPlanMode"])));
         assert_eq!(env.decisions()[0]["by"], json!({ "kind": "default", "which": "plan-mode" }));

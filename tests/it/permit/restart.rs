@@ -60,7 +60,7 @@ fn a_request_that_waits_while_no_daemon_runs_is_told_of_and_recorded_when_its_be
     );
     kill(beat.id().into(), Signal::TERM);
     let line = line(beat);
-    assert!(text(&line, "error").contains(&format!("while request {id} had waited")), "{line}");
+    assert!(text(&line, "error").contains(&format!("while request {id} was waiting")), "{line}");
     let told = std::io::read_to_string(reader).unwrap();
     let waits = format!("waiting for your approval of Bash (request {id}); run: murmur permission list\n");
     assert_eq!(told, waits);

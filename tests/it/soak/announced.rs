@@ -115,7 +115,8 @@ fn one_whose_process_may_write_nothing_says_so_and_why() {
     let line: Value = serde_json::from_str(said["line"].as_str().unwrap()).unwrap();
     let error = line["error"].as_str().unwrap();
     assert!(
-        error.contains("no room for a beat's journal line in ") && error.contains("File too large"),
+        error.contains("cannot reserve space for a beat's journal line in ")
+            && error.contains("File too large"),
         "{error}"
     );
     assert_eq!((&line["beat"], env.agents().len()), (&json!(job.beat), 0));
