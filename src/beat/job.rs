@@ -16,7 +16,7 @@ use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
 use crate::journal::entry::Entry;
-use crate::journal::unfinished::Begun;
+use crate::journal::unfinished::{Begun, Phase};
 use crate::outcome::Kind;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::request::is_session_id;
@@ -133,8 +133,7 @@ impl Job {
     /// The record to write before the beat has a process. `before` is the heartbeat's last run.
     #[must_use]
     pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
-        let (pid, entry) = (std::process::id(), self.entry(at));
-        Begun { pid, entry, over: false, scheduled: true, announced: true, before, data_dir: None }
+        Begun { entry: self.entry(at), phase: Phase::Announced { before } }
     }
 
     /// The journal line of a beat that could not begin.

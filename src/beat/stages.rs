@@ -10,7 +10,7 @@ use crate::host::hosting::Hosting;
 use crate::host::process::{Ending, Run};
 use crate::host::run::{self as host, Spec};
 use crate::journal::entry::Entry;
-use crate::journal::unfinished::{Begun, Kept, Record};
+use crate::journal::unfinished::{Begun, Kept, Phase, Record};
 use crate::journal::{append, decisions, last_beat};
 use crate::outcome::{self, Outcome};
 use crate::pulse::task;
@@ -73,15 +73,12 @@ impl<'a> Beat<'a> {
         let folder = Anchor::new(dir.root()).ok();
         let started = clock::now();
         let entry = job.entry(started);
-        let begun = Begun {
+        let phase = Phase::Running {
             pid: std::process::id(),
-            entry: entry.clone(),
-            over: false,
             scheduled: job.scheduled,
-            announced: false,
-            before: None,
             data_dir: Some(dir.root().to_path_buf()),
         };
+        let begun = Begun { entry: entry.clone(), phase };
         let record = if job.announced {
             match Record::take_announced(dir, &begun) {
                 Ok(None) => return Err(BeatError::Withdrawn),

@@ -95,7 +95,7 @@ impl Events {
         self.ended.retain(|beat| found.contains(beat.as_str()));
         for begun in &survey.running {
             if !self.ended.contains(&begun.entry.beat) {
-                self.start(Started::new(&begun.entry, begun.scheduled));
+                self.start(Started::new(&begun.entry, begun.is_scheduled()));
             }
         }
     }

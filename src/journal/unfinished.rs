@@ -5,6 +5,7 @@
 //! start as its line will ever be, so that the line fits into it when the disk is full. A record is removed only when
 //! its line is in the journal or in the reserve; [`recover`] does so for dead processes.
 
+mod file;
 #[cfg(test)]
 mod tests;
 
@@ -22,28 +23,53 @@ use sys::held::{self, Held, Lasting};
 use sys::paths::DataDir;
 use sys::process;
 
-/// A beat's record: what is known of a beat that has begun.
+/// A beat's record: a beat whose line is not yet in the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "file::Contents", into = "file::Contents")]
 pub struct Begun {
-    /// The process that runs it.
-    pub pid: u32,
-    /// Its journal line: the one to write if the process dies now or, if it is over, the final one.
+    /// Its journal line: the final one in [`Phase::Over`], otherwise the one to write if its process dies now.
     pub entry: Entry,
-    /// Whether the beat is over and `entry` only has to be appended to the journal.
-    pub over: bool,
-    /// Whether a daemon started it; stopping that daemon, or its successor, stops the beat.
-    #[serde(default)]
-    pub scheduled: bool,
-    /// Whether the beat is only announced: no process has taken it over yet.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub announced: bool,
-    /// The heartbeat's last run before this one; only while announced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Timestamp>,
-    /// The data folder, as the agent was given it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_dir: Option<PathBuf>,
+    /// How far it has come.
+    pub phase: Phase,
+}
+
+/// How far a beat has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// A daemon is about to start it; no process has taken it over yet.
+    Announced {
+        /// The heartbeat's last run before this one.
+        before: Option<Timestamp>,
+    },
+    /// A process runs it, or ran it and died.
+    Running {
+        /// The process.
+        pid: u32,
+        /// Whether a daemon started it; stopping that daemon, or its successor, stops the beat.
+        scheduled: bool,
+        /// The data folder, as the agent was given it.
+        data_dir: Option<PathBuf>,
+    },
+    /// It has ended, and its line only has to be appended to the journal.
+    Over,
+}
+
+impl Begun {
+    /// Whether a daemon started it, and it is running.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        matches!(self.phase, Phase::Running { scheduled: true, .. })
+    }
+
+    fn is_announced(&self) -> bool {
+        matches!(self.phase, Phase::Announced { .. })
+    }
+
+    /// Whether its line is final.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
 }
 
 /// The record of a beat that this process runs.
@@ -101,16 +127,8 @@ impl Record {
 
 /// The record of a finished beat with the line `entry`, without its turns.
 fn over(entry: &Entry) -> io::Result<Vec<u8>> {
-    let begun = Begun {
-        pid: std::process::id(),
-        entry: Entry { turns: None, ..entry.clone() },
-        over: true,
-        scheduled: false,
-        announced: false,
-        before: None,
-        data_dir: None,
-    };
-    Ok(serde_json::to_vec(&begun)?)
+    let entry = Entry { turns: None, ..entry.clone() };
+    Ok(serde_json::to_vec(&Begun { entry, phase: Phase::Over })?)
 }
 
 /// Moves the line of `entry` from its record to the reserve, which frees the record for another beat.
@@ -141,7 +159,7 @@ pub enum Kept {
 /// # Errors
 /// For example, the disk is full and no spare record is left.
 pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
-    let text = serde_json::to_vec(&Begun { announced: true, ..begun.clone() })?;
+    let text = serde_json::to_vec(begun)?;
     // Needn't survive a power failure: the beat has not begun then.
     let name = name(&begun.entry.beat);
     let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::No)?;
@@ -151,7 +169,7 @@ pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
 /// Withdraws an announced beat. Returns `false` if its process has taken it over, or if it has no record.
 pub fn withdraw(dir: &DataDir, beat: &str) -> io::Result<bool> {
     let Some(held) = Held::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
-    let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.announced);
+    let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.is_announced());
     if is_announced {
         Spares::new(dir).release(held)?;
     }
@@ -181,7 +199,7 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
     for found in held::all_but(folder, known)? {
         match serde_json::from_slice::<Begun>(&found.text) {
             // Also while it is being taken over.
-            Ok(begun) if begun.announced => survey.announced.push(begun),
+            Ok(begun) if begun.is_announced() => survey.announced.push(begun),
             Ok(begun) if found.is_held => survey.running.push(begun),
             Ok(begun) => survey.dead.push((found.path, begun)),
             Err(_) => {}
@@ -194,8 +212,9 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
 
 /// Sends `signal` to the process that runs the beat, if it is still running.
 pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
+    let Phase::Running { pid, .. } = begun.phase else { return };
     let path = folder.join(name(&begun.entry.beat));
-    process::signal_if(begun.pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
+    process::signal_if(pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
 /// Whether an announced beat is over: its record is removed, or its dead process left only the journal line in it.
@@ -204,7 +223,7 @@ pub fn is_over(dir: &DataDir, beat: &str) -> bool {
     let path = dir.beats().join(name(beat));
     match held::look(&path) {
         Some(found) => {
-            !found.is_held && serde_json::from_slice::<Begun>(&found.text).is_ok_and(|begun| begun.over)
+            !found.is_held && serde_json::from_slice::<Begun>(&found.text).is_ok_and(|begun| begun.is_over())
         }
         None => path.try_exists().is_ok_and(|is_there| !is_there),
     }
@@ -247,9 +266,10 @@ pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
     for (path, mut begun) in survey(&dir.beats())?.dead {
         // Whoever holds the lock recovers it; a removed record was recovered by another process.
         let Some(record) = Held::take_over(&path)? else { continue };
-        if !begun.over {
+        let is_final = begun.is_over();
+        if let Phase::Running { data_dir, .. } = &begun.phase {
             // The agent died with its process, but processes that it started may still run.
-            process::kill_marked(&invocation::marks(&begun.entry.agent, begun.data_dir.as_deref()));
+            process::kill_marked(&invocation::marks(&begun.entry.agent, data_dir.as_deref()));
             // Until now: when it died is not known.
             let lasted = begun.entry.started().map(|started| now.duration_since(started).as_millis());
             begun.entry.duration_ms = lasted.and_then(|lasted| u64::try_from(lasted).ok()).unwrap_or(0);
@@ -258,7 +278,7 @@ pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
             Spares::new(dir).release(record)?;
         } else {
             waiting.lines += 1;
-            if !begun.over {
+            if !is_final {
                 let _recovered_again = over(&begun.entry).and_then(|text| record.rewrite(&text));
             }
             let _stays_in_its_record = keep_in_reserve(dir, &begun.entry, record);
@@ -277,7 +297,7 @@ pub fn waiting(dir: &DataDir) -> io::Result<usize> {
 /// # Errors
 /// What the system says of reading the reserve.
 pub fn waiting_of(dir: &DataDir, survey: &Survey) -> io::Result<usize> {
-    let in_records = survey.dead.iter().filter(|(_, begun)| begun.over).count();
+    let in_records = survey.dead.iter().filter(|(_, begun)| begun.is_over()).count();
     Ok(in_records + Reserve::new(dir).entries()?.len())
 }
 

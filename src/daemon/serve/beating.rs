@@ -6,7 +6,7 @@ use crate::daemon::beats::{Beat, End};
 use crate::daemon::launch::{self, Said};
 use crate::daemon::service::Begins;
 use crate::daemon::state::{PutOff, Start};
-use crate::journal::unfinished;
+use crate::journal::unfinished::{self, Phase};
 use jiff::SignedDuration;
 use sys::clock;
 use sys::error::Failure;
@@ -123,9 +123,10 @@ impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn withdraw_announced(&mut self) {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         for begun in survey.announced {
+            let Phase::Announced { before } = begun.phase else { continue };
             let (workspace, name) = (begun.entry.workspace.as_ref(), begun.entry.heartbeat.as_deref());
             match (unfinished::withdraw(&self.dir, &begun.entry.beat), begun.entry.started()) {
-                (Ok(true), _) => self.state.withdrawn(workspace, name, begun.before, clock::now()),
+                (Ok(true), _) => self.state.withdrawn(workspace, name, before, clock::now()),
                 // It is just being taken over, and its record may not say so yet.
                 (Ok(false), Some(at)) => self.learn(workspace, name, at),
                 _ => {}

@@ -64,7 +64,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.events.begun(&survey);
         let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
         let others: Vec<(Running, bool)> =
-            others.filter_map(|begun| Some((Running::by_others(begun)?, begun.scheduled))).collect();
+            others.filter_map(|begun| Some((Running::by_others(begun)?, begun.is_scheduled()))).collect();
         for (other, scheduled) in &others {
             if *scheduled {
                 self.learn(&other.workspace, other.name.as_deref(), other.since);
@@ -74,7 +74,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             }
         }
         self.state.others(others.into_iter().map(|(other, _)| other).collect());
-        if survey.dead.iter().any(|(_, begun)| !begun.over) {
+        if survey.dead.iter().any(|(_, begun)| !begun.is_over()) {
             let recovered = self.upkeep.recover();
             self.say(recovered);
         }

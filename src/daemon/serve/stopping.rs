@@ -5,7 +5,7 @@ use crate::daemon::client::Beats;
 use crate::daemon::data_folder::{DataFolder, Lost};
 use crate::daemon::follow::changed;
 use crate::daemon::service::Wish;
-use crate::journal::unfinished;
+use crate::journal::unfinished::{self, Begun};
 use std::collections::HashSet;
 use std::io;
 use std::pin::Pin;
@@ -119,7 +119,7 @@ impl<L: FnMut(&str)> Daemon<L> {
     async fn end_beats(&mut self, wished: &mut mpsc::Receiver<Wish>) {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         self.ours.signal(Signal::TERM);
-        let adopted = survey.running.iter().filter(|begun| begun.scheduled);
+        let adopted = survey.running.iter().filter(|begun| begun.is_scheduled());
         for begun in adopted.filter(|begun| !self.ours.hold(&begun.entry.beat)) {
             unfinished::signal(&self.dir.beats(), begun, Signal::TERM);
         }
@@ -142,7 +142,7 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Waits for the beats of daemons before this one.
     async fn until_adopted_are_over(&mut self, wished: &mut mpsc::Receiver<Wish>) {
-        let adopted = |survey: unfinished::Survey| survey.running.iter().any(|begun| begun.scheduled);
+        let adopted = |survey: unfinished::Survey| survey.running.iter().any(Begun::is_scheduled);
         while unfinished::survey(&self.dir.beats()).is_ok_and(adopted) {
             tokio::select! {
                 changed = changed(&mut self.beats) => if changed.is_err() { return },

@@ -14,15 +14,16 @@ fn begun(beat: &str) -> Begun {
         agent: "w-1".to_owned(),
         ..Entry::new("2026-02-03T10:00:00Z".to_owned(), "/w".to_owned(), Kind::Error, 0)
     };
-    Begun { pid: 1, entry, over: false, scheduled: true, announced: false, before: None, data_dir: None }
+    Begun { entry, phase: Phase::Running { pid: 1, scheduled: true, data_dir: None } }
 }
 
 #[test]
 fn an_announced_beat_begins_once_or_is_withdrawn() {
     let (_folder, dir) = data();
     let (beats, journal) = (dir.beats(), dir.journal());
-    announce(&dir, &begun("one")).unwrap();
-    announce(&dir, &begun("two")).unwrap();
+    let announced = |beat| Begun { phase: Phase::Announced { before: None }, ..begun(beat) };
+    announce(&dir, &announced("one")).unwrap();
+    announce(&dir, &announced("two")).unwrap();
     assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
     let record = Record::take_announced(&dir, &begun("one")).unwrap().unwrap();
     assert!(!withdraw(&dir, "one").unwrap());
@@ -100,7 +101,7 @@ fn a_line_that_does_not_fit_into_the_journal_is_kept_in_the_record_or_the_reserv
 fn a_line_that_is_in_the_reserve_and_in_its_record_is_written_once() {
     let (_folder, dir) = data();
     allocate(&dir).unwrap();
-    drop(Record::create(&dir, &Begun { over: true, ..begun("one") }).unwrap());
+    drop(Record::create(&dir, &Begun { phase: Phase::Over, ..begun("one") }).unwrap());
     Reserve::new(&dir).keep(&begun("one").entry, || {}).unwrap();
     for _ in 0..2 {
         assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
@@ -112,8 +113,9 @@ fn a_line_that_is_in_the_reserve_and_in_its_record_is_written_once() {
 #[test]
 fn a_beat_is_over_when_its_record_is_gone_or_has_only_its_line_left() {
     let (_folder, dir) = data();
-    announce(&dir, &begun("one")).unwrap();
-    announce(&dir, &begun("two")).unwrap();
+    let announced = |beat| Begun { phase: Phase::Announced { before: None }, ..begun(beat) };
+    announce(&dir, &announced("one")).unwrap();
+    announce(&dir, &announced("two")).unwrap();
     let take = |beat| Record::take_announced(&dir, &begun(beat)).unwrap().unwrap();
     let over = || ["one", "two"].map(|beat| is_over(&dir, beat));
     assert_eq!(over(), [false, false]);
