@@ -48,8 +48,9 @@ pub struct Pulse {
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
-    /// The agent's process, 0 if unknown (spec 2); see [`Self::process`].
-    pub pid: u32,
+    /// The agent's process, if known. In the file, 0 stands for an unknown one (spec 2).
+    #[serde(with = "zero_if_unknown")]
+    pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
     pub session_id: Option<String>,
     /// What it is doing now.
@@ -62,11 +63,17 @@ pub struct Pulse {
     pub error: Option<String>,
 }
 
-impl Pulse {
-    /// The agent's process, if known.
-    #[must_use]
-    pub fn process(&self) -> Option<u32> {
-        Some(self.pid).filter(|pid| *pid != 0)
+/// A PID that is 0 in the file if it is unknown.
+mod zero_if_unknown {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(super) fn serialize<S: Serializer>(pid: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(pid.unwrap_or(0))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+        u32::deserialize(deserializer).map(|pid| Some(pid).filter(|pid| *pid != 0))
     }
 }
 
@@ -145,7 +152,7 @@ mod tests {
         );
         let pulse = pulse.unwrap();
         assert_eq!(pulse.at().unwrap().to_string(), "2026-01-21T18:30:45Z");
-        assert_eq!((pulse.state, pulse.pid, pulse.session_id), (State::Running, 12345, None));
+        assert_eq!((pulse.state, pulse.pid, pulse.session_id), (State::Running, Some(12345), None));
         assert_eq!(Pulse::parse(br#"{"timestamp":"now","agent_id":"x"}"#), None);
         assert_eq!(Pulse::parse(br#"{"timestamp":"2026-01-21T10:30:45Z","agent_id":"x""#), None);
         let newer = br#"{"timestamp":"2026-01-21T10:30:45Z","state":"dreaming"}"#;

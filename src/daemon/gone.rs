@@ -172,7 +172,7 @@ impl Cleaning<'_> {
 /// Whether the agent of `pulse` is gone. One whose process nobody knows counts as such: if it lives, its next call writes
 /// its pulse anew, whereas one that is dead would be taken for stuck for ever.
 fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
-    let lives = |at| pulse.process().is_some_and(|pid| was_alive_at(pid, at));
+    let lives = |at| pulse.pid.is_some_and(|pid| was_alive_at(pid, at));
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)
 }
 

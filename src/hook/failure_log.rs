@@ -31,7 +31,7 @@ pub(super) fn note(dir: &DataDir, what: &str) {
 }
 
 fn try_note(dir: &DataDir, what: &str, now: Timestamp) -> io::Result<()> {
-    let mut file = OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         .append(true)
         .create(true)
@@ -39,11 +39,13 @@ fn try_note(dir: &DataDir, what: &str, now: Timestamp) -> io::Result<()> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(dir.log())?;
     // Whoever holds the lock is logging a failure, too.
-    if !file.metadata()?.is_file() || !lock::try_take(&file)? {
+    if !file.metadata()?.is_file() {
         return Ok(());
     }
+    let Some(lock) = lock::try_take(file)? else { return Ok(()) };
+    let mut file = lock.file();
     let is_recent = |at: Timestamp| now.duration_since(at).unsigned_abs() < MIN_INTERVAL;
-    if last(&file)?.is_some_and(is_recent) {
+    if last(file)?.is_some_and(is_recent) {
         return Ok(());
     }
     let line = format!("{} {TEXT}{}\n", clock::rfc3339(now), brief::line(what, MAX_REASON));

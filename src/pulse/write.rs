@@ -153,7 +153,7 @@ mod tests {
     fn a_pulse_is_a_file_of_its_own_and_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        let pulse = Pulse { agent_id: "../a".into(), pid: 7, ..Pulse::default() };
+        let pulse = Pulse { agent_id: "../a".into(), pid: Some(7), ..Pulse::default() };
         put(&dir, pulse.clone()).unwrap();
         let found = folder::all(&dir).unwrap().remove(0);
         assert!(found.pulse.at().is_some());

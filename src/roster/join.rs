@@ -60,7 +60,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     for (id, row) in &rows {
         let lives =
             row.heard.filter(|heard| heard.is_alive == Some(true) && heard.pulse.state != State::Exited);
-        by_pid.extend(lives.map(|heard| (heard.pulse.pid, id.clone())));
+        by_pid.extend(lives.and_then(|heard| heard.pulse.pid).map(|pid| (pid, id.clone())));
         if let Some(Standing::Up { pid: Some(pid), .. }) = row.host.map(|host| &host.standing) {
             by_pid.insert(*pid, id.clone());
         }
@@ -199,7 +199,7 @@ impl Row<'_> {
                 word: pulse.state.word(),
                 state: pulse.state,
                 is_alive: heard.is_alive,
-                pid: pulse.process(),
+                pid: pulse.pid,
             }
         });
         let (Some(pulse), Some(session), Some(heard), Some((said, _))) =

@@ -141,7 +141,7 @@ fn is_alive(pulse: &Pulse, at: Timestamp) -> Option<bool> {
 /// (`$$`), and that is gone as soon as it has.
 fn process(pulse: &Pulse) -> Option<u32> {
     let is_of_a_script = pulse.session_id.is_none() && pulse.state == State::default();
-    pulse.process().filter(|_| !is_of_a_script)
+    pulse.pid.filter(|_| !is_of_a_script)
 }
 
 fn with_task(sources: &Sources, session: Session) -> (Session, Option<String>) {
@@ -164,18 +164,18 @@ mod tests {
     fn a_process_lives_or_is_dead_or_nobody_knows() {
         let now = sys::clock::now();
         let long_ago = now - jiff::SignedDuration::from_hours(24 * 365 * 30);
-        let of = |pid, session: Option<&str>, state, at| {
+        let of = |pid: Option<u32>, session: Option<&str>, state, at| {
             let session_id = session.map(str::to_owned);
             is_alive(&Pulse { pid, session_id, state, ..Pulse::default() }, at)
         };
         let (us, dead) = (std::process::id(), dead());
-        assert_eq!(of(us, Some("s"), State::Running, now), Some(true));
-        assert_eq!(of(dead, Some("s"), State::Running, now), Some(false));
-        assert_eq!(of(dead, None, State::Idle, now), Some(false));
-        assert_eq!(of(0, Some("s"), State::Running, now), None);
+        assert_eq!(of(Some(us), Some("s"), State::Running, now), Some(true));
+        assert_eq!(of(Some(dead), Some("s"), State::Running, now), Some(false));
+        assert_eq!(of(Some(dead), None, State::Idle, now), Some(false));
+        assert_eq!(of(None, Some("s"), State::Running, now), None);
         // Another has its number by now.
-        assert_eq!(of(us, Some("s"), State::Running, long_ago), Some(false));
+        assert_eq!(of(Some(us), Some("s"), State::Running, long_ago), Some(false));
         // Of spec 2's own script.
-        assert_eq!(of(dead, None, State::Running, now), None);
+        assert_eq!(of(Some(dead), None, State::Running, now), None);
     }
 }

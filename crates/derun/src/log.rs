@@ -193,7 +193,9 @@ fn open(root: &Path) -> io::Result<File> {
         return Ok(file);
     }
     // By one of those that see it at the same time: a second one would move the new log over the old.
-    if lock::try_take(&file)? && folder.is_named("derun.log", &file)? {
+    if let Some(lock) = lock::try_take(file)?
+        && folder.is_named("derun.log", lock.file())?
+    {
         folder.rename("derun.log", "derun.log.1")?;
     }
     folder.append_file("derun.log")

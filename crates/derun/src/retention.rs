@@ -9,12 +9,12 @@ use super::session::Session;
 use super::store::Store;
 use jiff::{SignedDuration, Timestamp};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::time::Duration;
+use sys::clock;
 use sys::folder::Folder;
-use sys::{clock, lock};
+use sys::lock::{self, Lock};
 
 /// How often sessions are swept: by `derun mcp`, and at most by `derun run`.
 pub const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -48,8 +48,8 @@ pub struct Swept {
 #[derive(Debug)]
 pub struct Turn {
     root: Folder,
-    /// Held for its lock; its time is that of the last sweep that came to its end.
-    file: File,
+    /// The time of its file is that of the last sweep that came to its end.
+    lock: Lock,
 }
 
 /// Takes the right to sweep, if nobody sweeps now, and a session has expired or the last sweep ended [`INTERVAL`] ago.
@@ -66,14 +66,12 @@ pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
     }
     let is_first = root.look(SWEPT).is_err();
     let file = root.append_file(SWEPT).ok()?;
-    if !lock::try_take(&file).ok()? {
-        return None;
-    }
+    let lock = lock::try_take(file).ok()??;
     if is_first {
         // No sweep has come to its end yet.
-        file.set_modified(std::time::UNIX_EPOCH).ok()?;
+        lock.file().set_modified(std::time::UNIX_EPOCH).ok()?;
     }
-    Some(Turn { root, file })
+    Some(Turn { root, lock })
 }
 
 /// The second at which the next session expires, as far as somebody wrote it down.
@@ -200,7 +198,7 @@ impl Turn {
     fn end(&self, next: i64, now: Timestamp) {
         let _gone = self.root.remove_file(REACHED);
         let written = self.root.write(NEXT, format!("{next}\n").as_bytes(), false);
-        let _due_again = written.and_then(|()| self.file.set_modified(now.into()));
+        let _due_again = written.and_then(|()| self.lock.file().set_modified(now.into()));
     }
 }
 
@@ -265,9 +263,12 @@ fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
 fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io::Result<bool> {
     let folder = store.sessions().open_folder(name)?;
     let _lock = match folder.append_file(file::LOCK) {
-        Ok(file) if !lock::try_take(&file)? => return Ok(false),
+        Ok(file) => match lock::try_take(file)? {
+            None => return Ok(false),
+            held => held,
+        },
         // Where something else is in its place, nobody can make a session.
-        held => held.ok(),
+        Err(_) => None,
     };
     // One that could not be read may have been made anew before the lock was ours.
     let became_readable = || session(store, name).is_some_and(|session| session.status(now).is_ok());

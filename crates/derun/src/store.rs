@@ -9,14 +9,14 @@ use super::session::Session;
 use super::writer::Writer;
 use jiff::Timestamp;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::atomic;
 use sys::error::Hinted;
 use sys::folder::{self, Folder};
 use sys::identity::Identity;
-use sys::{atomic, lock};
+use sys::lock::{self, Lock};
 
 /// How long a session is kept where nobody says otherwise (spec 4, Retention).
 pub const DEFAULT_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -210,7 +210,7 @@ impl Store {
 
     /// The folder `id` and its lock, for a session that is not there yet. `None` if the folder was swept away
     /// meanwhile.
-    fn claim(&self, id: &SessionId, given: bool) -> Result<Option<(Folder, File)>, StoreError> {
+    fn claim(&self, id: &SessionId, given: bool) -> Result<Option<(Folder, Lock)>, StoreError> {
         let failed = |file, source| StoreError::File { id: id.to_string(), file, source };
         match self.sessions.create_folder(id.as_str()) {
             Ok(()) => {}
@@ -233,12 +233,12 @@ impl Store {
             Err(error) => return Err(failed(file::LOCK, error)),
         };
         // And once it is ours: until then another may have made the session, and have ended it.
-        let is_ours = lock::try_take(&lock).map_err(|error| failed(file::LOCK, error))?;
-        if !is_ours || is_there() {
+        let lock = lock::try_take(lock).map_err(|error| failed(file::LOCK, error))?;
+        let Some(lock) = lock.filter(|_| !is_there()) else {
             return Err(StoreError::Exists(id.clone()));
-        }
+        };
         let is_still_its_lock =
-            folder.is_named(file::LOCK, &lock).map_err(|error| failed(file::LOCK, error))?;
+            folder.is_named(file::LOCK, lock.file()).map_err(|error| failed(file::LOCK, error))?;
         Ok(is_still_its_lock.then_some((folder, lock)))
     }
 

@@ -16,6 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
 use std::io::{self, Write};
 use sys::folder::Folder;
+use sys::lock::Lock;
 
 /// A stretch is written down when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
@@ -56,7 +57,7 @@ pub struct Writer {
     /// What becomes `final.json`, so that a disk that is full by then has room for it.
     room: File,
     /// Held for as long as this lives; the kernel lets go of it when we die.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Writer {
@@ -65,7 +66,7 @@ impl Writer {
         id: SessionId,
         sessions: Folder,
         folder: Folder,
-        lock: File,
+        lock: Lock,
         meta: Meta,
     ) -> Result<Self, StoreError> {
         let failed = |file| {

@@ -84,10 +84,10 @@ pub fn all() -> Vec<u32> {
 /// Returns the nearest ancestor that passed the variable `name` on with our value without having it itself. For a
 /// hook this is the agent (Linux).
 ///
-/// If the variable is unset or an environment is not readable, returns the nearest ancestor that isn't a shell, or
-/// 0 if that is unknown, for example without /proc.
+/// If the variable is unset or an environment is not readable, returns the nearest ancestor that isn't a shell.
+/// `None` if that is unknown, for example without /proc.
 #[must_use]
-pub fn giver(name: &str) -> u32 {
+pub fn giver(name: &str) -> Option<u32> {
     let first = std::os::unix::process::parent_id();
     let value = std::env::var_os(name).filter(|value| !value.is_empty());
     let found = value.and_then(|value| {
@@ -99,7 +99,7 @@ pub fn giver(name: &str) -> u32 {
             Some(!environment.split(|byte| *byte == 0).any(|found| found == mark.as_bytes()))
         })
     });
-    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)?))).unwrap_or(0)
+    found.or_else(|| nearest(first, |pid| Some(!is_shell(pid)?)))
 }
 
 /// Returns the first of `pid` and its ancestors that matches `is_it`. `None` if the answer is unknown for one of

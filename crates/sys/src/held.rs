@@ -3,9 +3,10 @@
 //!
 //! The file is written at full size at the start, so that updates succeed even on a full disk.
 
+use super::atomic;
 use super::file::open_regular;
+use super::lock::{self, Lock};
 use super::unreadable::unreadable;
-use super::{atomic, lock};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -21,7 +22,7 @@ pub const SPARE_SIZE: usize = 4 << 10;
 #[derive(Debug)]
 pub struct Held {
     path: PathBuf,
-    file: File,
+    lock: Lock,
 }
 
 /// Whether the contents must survive a power failure.
@@ -49,24 +50,27 @@ impl Held {
         atomic::create_private_subfolder(folder)?;
         let path = folder.join(name);
         // Lock and fill it before it gets its name, so that it is never mistaken for a dead process's file.
-        let fill = |mut file: &File| {
-            file.lock()?;
-            file.write_all(&text)?;
-            if lasting == Lasting::Yes { file.sync_data() } else { Ok(()) }
+        let fill = |file: File| {
+            let lock = lock::try_take(file)?.ok_or(io::ErrorKind::ResourceBusy)?;
+            lock.file().write_all(&text)?;
+            if lasting == Lasting::Yes {
+                lock.file().sync_data()?;
+            }
+            Ok::<Lock, io::Error>(lock)
         };
         // Prefer an unnamed file, which leaves nothing behind if this process is killed now.
         if let Some(file) = nameless::make(folder) {
-            fill(&file)?;
-            match nameless::name(&file, &path) {
-                Ok(()) => return Ok(Some(Self { path, file })),
+            let lock = fill(file)?;
+            match nameless::name(lock.file(), &path) {
+                Ok(()) => return Ok(Some(Self { path, lock })),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
                 Err(_) => {}
             }
         }
         let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-        fill(temporary.as_file())?;
+        let lock = fill(temporary.as_file().try_clone()?)?;
         match temporary.persist_noclobber(&path) {
-            Ok(file) => Ok(Some(Self { path, file })),
+            Ok(_) => Ok(Some(Self { path, lock })),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(failed) => Err(failed.error),
         }
@@ -85,7 +89,7 @@ impl Held {
     /// Whether it was created from a spare file.
     #[must_use]
     pub fn is_spare(&self) -> bool {
-        self.file.metadata().is_ok_and(|found| found.len() <= SPARE_SIZE as u64)
+        self.lock.file().metadata().is_ok_and(|found| found.len() <= SPARE_SIZE as u64)
     }
 
     /// Renames it to the spare file at `spare`.
@@ -100,20 +104,20 @@ impl Held {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let held = Self { path: path.to_path_buf(), file };
-        Ok((lock::try_take(&held.file)? && held.is_there()).then_some(held))
+        let held = lock::try_take(file)?.map(|lock| Self { path: path.to_path_buf(), lock });
+        Ok(held.filter(Self::is_there))
     }
 
     /// Whether the file was deleted. False if it was moved.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
-        self.file.metadata().is_ok_and(|ours| ours.nlink() == 0)
+        self.lock.file().metadata().is_ok_and(|ours| ours.nlink() == 0)
     }
 
     /// Whether the file is still at its path.
     #[must_use]
     pub fn is_there(&self) -> bool {
-        let (Ok(ours), Ok(named)) = (self.file.metadata(), self.path.metadata()) else { return false };
+        let (Ok(ours), Ok(named)) = (self.lock.file().metadata(), self.path.metadata()) else { return false };
         (ours.dev(), ours.ino()) == (named.dev(), named.ino())
     }
 
@@ -122,24 +126,24 @@ impl Held {
     /// # Errors
     /// [`io::ErrorKind::FileTooLarge`] if `text` is too long.
     pub fn rewrite(&self, text: &[u8]) -> io::Result<()> {
-        let mut size = usize::try_from(self.file.metadata()?.len()).unwrap_or(SIZE);
+        let mut size = usize::try_from(self.lock.file().metadata()?.len()).unwrap_or(SIZE);
         if text.len() >= size && size < SIZE {
             // A spare file that is too small. Extend it first, so that the old contents survive a full disk.
-            self.file.write_all_at(&vec![b' '; SIZE - size], size as u64)?;
+            self.lock.file().write_all_at(&vec![b' '; SIZE - size], size as u64)?;
             size = SIZE;
         }
-        self.file.write_all_at(&padded(text.to_vec(), size)?, 0)
+        self.lock.file().write_all_at(&padded(text.to_vec(), size)?, 0)
     }
 
     /// Syncs the contents to disk.
     pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.lock.file().sync_data()
     }
 
     /// Returns the contents.
     pub fn read(&self) -> io::Result<Vec<u8>> {
-        let mut text = vec![0; usize::try_from(self.file.metadata()?.len()).unwrap_or(SIZE)];
-        self.file.read_exact_at(&mut text, 0)?;
+        let mut text = vec![0; usize::try_from(self.lock.file().metadata()?.len()).unwrap_or(SIZE)];
+        self.lock.file().read_exact_at(&mut text, 0)?;
         Ok(text)
     }
 

@@ -39,8 +39,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Locks `path`, creating it with mode 0600 if it doesn't exist. Returns `None` if the lock is taken.
 pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
-    let file = open(path)?;
-    Ok(try_take(&file)?.then_some(Lock(file)))
+    try_take(open(path)?)
 }
 
 /// Whether the lock on `file` is held. The check takes a shared lock for a moment, which other checks tolerate. A
@@ -56,13 +55,12 @@ pub fn is_held(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Locks `file`, or returns `false` if the lock is taken. Waits for callers of [`is_held`], which hold it only
-/// briefly.
-pub fn try_take(file: &File) -> io::Result<bool> {
+/// Locks `file`. Returns `None` if the lock is taken. Waits for callers of [`is_held`], which hold it only briefly.
+pub fn try_take(file: File) -> io::Result<Option<Lock>> {
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) if is_held(file)? => return Ok(false),
+            Ok(()) => return Ok(Some(Lock(file))),
+            Err(TryLockError::WouldBlock) if is_held(&file)? => return Ok(None),
             Err(TryLockError::WouldBlock) => std::thread::yield_now(),
             Err(TryLockError::Error(error)) => return Err(error),
         }

@@ -46,7 +46,7 @@ impl Case {
             current_task: "old".to_owned(),
             session_id: Some(session.to_owned()).filter(|id| !id.is_empty()),
             state,
-            pid: if is_alive.is_some() { 2 } else { 0 },
+            pid: is_alive.map(|_| 2),
             ..Pulse::default()
         };
         let heard = Heard { pulse, at: minute(at), is_alive, task: None };
