@@ -1,4 +1,6 @@
 //! Converts wall-clock minutes to instants, across all kinds of time zone transitions.
+//!
+//! Not croner's own search in a zone: it finds no run behind a day that a zone skipped (Pacific/Apia in 2011).
 
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
