@@ -1,6 +1,9 @@
 //! The documentation: its command lines do and print what it says, its examples are read by murmur, its links lead somewhere.
 //!
 //! How a document is written for this: CONTRIBUTING.md, *Documentation*.
+//!
+//! Not trycmd: the blocks of a page share one home, one daemon and one fake-claude, and their ids differ from run to run.
+//! trycmd runs each block by itself, so this engine would stay for all pages, and trycmd would come on top of it.
 
 mod examples;
 mod links;
