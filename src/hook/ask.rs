@@ -18,6 +18,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use sys::error::{Failure, Hinted};
+use sys::lines::{Found, LineBuffer};
 use sys::socket;
 
 /// How long to look for a daemon that was never reached: it may be restarting.
@@ -208,7 +209,7 @@ fn converse(
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;
-    let mut received = Vec::new();
+    let mut received = LineBuffer::new(LONGEST);
     if patience.hold < patience.last {
         if let Some(reply) = receive(&mut stream, &mut received, patience.hold)? {
             return outcome_of(reply);
@@ -242,13 +243,20 @@ fn outcome_of(reply: Reply) -> Result<AskOutcome, Broken> {
 }
 
 /// Returns the daemon's next reply, or `None` if there is none before `until`.
-fn receive(stream: &mut UnixStream, received: &mut Vec<u8>, until: Instant) -> Result<Option<Reply>, Broken> {
+fn receive(
+    stream: &mut UnixStream,
+    received: &mut LineBuffer,
+    until: Instant,
+) -> Result<Option<Reply>, Broken> {
     loop {
-        if let Some(end) = memchr::memchr(b'\n', received) {
+        let found = received.find();
+        if found == Some(Found::TooLong) {
+            return Err(Broken::Over(AskError::Refused("the answer is too long".into())));
+        }
+        if found.is_some() {
             let refused = |why: Failure| Broken::Over(AskError::Refused(why));
-            let response: Response = serde_json::from_slice(&received[..end])
-                .map_err(|error| refused(error.to_string().into()))?;
-            received.drain(..=end);
+            let response: Response =
+                serde_json::from_slice(received.line()).map_err(|error| refused(error.to_string().into()))?;
             let failure = response.failure();
             return match (response.success, response.payload) {
                 (true, Some(payload)) => {
@@ -256,9 +264,6 @@ fn receive(stream: &mut UnixStream, received: &mut Vec<u8>, until: Instant) -> R
                 }
                 _ => Err(refused(failure)),
             };
-        }
-        if received.len() > LONGEST {
-            return Err(Broken::Over(AskError::Refused("the answer is too long".into())));
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -278,7 +283,7 @@ fn receive(stream: &mut UnixStream, received: &mut Vec<u8>, until: Instant) -> R
             let mut chunk = [0; 4096];
             match stream.read(&mut chunk) {
                 Ok(0) => return Err(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => received.extend_from_slice(&chunk[..count]),
+                Ok(count) => received.space().extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Broken::Lost(error)),
             }

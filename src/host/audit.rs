@@ -12,9 +12,11 @@ use crate::pulse::action;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
+use sys::file::append_from;
+use sys::lines::LineBuffer;
 
 /// How the result of a call begins that Claude Code refused by itself. That of a command that failed has its exit code
 /// first, so no command can write this.
@@ -189,6 +191,9 @@ struct Decisions {
     failure: Option<String>,
 }
 
+/// What is read at once, in bytes.
+const CHUNK: usize = 64 << 10;
+
 /// The file, from where it was not read yet.
 #[derive(Debug)]
 struct Source {
@@ -196,8 +201,7 @@ struct Source {
     /// Its device and number.
     identity: (u64, u64),
     at: u64,
-    /// The beginning of a line whose end is not there yet.
-    cut: Vec<u8>,
+    buffer: LineBuffer,
 }
 
 #[derive(Deserialize)]
@@ -247,7 +251,7 @@ impl Decisions {
         let file = options.open(&self.path).ok()?;
         let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let at = if at_end { found.len() } else { 0 };
-        Some(Source { file, identity: (found.dev(), found.ino()), at, cut: Vec::new() })
+        Some(Source { file, identity: (found.dev(), found.ino()), at, buffer: LineBuffer::new(usize::MAX) })
     }
 
     fn take(&mut self, source: &mut Source) {
@@ -285,27 +289,16 @@ impl Source {
         let length = self.file.metadata()?.len();
         if length < self.at {
             // A line that found no room was taken back.
-            (self.at, self.cut) = (length, Vec::new());
+            (self.at, self.buffer) = (length, LineBuffer::new(usize::MAX));
         }
-        self.file.seek(SeekFrom::Start(self.at))?;
-        let mut chunk = vec![0; 64 << 10];
         loop {
-            let count = match self.file.read(&mut chunk) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read?,
-            };
-            if count == 0 {
-                return Ok(());
+            match append_from(&self.file, self.buffer.space(), self.at, CHUNK)? {
+                0 => return Ok(()),
+                read => self.at += read as u64,
             }
-            self.at += count as u64;
-            let mut rest = &chunk[..count];
-            while let Some(end) = memchr::memchr(b'\n', rest) {
-                self.cut.extend_from_slice(&rest[..end]);
-                sink(&self.cut);
-                self.cut.clear();
-                rest = &rest[end + 1..];
+            while self.buffer.find().is_some() {
+                sink(self.buffer.line());
             }
-            self.cut.extend_from_slice(rest);
         }
     }
 }

@@ -7,6 +7,8 @@ use super::event::Own;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
+use sys::file::append_from;
+use sys::lines::LineBuffer;
 
 /// Its name.
 pub const FILE: &str = "events.jsonl";
@@ -43,8 +45,7 @@ pub fn write(mut file: &File, entry: &Entry) -> io::Result<()> {
 pub struct Entries {
     file: File,
     at: u64,
-    block: Vec<u8>,
-    used: usize,
+    buffer: LineBuffer,
 }
 
 /// What is read at once.
@@ -54,7 +55,7 @@ impl Entries {
     /// The entries of `file`.
     #[must_use]
     pub fn new(file: File) -> Self {
-        Self { file, at: 0, block: Vec::new(), used: 0 }
+        Self { file, at: 0, buffer: LineBuffer::new(usize::MAX) }
     }
 
     /// The next; `None` if there is none yet. A line that is no entry is passed over.
@@ -63,20 +64,12 @@ impl Entries {
     /// What the system says.
     pub fn next_entry(&mut self) -> io::Result<Option<Entry>> {
         loop {
-            while let Some(end) = memchr::memchr(b'\n', &self.block[self.used..]) {
-                let line = &self.block[self.used..self.used + end];
-                self.used += end + 1;
-                if let Ok(entry) = serde_json::from_slice(line) {
+            while self.buffer.find().is_some() {
+                if let Ok(entry) = serde_json::from_slice(self.buffer.line()) {
                     return Ok(Some(entry));
                 }
             }
-            self.block.drain(..self.used);
-            self.used = 0;
-            let kept = self.block.len();
-            self.block.resize(kept + BLOCK, 0);
-            let read = sys::file::read_at(&self.file, &mut self.block[kept..], self.at);
-            self.block.truncate(kept + read.as_ref().copied().unwrap_or(0));
-            match read? {
+            match append_from(&self.file, self.buffer.space(), self.at, BLOCK)? {
                 0 => return Ok(None),
                 read => self.at += read as u64,
             }

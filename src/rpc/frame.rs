@@ -2,6 +2,7 @@
 
 use std::io;
 use std::time::Duration;
+use sys::lines::{Found, LineBuffer};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, timeout_at};
 
@@ -14,9 +15,6 @@ pub const LONGEST_ANSWER: usize = 128 << 20;
 /// What is read at once.
 const CHUNK: usize = 16 << 10;
 
-/// How much room is kept from one line to the next, in bytes.
-const KEPT: usize = 64 << 10;
-
 /// Reads lines.
 #[derive(Debug)]
 pub struct Lines<R> {
@@ -24,11 +22,7 @@ pub struct Lines<R> {
     longest: usize,
     /// How long a line may take from its first byte to its last.
     patience: Option<Duration>,
-    buffer: Vec<u8>,
-    /// How much of the buffer has been handed out.
-    used: usize,
-    /// How much of it has been searched for a newline.
-    searched: usize,
+    buffer: LineBuffer,
     begun: Option<Instant>,
 }
 
@@ -49,7 +43,7 @@ pub enum LineError {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Lines of at most `longest` bytes. With `patience`, one that takes longer is an error.
     pub fn new(from: R, longest: usize, patience: Option<Duration>) -> Self {
-        Self { from, longest, patience, buffer: Vec::new(), used: 0, searched: 0, begun: None }
+        Self { from, longest, patience, buffer: LineBuffer::new(longest), begun: None }
     }
 
     /// The next line without its newline; `None` at the end. A last line that has none is left out.
@@ -60,18 +54,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// [`LineError`]; there is no next line then.
     pub async fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
         loop {
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
-                let (start, end) = (self.used, self.searched + at);
-                self.used = end + 1;
-                self.searched = self.used;
-                self.begun = None;
-                return Ok(Some(&self.buffer[start..end]));
+            match self.buffer.find() {
+                Some(Found::Line) => {
+                    self.begun = None;
+                    return Ok(Some(self.buffer.line()));
+                }
+                Some(Found::TooLong) => return Err(LineError::Long(self.longest)),
+                None => {}
             }
-            self.searched = self.buffer.len();
-            if self.searched - self.used > self.longest {
-                return Err(LineError::Long(self.longest));
-            }
-            self.make_room();
             if !self.more().await? {
                 return Ok(None);
             }
@@ -81,22 +71,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Whatever was read and not handed out: what the other end said after the last line.
     #[must_use]
     pub fn into_parts(self) -> (R, Vec<u8>) {
-        (self.from, self.buffer[self.used..].to_vec())
-    }
-
-    fn make_room(&mut self) {
-        self.buffer.drain(..self.used);
-        self.searched -= self.used;
-        self.used = 0;
-        if self.buffer.is_empty() {
-            self.buffer.shrink_to(KEPT);
-        }
+        (self.from, self.buffer.rest().to_vec())
     }
 
     async fn more(&mut self) -> Result<bool, LineError> {
-        let length = self.buffer.len();
-        self.buffer.reserve(CHUNK);
-        let reading = self.from.read_buf(&mut self.buffer);
+        let space = self.buffer.space();
+        let length = space.len();
+        space.reserve(CHUNK);
+        let reading = self.from.read_buf(space);
         let read = match (self.patience, length) {
             (Some(patience), 1..) => {
                 let begun = *self.begun.get_or_insert_with(Instant::now);
@@ -140,7 +122,7 @@ mod tests {
         tokio::spawn(async move { while near.write_all(&[b'x'; 1024]).await.is_ok() {} });
         let mut lines = Lines::new(far, 4096, None);
         assert!(matches!(lines.next().await, Err(LineError::Long(4096))));
-        assert!(lines.buffer.capacity() < 4096 + 4 * CHUNK);
+        assert!(lines.buffer.space().capacity() < 4096 + 4 * CHUNK);
     }
 
     #[tokio::test(flavor = "current_thread")]

@@ -5,6 +5,7 @@ use super::record::Stretch;
 use std::fs::File;
 use std::io;
 use sys::file;
+use sys::lines::{Found, LineBuffer};
 
 /// What is read at once. A line has about 100 bytes.
 const BLOCK: usize = 4096;
@@ -104,51 +105,32 @@ pub(super) fn parse(line: &[u8]) -> Option<Stretch> {
 /// The lines of an index from some place on.
 struct Lines<'a> {
     index: &'a File,
-    block: Vec<u8>,
-    used: usize,
+    buffer: LineBuffer,
     at: u64,
     length: u64,
-    /// What is read next is the rest of something too long for a line.
-    too_long: bool,
 }
 
 impl<'a> Lines<'a> {
     fn new(index: &'a File, at: u64, length: u64) -> Self {
-        Self { index, block: Vec::new(), used: 0, at, length, too_long: false }
+        Self { index, buffer: LineBuffer::new(LONGEST), at, length }
     }
 
     fn next(&mut self) -> io::Result<Option<Stretch>> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.block[self.used..]) {
-                let line = &self.block[self.used..self.used + end];
-                let stretch = parse(line);
-                self.used += end + 1;
-                match stretch {
-                    Some(stretch) if !std::mem::take(&mut self.too_long) => return Ok(Some(stretch)),
-                    _ => {
-                        self.too_long = false;
-                        continue;
-                    }
+            while let Some(found) = self.buffer.find() {
+                if found == Found::Line
+                    && let Some(stretch) = parse(self.buffer.line())
+                {
+                    return Ok(Some(stretch));
                 }
             }
-            if self.at >= self.length {
-                return Ok(None);
-            }
-            self.block.drain(..self.used);
-            self.used = 0;
-            if self.block.len() > LONGEST {
-                self.block.clear();
-                self.too_long = true;
-            }
-            let kept = self.block.len();
-            let room = usize::try_from(self.length - self.at).unwrap_or(BLOCK).min(BLOCK);
-            self.block.resize(kept + room, 0);
-            let read = file::read_at(self.index, &mut self.block[kept..], self.at)?;
-            self.block.truncate(kept + read);
-            self.at += read as u64;
+            let space = self.buffer.space();
+            let room = usize::try_from(self.length.saturating_sub(self.at)).unwrap_or(BLOCK).min(BLOCK);
+            let read = file::append_from(self.index, space, self.at, room)?;
             if read == 0 {
                 return Ok(None);
             }
+            self.at += read as u64;
         }
     }
 }

@@ -16,6 +16,20 @@ pub fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     return std::os::windows::fs::FileExt::seek_read(file, bytes, at);
 }
 
+/// Appends at most `most` bytes from offset `at` to `bytes` and returns their number, 0 at the end.
+pub fn append_from(file: &File, bytes: &mut Vec<u8>, at: u64, most: usize) -> io::Result<usize> {
+    let kept = bytes.len();
+    bytes.resize(kept + most, 0);
+    let read = loop {
+        match read_at(file, &mut bytes[kept..], at) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read,
+        }
+    };
+    bytes.truncate(kept + read.as_ref().copied().unwrap_or(0));
+    read
+}
+
 /// Fills `bytes` from offset `at`.
 ///
 /// # Errors

@@ -45,6 +45,7 @@ pub mod inherited;
 #[cfg(target_os = "linux")]
 pub mod init;
 pub mod lease;
+pub mod lines;
 pub mod lock;
 #[cfg(unix)]
 pub mod memory;

@@ -1,9 +1,13 @@
 //! Lines of an input, none of them longer than it may be.
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use sys::lines::{Found, LineBuffer};
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The longest line, in bytes. No question needs more than a few hundred.
 pub(super) const MAX_LINE: usize = 1024 * 1024;
+
+/// What is read at once, in bytes.
+const CHUNK: usize = 8 << 10;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -20,50 +24,34 @@ pub(super) enum Line<'a> {
 
 /// An input, line by line.
 pub(super) struct Reader<R> {
-    inner: BufReader<R>,
-    /// What is read of the line.
-    line: Vec<u8>,
-    /// Whether that line was given out.
-    is_done: bool,
-    /// Whether the line was too long, and the rest of it is to come.
-    is_passed_over: bool,
+    input: R,
+    buffer: LineBuffer,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { inner: BufReader::new(input), line: Vec::new(), is_done: false, is_passed_over: false }
+        Self { input, buffer: LineBuffer::new(MAX_LINE) }
     }
 
     /// The next line. Whoever drops this loses nothing: what was read stays for the next call.
     pub(super) async fn line(&mut self) -> Line<'_> {
-        if std::mem::take(&mut self.is_done) {
-            self.line.clear();
-        }
         loop {
-            let read = self.inner.fill_buf().await.unwrap_or_default();
-            let newline = memchr::memchr(b'\n', read);
-            let part = &read[..newline.unwrap_or(read.len())];
-            let taken = newline.map_or(read.len(), |at| at + 1);
-            let is_end = taken == 0;
-            if self.is_passed_over {
-                self.is_passed_over = newline.is_none();
-            } else if self.line.len() + part.len() > MAX_LINE {
-                self.line.clear();
-                self.is_passed_over = newline.is_none();
-                self.inner.consume(taken);
-                return Line::TooLong;
-            } else {
-                self.line.extend_from_slice(part);
-                if newline.is_some() || (is_end && !self.line.is_empty()) {
-                    self.is_done = true;
-                    self.inner.consume(taken);
-                    let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
+            match self.buffer.find() {
+                Some(Found::Line) => {
+                    let line = self.buffer.line();
+                    let line = line.strip_suffix(b"\r").unwrap_or(line);
                     return Line::Whole(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
                 }
+                Some(Found::TooLong) => return Line::TooLong,
+                None => {}
             }
-            self.inner.consume(taken);
-            if is_end {
-                return Line::End;
+            let space = self.buffer.space();
+            space.reserve(CHUNK);
+            if self.input.read_buf(space).await.unwrap_or(0) == 0 {
+                if space.is_empty() {
+                    return Line::End;
+                }
+                space.push(b'\n');
             }
         }
     }
