@@ -1,11 +1,11 @@
-//! The daemon: decides when beats run, and has them run by processes of their own.
+//! The daemon: decides when beats run and starts a process for each.
 //!
-//! [`state`] is the decision, pure; [`serve`] is the loop that feeds it and carries out what it says. A beat's
-//! process writes its own journal line, so that the daemon may die at any moment without losing one.
+//! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and acts on them. Each beat's
+//! process writes its own journal line, so none is lost if the daemon dies.
 //!
-//! What is asked on the socket comes to [`service`], and from there to the loop; [`client`] is the other end.
-//! [`events`] is the stream that clients follow, [`broker`] what waits for a person's answer. [`lookout`] watches over the
-//! agents, whoever started them.
+//! RPC requests go through [`service`] to the loop; [`client`] is the other end. [`events`] is the stream that clients
+//! follow, [`broker`] holds requests that wait for approval, and [`lookout`] looks for stuck agents, whoever started
+//! them.
 
 pub mod agents;
 pub mod approved;

@@ -54,9 +54,6 @@ impl Hinted for SessionsError {
 
 impl Sources {
     /// Whether Claude Code's sessions can be read. Where they cannot, there are none among the agents.
-    ///
-    /// # Errors
-    /// [`SessionsError`].
     pub fn sessions(&self) -> Result<(), SessionsError> {
         let Some(claude) = &self.claude else { return Ok(()) };
         let path = session::folder(claude);

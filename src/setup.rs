@@ -59,9 +59,6 @@ pub struct Surroundings<'a> {
 
 impl Scope {
     /// The settings file, absolute. It need not exist.
-    ///
-    /// # Errors
-    /// [`SetupError::Homeless`].
     pub fn file(self, around: &Surroundings<'_>) -> Result<PathBuf, SetupError> {
         Ok(match self {
             Self::User => around.here.join(around.claude.ok_or(SetupError::Homeless)?).join("settings.json"),

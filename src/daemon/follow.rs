@@ -1,4 +1,4 @@
-//! The configuration as it is now: read when something in it has changed, the last good one kept where it is broken.
+//! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
 use super::state::{Correction, State};
 use super::upkeep::at;
@@ -15,17 +15,17 @@ use sys::replace;
 use sys::watch::Watch;
 use tokio::time::{Instant, Interval, interval_at};
 
-/// How often edits are looked for where the system cannot tell of them.
+/// How often to check for edits where files cannot be watched.
 const TICK: Duration = Duration::from_secs(10);
-/// How long after an edit the configuration is read: editors write in several steps.
+/// How long to wait after an edit: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(50);
-/// How often in a row a file that is wrong and open for writing is read again before it is complained of.
+/// How many times in a row to reread an invalid file that is open for writing before reporting it.
 const PATIENCE: u32 = 20;
 
-/// What it means that a configuration is of no use where no other was read before.
+/// The effect of an invalid configuration where none was read before.
 pub const NOTHING_RUNS: &str = "nothing runs until then";
 
-/// What is read and what is watched.
+/// Watches and reloads the configuration.
 #[derive(Debug)]
 pub struct Follow {
     dir: DataDir,
@@ -33,33 +33,33 @@ pub struct Follow {
     has_loaded: bool,
     problems: Vec<String>,
     watch: Option<Watch>,
-    /// What the user wants.
+    /// The tick that the user asked for.
     wanted_tick: Option<Duration>,
     tick: Option<Interval>,
     reload_at: Option<Instant>,
-    /// How often in a row config.json was found half written.
+    /// How many times in a row config.json was being written.
     met: u32,
 }
 
-/// What there may be to do.
+/// A reason to act.
 #[derive(Debug)]
 pub enum Edit {
-    /// Something changed; it is read soon.
+    /// Something changed; call [`Follow::soon`].
     Noticed(io::Result<()>),
-    /// It is time to read it.
+    /// It is time to reload.
     Settled,
-    /// It is time to look for edits, and at the clock.
+    /// It is time to check for edits and the clock.
     Tick,
 }
 
-/// What is said of a last run in the future where a daemon runs.
+/// The message about a last run in the future while a daemon runs.
 #[must_use]
 pub fn corrected(ahead: &Problem) -> String {
     format!("{ahead}; the daemon corrects it within a minute")
 }
 
 impl Follow {
-    /// Nothing is read yet. `tick` is how often the user wants edits to be looked for.
+    /// Reads nothing yet. `tick` is how often the user wants to check for edits.
     #[must_use]
     pub fn new(dir: DataDir, time_zone: TimeZone, tick: Option<Duration>) -> Self {
         let cache = Cache::new(time_zone);
@@ -85,7 +85,7 @@ impl Follow {
         }
     }
 
-    /// An edit was noticed, or the watch broke: reads soon.
+    /// Schedules a reload after an edit, or after the watch failed.
     pub fn soon(&mut self, noticed: &io::Result<()>) {
         if noticed.is_err() {
             self.watch = None;
@@ -93,13 +93,13 @@ impl Follow {
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Reads the configuration into `state`, and returns the problems that are new, and the last runs that are wrong in it.
+    /// Reads the configuration into `state`. Returns the new problems, and the last runs that are wrong in it.
     pub fn reload(&mut self, state: &mut State) -> (Vec<String>, Vec<Correction>) {
         self.reload_at = None;
         let mut corrections = Vec::new();
         let now = clock::now();
         let before = std::mem::take(&mut self.met);
-        // Said once: later it is a beat's error.
+        // Reported once: later they are errors of the beats.
         let mut first = Vec::new();
         let problems = match self.cache.load(&self.dir.config(), now) {
             Ok(mut loaded) => {
@@ -122,7 +122,7 @@ impl Follow {
                     self.watch(&[]);
                 }
                 let meanwhile = match self.has_loaded {
-                    true => "until then the last good configuration counts",
+                    true => "until then the last good configuration is used",
                     false => NOTHING_RUNS,
                 };
                 vec![format!("{}; {meanwhile}", error.line())]
@@ -134,13 +134,13 @@ impl Follow {
         (new, corrections)
     }
 
-    /// Watches where edits of `heartbeats` show, or ticks where the system cannot. Each time anew: one that was not there may be there now, and
-    /// a folder may be another of its name. What changed in a new place before it was watched is read soon.
+    /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each time, as
+    /// they may have been created or replaced; new ones cause a reload.
     fn watch(&mut self, heartbeats: &[Heartbeat]) {
         let places = places::edits(&self.dir, heartbeats);
         let added = match &mut self.watch {
             Some(watch) => watch.add(places),
-            // What was read before anything was watched may have changed since.
+            // The files may have changed between being read and being watched.
             None => Watch::new(places).map(|watch| {
                 self.watch = Some(watch);
                 true
@@ -157,20 +157,20 @@ impl Follow {
         }
     }
 
-    /// What is wrong now, with more or less than a heartbeat.
+    /// The current problems.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// How edits are noticed, for people.
+    /// How edits are noticed: `watch` or `tick`.
     #[must_use]
     pub fn means(&self) -> &'static str {
         if self.watch.is_some() { "watch" } else { "tick" }
     }
 }
 
-/// Waits until something that is watched has changed; for ever, if nothing is.
+/// Waits until something watched has changed; forever if nothing is watched.
 pub async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
     match watch {
         Some(watch) => watch.changed().await,
@@ -199,7 +199,7 @@ mod tests {
         let mut follow = Follow::new(dir, TimeZone::UTC, None);
         let mut state = State::default();
         assert_eq!(follow.reload(&mut state), (Vec::new(), Vec::new()));
-        // Nobody has touched anything that is watched, and yet there is another look; and after it none.
+        // Nothing was touched, but there is exactly one more reload.
         assert!(matches!(follow.edit().await, Edit::Settled));
         follow.reload(&mut state);
         assert!(follow.reload_at.is_none());

@@ -1,7 +1,6 @@
-//! What agents that are gone have left behind: pulses and folders, removed a day after they were last heard of.
+//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life.
 //!
-//! Only regular files and real folders are touched, and only right in the two folders; a link is never followed, not
-//! even where one stands in the place of such a folder.
+//! Touches only regular files and real folders directly in the two folders, and never follows a link.
 
 use crate::host::discover;
 use crate::pulse::folder::{self, Found};
@@ -16,14 +15,14 @@ use sys::identity;
 use sys::paths::DataDir;
 use sys::unreadable::uncommon;
 
-/// How long after its last sign of life an agent that is gone is remembered.
+/// How long after its last sign of life an ended agent is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
-/// How long a file that was to take another's place may take.
+/// How old a temporary file must be to count as left over.
 const NEW: SignedDuration = SignedDuration::from_hours(1);
-/// The least time between two cleanings.
+/// The minimum time between two runs.
 const PAUSE: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is wrong with a file or a folder.
+/// A file or folder could not be read or removed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} {}: {source}", .path.display())]
 pub struct GoneError {
@@ -38,16 +37,16 @@ impl Hinted for GoneError {
     }
 }
 
-/// What a cleaning came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Cleaned {
-    /// When there may be something to remove again.
+    /// When to run next.
     pub next: Timestamp,
-    /// What could not be done.
+    /// The first error.
     pub trouble: Option<GoneError>,
 }
 
-/// Removes, as of `now`, what is left of agents that are gone.
+/// Removes what ended agents left behind, as of `now`.
 #[must_use]
 pub fn clean(dir: &DataDir, now: Timestamp) -> Cleaned {
     let mut cleaning = Cleaning { dir, now, hosted: hosted(dir), next: after(now, KEPT), trouble: None };
@@ -59,7 +58,7 @@ pub fn clean(dir: &DataDir, now: Timestamp) -> Cleaned {
 struct Cleaning<'a> {
     dir: &'a DataDir,
     now: Timestamp,
-    /// The folders of agents whose hosts live: they are there, whatever their pulses say.
+    /// The folders of agents with a live host, which are kept whatever their pulses say.
     hosted: HashSet<PathBuf>,
     next: Timestamp,
     trouble: Option<GoneError>,
@@ -85,7 +84,7 @@ impl Cleaning<'_> {
         if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), KEPT) {
             return;
         }
-        // A hook that writes a pulse has this: whoever goes on just now stays.
+        // A hook locks this while it writes a pulse: an agent that is active again stays.
         let activity = folder.join("activity.jsonl");
         let is_file = activity.symlink_metadata().is_ok_and(|found| found.is_file());
         let lock = is_file.then(|| File::open(&activity)).and_then(Result::ok);
@@ -102,7 +101,7 @@ impl Cleaning<'_> {
 
     fn agents(&mut self) {
         for entry in self.entries(&self.dir.agents()) {
-            // Of a link this is no folder, wherever it leads.
+            // False for a link to a folder.
             if !entry.file_type().is_ok_and(|found| found.is_dir()) {
                 continue;
             }
@@ -123,7 +122,7 @@ impl Cleaning<'_> {
         }
     }
 
-    /// A file that was to take another's place, and whose writer died.
+    /// Removes a temporary file whose writer died.
     fn remove_leftover(&mut self, path: &Path) {
         if self.is_due(changed(path.symlink_metadata()), NEW) {
             self.done("remove", path, std::fs::remove_file(path));
@@ -136,8 +135,7 @@ impl Cleaning<'_> {
         }
     }
 
-    /// Whether what was last heard of `at` was heard of `kept` ago or longer; otherwise it is looked at again when it will
-    /// have been.
+    /// Whether `at` is at least `kept` ago; otherwise the next run is scheduled for when it will be.
     fn is_due(&mut self, at: Option<Timestamp>, kept: SignedDuration) -> bool {
         let Some(due) = at.map(|at| after(at, kept)) else { return false };
         if due > self.now {
@@ -146,7 +144,7 @@ impl Cleaning<'_> {
         due <= self.now
     }
 
-    /// What is in a folder; nothing in one that is not there, or that is a link.
+    /// The entries of a folder; none if it is missing or a link.
     fn entries(&mut self, folder: &Path) -> Vec<DirEntry> {
         if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             return Vec::new();
@@ -169,8 +167,8 @@ impl Cleaning<'_> {
     }
 }
 
-/// Whether the agent of `pulse` is gone. One whose process nobody knows counts as such: if it lives, its next call writes
-/// its pulse anew, whereas one that is dead would be taken for stuck for ever.
+/// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next call
+/// writes a new pulse, while a dead one would otherwise be reported as stuck forever.
 fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
     let lives = |at| pulse.process().is_some_and(|pid| was_alive_at(pid, at));
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)
@@ -181,7 +179,7 @@ fn hosted(dir: &DataDir) -> HashSet<PathBuf> {
     live.iter().map(|agent| dir.agent(agent.as_str())).collect()
 }
 
-/// Whether it is a file that murmur makes to put it in another's place.
+/// Whether it is one of murmur's temporary files.
 fn is_new_file(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let is_ours = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());

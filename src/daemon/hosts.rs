@@ -1,7 +1,6 @@
-//! The hosts that live, whoever started them: found, watched, and cleaned up after when they die.
+//! Finds live hosts, whoever started them, watches them, and reaps what dead ones leave behind.
 //!
-//! A host needs no daemon. What is done here is to notice: that one came, that one ended, that one was killed and left
-//! something behind.
+//! A host needs no daemon. The daemon only notices that one started, ended, or was killed and left something behind.
 
 use super::follow::changed;
 use crate::host::discover::{self, Cleaned};
@@ -19,7 +18,7 @@ use sys::{atomic, clock};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-/// What is known of them.
+/// The known hosts.
 #[derive(Debug)]
 pub struct Hosts {
     folder: PathBuf,
@@ -27,47 +26,47 @@ pub struct Hosts {
     known: HashMap<AgentId, Known>,
     ends: JoinSet<(AgentId, Identity)>,
     cleaning: Option<oneshot::Receiver<io::Result<Cleaned>>>,
-    /// Something died while it was cleaned up after others.
+    /// Another host died during a cleanup.
     is_dirty: bool,
 }
 
-/// A host that lives.
+/// A live host.
 #[derive(Debug)]
 struct Known {
     record: Record,
-    /// Whether its end is told by the system; otherwise its record has to be looked at again.
+    /// Whether the system reports its end; otherwise its record has to be checked again.
     is_watched: bool,
 }
 
 impl Known {
-    /// Tells the host to see whether its record and its socket are there. One that is just ending does nothing.
+    /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
     fn look_after_itself(&self) {
         self.record.host.signal(hosting::LOOK);
     }
 }
 
-/// What happened.
+/// A reason to act.
 #[derive(Debug)]
 pub enum Happened {
     /// Something in the folder changed.
     Changed(io::Result<()>),
-    /// A host ended, well or not.
+    /// A host ended or died.
     Ended(AgentId, Identity),
-    /// It was cleaned up after those that died.
+    /// A cleanup finished.
     Cleaned(io::Result<Cleaned>),
 }
 
-/// What is new.
+/// A change among the hosts.
 #[derive(Debug)]
 pub enum News {
-    /// There is a host that was not known.
+    /// A new host.
     Began(Box<Record>),
-    /// A host is no more.
+    /// A host ended.
     Ended(Box<Record>),
 }
 
 impl News {
-    /// The host's record, as it was when it began.
+    /// The host's record, as of its start.
     #[must_use]
     pub fn record(&self) -> &Record {
         match self {
@@ -77,10 +76,7 @@ impl News {
 }
 
 impl Hosts {
-    /// Those in `folder`, which is made where it does not exist. None is known yet.
-    ///
-    /// # Errors
-    /// What the system says of the folder.
+    /// Watches `folder`, creating it if needed. No host is known yet.
     pub fn new(folder: PathBuf) -> io::Result<Self> {
         atomic::create_private_subfolder(&folder)?;
         let watch = Watch::new(places(&folder)).ok();
@@ -97,10 +93,7 @@ impl Hosts {
         }
     }
 
-    /// Takes what happened and says what is new.
-    ///
-    /// # Errors
-    /// What the system says; what is known stays so.
+    /// Handles an event and returns the changes.
     pub fn take(&mut self, happened: Happened) -> io::Result<Vec<News>> {
         match happened {
             Happened::Changed(Ok(())) => {
@@ -117,7 +110,7 @@ impl Hosts {
                 if self.has_left_something(&agent) {
                     self.clean();
                 }
-                // Another may have taken its place meanwhile.
+                // Another host may have replaced it.
                 let mut news = self.survey()?;
                 news.splice(0..0, ended.map(Box::new).map(News::Ended));
                 Ok(news)
@@ -132,10 +125,7 @@ impl Hosts {
         }
     }
 
-    /// Looks through the folder.
-    ///
-    /// # Errors
-    /// What the system says of reading it.
+    /// Scans the folder.
     pub fn survey(&mut self) -> io::Result<Vec<News>> {
         let mut news = Vec::new();
         let mut is_any_dead = false;
@@ -178,13 +168,13 @@ impl Hosts {
         Ok(news)
     }
 
-    /// Tells every host to see whether its record and its socket are there.
+    /// Tells every host to check that its record and socket exist.
     pub fn look_after_yourselves(&self) {
         self.known.values().for_each(Known::look_after_itself);
     }
 
-    /// Watches the folder again where it was taken away and made again, by a host that was in it or a new one. It is not made
-    /// here: the data folder may be just being deleted.
+    /// Watches the folder again in case a host recreated it. It is not created here: the data folder may be in the middle of
+    /// being deleted.
     fn keep_folder(&mut self) {
         if let Some(watch) = &mut self.watch
             && watch.add(places(&self.folder)).is_err()
@@ -193,14 +183,14 @@ impl Hosts {
         }
     }
 
-    /// Whether the host of `agent`, which has ended, did not say so in its record or left its socket.
+    /// Whether the ended host of `agent` left its record unfinished or its socket behind.
     fn has_left_something(&self, agent: &AgentId) -> bool {
         let record = held::look(&self.folder.join(agent.record()));
         let has_ended = |found: held::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
         record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()
     }
 
-    /// Cleans up after those that died, in a thread of its own: what is left of one may take 2 s to end.
+    /// Cleans up after dead hosts in a thread, as stopping leftovers may take 2 s.
     pub fn clean(&mut self) {
         if self.cleaning.is_some() {
             self.is_dirty = true;
@@ -215,7 +205,7 @@ impl Hosts {
         self.cleaning = started.is_ok().then_some(told);
     }
 
-    /// The ids of live agents, in their order.
+    /// The ids of live agents, sorted.
     #[must_use]
     pub fn live(&self) -> Vec<String> {
         let live =
@@ -226,7 +216,7 @@ impl Hosts {
     }
 }
 
-/// The folder of hosts, and its coming.
+/// The folder of hosts, and its creation.
 fn places(folder: &Path) -> Vec<Place> {
     let inside = Place::new(folder, &[]);
     std::iter::once(inside).chain(Place::of(folder)).collect()

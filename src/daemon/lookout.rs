@@ -1,10 +1,9 @@
-//! Watches over agents: looks at them all when one may have turned stuck, and cleans up after those that are gone.
+//! The stuck monitor: scans all agents when one may be stuck, and runs garbage collection.
 //!
-//! Both are done in a thread of their own, whose result is an event of the loop: hosts that do not answer and folders
-//! with a thousand pulses keep nobody waiting. What is decided on is in [`super::silence`] and [`super::gone`].
+//! Both run in a thread whose result is an event for the loop, so that hosts that do not answer and folders with a
+//! thousand pulses do not block it. The decisions are in [`super::silence`] and [`super::gone`].
 //!
-//! The folder of pulses is watched all the same: a pulse that is old when it comes, as one that is brought from elsewhere, is
-//! a reason to look sooner.
+//! The folder of pulses is watched too: a new pulse that is already old is a reason to scan sooner.
 
 use super::gone::{self, Cleaned};
 use super::silence::{self, Silences};
@@ -26,55 +25,55 @@ use sys::watch::{Changes, Place, Watch};
 use sys::{atomic, clock};
 use tokio::sync::oneshot;
 
-/// When a look is tried again that nobody could take.
+/// When to retry a failed scan.
 const RETRY: SignedDuration = SignedDuration::from_mins(1);
 
-/// Where to look.
+/// What to scan.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// The data folder.
     pub dir: DataDir,
-    /// Claude Code's own folder, where it is known.
+    /// Claude Code's folder, if known.
     pub claude: Option<PathBuf>,
-    /// config.toml, which says how long an agent may be quiet.
+    /// config.toml, which sets how long an agent may be quiet.
     pub settings: PathBuf,
 }
 
-/// Who looks, and when next.
+/// The stuck monitor.
 #[derive(Debug)]
 pub struct Lookout {
     watched: Watched,
-    /// Silences that stand in the journal and last.
+    /// Stuck agents that the journal already reports.
     told: Silences,
     look_at: Timestamp,
     clean_at: Timestamp,
     looking: Option<oneshot::Receiver<Seen>>,
-    /// The agents whose requests are here.
+    /// The agents with open requests.
     waiting: BTreeSet<String>,
-    /// Tells of pulses that are written; `None` where the system cannot.
+    /// Watches for written pulses; `None` where that is not possible.
     pulses: Option<Watch>,
-    /// How long one that is stuck has been quiet, as of the last look.
+    /// How long an agent must be quiet to be stuck, as of the last scan.
     stuck: SignedDuration,
-    /// When one whose pulse came since the last look began may be stuck.
+    /// When an agent may be stuck whose pulse was written since the last scan started.
     sooner: Timestamp,
-    /// The clock was set while somebody looked.
+    /// The clock was set during a scan.
     is_stale: bool,
-    /// What was wrong at the last look.
+    /// The problems of the last scan.
     troubles: Vec<String>,
-    /// What was wrong at the last cleaning.
+    /// The problem of the last garbage collection.
     uncleaned: Option<String>,
 }
 
-/// What happens to it.
+/// A reason to act.
 #[derive(Debug)]
 pub enum Happened {
-    /// Somebody looked; `None` if it cannot be told what they saw.
+    /// A scan finished; `None` if it died.
     Seen(Option<Seen>),
     /// Pulses were written.
     Pulses(io::Result<Changes>),
 }
 
-/// What a look came to.
+/// The result of a scan.
 #[derive(Debug)]
 pub struct Seen {
     stuck: SignedDuration,
@@ -85,23 +84,22 @@ pub struct Seen {
     troubles: Vec<String>,
 }
 
-/// What is new.
+/// What to log and write to the journal.
 #[derive(Debug, Default)]
 pub struct News {
-    /// The lines of agents that turned stuck and have none in the journal.
+    /// The lines of stuck agents that have none in the journal.
     pub lines: Vec<Entry>,
-    /// What is wrong and was not before.
+    /// New problems.
     pub troubles: Vec<String>,
 }
 
 impl Lookout {
-    /// Nobody has looked yet: a look and a cleaning are due.
+    /// A scan and a garbage collection are due.
     #[must_use]
     pub fn new(watched: Watched) -> Self {
         let (told, due) = (Silences::new(), Timestamp::UNIX_EPOCH);
         let folder = watched.dir.pulses();
-        // Only what is there can be watched.
-        // The daemon says at its start that they deny every call.
+        // An invalid config.toml is reported at the daemon's start.
         let troubles = quiet(&watched.settings).err().into_iter().collect();
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
@@ -121,29 +119,29 @@ impl Lookout {
         }
     }
 
-    /// These agents wait for a person.
+    /// Sets the agents that wait for a person.
     pub fn wait(&mut self, agents: BTreeSet<String>) {
         self.waiting = agents;
     }
 
-    /// When to call [`Self::look_if_due`]; `None` while somebody looks.
+    /// When to call [`Self::look_if_due`]; `None` during a scan.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         self.looking.is_none().then_some(self.look_at.min(self.clean_at))
     }
 
-    /// Looks, if that or a cleaning is due.
+    /// Starts a scan if it or a garbage collection is due.
     pub fn look_if_due(&mut self, now: Timestamp) {
         if self.wake_at().is_some_and(|at| at <= now) {
             self.look(now);
         }
     }
 
-    /// The clock was set: what was counted on may have come, or be far off.
+    /// The clock was set: scans now, since any planned time may be wrong.
     pub fn clock_set(&mut self, now: Timestamp) {
         self.is_stale = self.looking.is_some();
         if !self.is_stale {
-            // What is left of agents is looked at as well: it may be as old as it has to be.
+            // Leftovers may be old enough now.
             self.clean_at = now;
             self.look(now);
         }
@@ -159,7 +157,7 @@ impl Lookout {
         let started = std::thread::Builder::new().name("look".to_owned()).spawn(look);
         self.looking = started.is_ok().then_some(told);
         self.sooner = Timestamp::MAX;
-        // Until it is known better.
+        // In case the scan fails.
         self.look_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);
         self.clean_at = self.clean_at.max(self.look_at);
     }
@@ -184,7 +182,7 @@ impl Lookout {
         }
     }
 
-    /// Takes what happened and says what is new.
+    /// Handles an event and returns what is new.
     pub fn take(&mut self, happened: Happened, now: Timestamp) -> News {
         match happened {
             Happened::Seen(seen) => self.take_seen(seen, now),
@@ -199,14 +197,14 @@ impl Lookout {
         }
     }
 
-    /// Looks sooner, if one of the pulses that were written is older than those that nobody knew of could be.
+    /// Scans sooner if a written pulse is older than the next scan assumes.
     fn take_changes(&mut self, changes: &Changes, now: Timestamp) {
         let found = changes.paths.iter().filter_map(|path| folder::read(path));
         let untold = found.filter(|found| !self.told.contains(&silence::of_pulse(&found.pulse)));
         let turns = untold.filter_map(|found| found.pulse.at()?.checked_add(self.stuck).ok()).min();
         let turns = if changes.more { Some(now) } else { turns };
         let Some(turns) = turns else { return };
-        // Others may be written at once.
+        // More may be written right after.
         self.sooner = self.sooner.min(turns.max(now.checked_add(silence::PAUSE).unwrap_or(now)));
         self.look_at = self.look_at.min(self.sooner);
     }
@@ -234,11 +232,11 @@ impl Lookout {
     }
 }
 
-/// From when on an agent is stuck, or why that is not known.
+/// How long an agent may be quiet, or why that is unknown.
 fn quiet(settings: &Path) -> Result<Quiet, String> {
     Settings::read(settings)
         .map(|settings| settings.quiet)
-        .map_err(|error| format!("{}; until then the defaults hold", error.line()))
+        .map_err(|error| format!("{}; until then the defaults apply", error.line()))
 }
 
 fn look(watched: Watched, known: &Silences, waiting: BTreeSet<String>, cleans: bool) -> Seen {
@@ -248,13 +246,13 @@ fn look(watched: Watched, known: &Silences, waiting: BTreeSet<String>, cleans: b
         troubles.push(trouble);
         Quiet::default()
     });
-    // First, so that nobody who is gone for good is taken for stuck.
+    // First, so that ended agents are not reported as stuck.
     let cleaned = cleans.then(|| gone::clean(&dir, clock::now()));
     let now = clock::now();
     let sources = Sources { dir: dir.clone(), claude, quiet };
     troubles.extend(sources.sessions().err().map(|error| error.line()));
     let agents = agents(sources, waiting, now).unwrap_or_else(|error| {
-        troubles.push(format!("cannot look after agents: {error}"));
+        troubles.push(format!("cannot check for stuck agents: {error}"));
         Vec::new()
     });
     let stuck_after = quiet.stuck.signed();
@@ -266,16 +264,16 @@ fn look(watched: Watched, known: &Silences, waiting: BTreeSet<String>, cleans: b
     match without_told(lines, &dir) {
         Ok(lines) => Seen { lines, silences, next, cleaned, troubles, stuck: stuck_after },
         Err(error) => {
-            troubles.push(format!("what the journal has of stuck agents is not known: {error}"));
-            // What the journal has of them is seen at the next look.
+            troubles.push(format!("cannot read the journal's lines about stuck agents: {error}"));
+            // The next scan checks the journal again.
             let silences = silences.intersection(known).cloned().collect();
             Seen { lines: Vec::new(), silences, next, cleaned, troubles, stuck: stuck_after }
         }
     }
 }
 
-/// Every agent. Those of `waiting` wait for a person, and those of hosts that say so: their hooks may not have found this
-/// daemon yet.
+/// Returns every agent. Those in `waiting` wait for a person, as do those whose hosts say so: their hooks may not have
+/// reached this daemon yet.
 fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io::Result<Vec<Agent>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut agents = runtime.block_on(roster::all(&sources, now))?;
@@ -289,7 +287,7 @@ fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io
     Ok(agents)
 }
 
-/// `lines` without those that the journal has, of a daemon before this one.
+/// Returns `lines` without those that an earlier daemon wrote to the journal.
 fn without_told(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> {
     let Some(since) = lines.iter().filter_map(Entry::started).min() else { return Ok(lines) };
     let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
@@ -311,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn without_agents_nobody_looks_until_one_could_be_stuck() {
+    async fn without_agents_the_next_scan_is_when_one_could_be_stuck() {
         let folder = tempfile::tempdir().unwrap();
         let mut lookout = lookout(folder.path());
         let begun = clock::now();
@@ -328,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_clock_that_is_set_is_a_reason_to_look_and_while_somebody_looks_to_look_again() {
+    async fn a_changed_clock_starts_a_scan_and_another_after_a_running_one() {
         let folder = tempfile::tempdir().unwrap();
         let mut lookout = lookout(folder.path());
         lookout.clock_set(clock::now());
@@ -342,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_is_wrong_is_said_once_and_the_defaults_hold() {
+    async fn a_problem_is_reported_once_and_the_defaults_apply() {
         let folder = tempfile::tempdir().unwrap();
         let mut lookout = lookout(folder.path());
         std::fs::create_dir(folder.path().join("config")).unwrap();
@@ -358,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_pulse_that_is_old_when_it_comes_is_a_reason_to_look() {
+    async fn a_new_pulse_that_is_already_old_is_a_reason_to_scan() {
         let folder = tempfile::tempdir().unwrap();
         let mut lookout = lookout(folder.path());
         lookout.look_if_due(clock::now());
@@ -380,7 +378,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_look_that_dies_is_taken_again_later_and_not_at_once() {
+    async fn a_failed_scan_is_retried_later_and_not_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut lookout = lookout(folder.path());
         let now = clock::now();

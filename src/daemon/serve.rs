@@ -94,9 +94,6 @@ pub enum ServeError {
 
 /// Runs until `stop` resolves and every beat has ended, or until a client wants it to stop. `log` takes lines for
 /// people.
-///
-/// # Errors
-/// [`ServeError`]; everything else is logged and lived with.
 pub async fn serve(
     setup: Setup,
     listener: UnixListener,

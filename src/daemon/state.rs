@@ -172,9 +172,6 @@ impl State {
     }
 
     /// Starts a heartbeat that somebody wants to run now, due or not. It counts as a run.
-    ///
-    /// # Errors
-    /// [`NotNow`].
     pub fn start_now(
         &mut self,
         workspace: &Path,

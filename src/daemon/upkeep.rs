@@ -108,9 +108,6 @@ impl Upkeep {
     }
 
     /// Takes the room that lines need on a full disk.
-    ///
-    /// # Errors
-    /// Why they cannot be kept on a full disk; it is tried again.
     pub fn begin(&mut self) -> Result<(), String> {
         let taken = unfinished::allocate(&self.dir);
         self.has_room = taken.is_ok();
@@ -172,9 +169,6 @@ impl Upkeep {
     }
 
     /// Writes what `state` knows to last-runs.json, and the last runs to config.json. Returns what that has now.
-    ///
-    /// # Errors
-    /// Why it was left as it is; it is tried again later.
     pub fn flush(&mut self, state: &State) -> Result<Runs, String> {
         self.flush_at = None;
         if self.pending.is_empty() {
@@ -219,9 +213,6 @@ impl Upkeep {
 
     /// Looks whether a program that had config.json open when it was replaced has written into the old file since, and
     /// puts that in its place.
-    ///
-    /// # Errors
-    /// Why that cannot be, and where the other text is.
     pub fn look_back(&mut self) -> Result<(), String> {
         let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
         let config = self.dir.config();

@@ -49,9 +49,6 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
 }
 
 /// Whether the data folder is there; it is then one that can be used.
-///
-/// # Errors
-/// Why it cannot, or could not be made.
 pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
     let unusable = |source| PathsError::Unusable { path: dir.root().to_path_buf(), source };
     dir.check_is_folder()?;

@@ -51,9 +51,6 @@ pub struct Activity {
 impl Activity {
     /// Opens the file of `agent`, makes it where there is none, and locks it if that takes no longer than 50 ms: without
     /// the lock it can be written to all the same.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn open(dir: &DataDir, agent: &str) -> io::Result<Self> {
         let folder = dir.agent(agent);
         let path = folder.join("activity.jsonl");
@@ -82,9 +79,6 @@ impl Activity {
     }
 
     /// Appends `line`, which ends in a newline.
-    ///
-    /// # Errors
-    /// What the system says, as that the disk is full.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         let before = self.file.metadata()?.len();
         let mut last = *b"\n";
@@ -113,9 +107,6 @@ impl Activity {
 
     /// Replaces the file by its last [`KEPT`] lines if it might have more than [`MOST`] before the next look, or is longer
     /// than any of ours; then by those whose begin can be seen.
-    ///
-    /// # Errors
-    /// What the system says; then the file is what it was.
     pub fn cut_if_long(&mut self) -> io::Result<()> {
         let Some(size) = self.is_long.take() else { return Ok(()) };
         let looked_at = size.min(LOOKED_AT);
@@ -137,9 +128,6 @@ impl Activity {
 
 /// Puts a file that holds `bytes`, mode 0600, in the place of `path`, whatever that is. What is written so is worth nothing
 /// after a crash of the machine, so it is not waited for until it is on the disk.
-///
-/// # Errors
-/// What the system says; then `path` is what it was.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;

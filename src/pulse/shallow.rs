@@ -14,9 +14,6 @@ pub struct Object<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     /// The object that `text` is.
-    ///
-    /// # Errors
-    /// That it is none.
     pub fn parse(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }

@@ -29,9 +29,6 @@ struct Task {
 /// Says that `agent` works on `title`, the first line of which is kept, what looks like a secret masked, up to [`TITLE`]
 /// characters; an empty one takes back what was said. What somebody put in the file's place is replaced and not followed.
 /// Whoever watches pulses is told.
-///
-/// # Errors
-/// What the system says.
 pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     let folder = dir.agent(agent);
     let path = folder.join("current-task.json");

@@ -68,9 +68,6 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
 }
 
 /// Says that the session of `agent` is over, where nobody has: one that was ended has no hook left to say so.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
     match folder::read(&dir.pulse(agent)) {
         Some(found) if found.pulse.state != State::Exited => {

@@ -77,9 +77,6 @@ impl Follower {
     }
 
     /// Waits until something may have changed, and takes it. What is not waited for to the end is not lost.
-    ///
-    /// # Errors
-    /// What the system says of reading the folders.
     pub async fn changed(&mut self) -> io::Result<()> {
         let Self { watch, tick, hosts, ends, .. } = self;
         let happened = tokio::select! {

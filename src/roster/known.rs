@@ -66,9 +66,6 @@ impl Known {
     }
 
     /// Reads every pulse anew.
-    ///
-    /// # Errors
-    /// What the system says of reading the folder.
     pub fn read_pulses(&mut self, sources: &Sources) -> io::Result<()> {
         let found = folder::all(&sources.dir)?.into_iter();
         self.pulses = found.filter_map(|found| heard(sources, found)).collect();

@@ -89,9 +89,6 @@ pub fn shown(command: &str) -> String {
 /// Runs `command`, the hook of PostToolUse, for a call that never was, by an agent that never was, in the folder `here`.
 /// How long it took until it had ended. `dir` is where the environment leads to: as a session, the hook has no other word
 /// of it.
-///
-/// # Errors
-/// [`CheckError`].
 pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration, CheckError> {
     let number = random::bytes::<4>().map_err(CheckError::NotStarted)?;
     let agent = format!("setup-check-{:08x}", u32::from_be_bytes(number));

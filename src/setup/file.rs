@@ -74,9 +74,6 @@ pub fn backup_of(real: &Path) -> PathBuf {
 }
 
 /// What `decide` says of the file at `path`; nothing is written.
-///
-/// # Errors
-/// [`SetupError::Read`], and what `decide` says.
 pub fn look<T>(
     path: &Path,
     decide: impl FnOnce(Found<'_>) -> Result<Plan<T>, SetupError>,
@@ -89,9 +86,6 @@ pub fn look<T>(
 
 /// Does what `decide` says to the file at `path`, under the lock at `lock_path`. It is asked again whenever the file has
 /// changed meanwhile.
-///
-/// # Errors
-/// [`SetupError`]; the file is then as it was.
 pub fn change<T>(
     path: &Path,
     lock_path: &Path,
@@ -101,9 +95,6 @@ pub fn change<T>(
 }
 
 /// The same; `moments` is told the file itself.
-///
-/// # Errors
-/// As [`change`].
 pub fn change_watched<T>(
     path: &Path,
     lock_path: &Path,

@@ -20,9 +20,6 @@ pub enum Undone {
 }
 
 /// What the text `current` was before, given the bytes of its backup; `path` is for messages.
-///
-/// # Errors
-/// As [`take_out`].
 pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone, Problem> {
     let (text, outcome) = take_out(current, path)?;
     if outcome == Outcome::NotConfigured {

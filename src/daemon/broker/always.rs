@@ -13,9 +13,6 @@ use sys::paths::DataDir;
 use sys::{atomic, file};
 
 /// Adds the rule that does `action` to the call of `request`. Nothing is changed where it would not decide.
-///
-/// # Errors
-/// Why there is no such rule, and what to do.
 pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action) -> Result<(), Failure> {
     if request.project.is_empty() {
         return Err(

@@ -262,9 +262,6 @@ impl<D> Requests<D> {
     }
 
     /// The request that an answer to `id` would be for, without its input.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
     pub fn unanswered(&self, id: &RequestId) -> Result<&Request, NotTaken> {
         let over = |how| NotTaken::Over { id: id.clone(), how };
         match self.open.get(id) {
@@ -278,9 +275,6 @@ impl<D> Requests<D> {
     }
 
     /// The first answer wins.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
     pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<Answered<D>, NotTaken> {
         self.unanswered(id)?;
         let Some(open) = self.open.get_mut(id) else { return Err(NotTaken::Unknown(id.clone())) };
@@ -356,9 +350,6 @@ impl<D> Open<D> {
     }
 
     /// What is asked, with its input.
-    ///
-    /// # Errors
-    /// [`Body::read`].
     pub fn whole(&self) -> io::Result<Request> {
         Ok(Request { input: self.input.read()?, ..self.request.clone() })
     }
@@ -371,9 +362,6 @@ impl<D> Open<D> {
     }
 
     /// What is to be kept of it on disk: calls that were put off.
-    ///
-    /// # Errors
-    /// [`Body::read`].
     pub fn put_off(&self) -> io::Result<Option<PutOff>> {
         match &self.standing {
             Standing::Waiting { .. } => Ok(None),

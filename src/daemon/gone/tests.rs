@@ -18,12 +18,12 @@ impl Place {
         Self { _folder: folder, dir, now: sys::clock::now() }
     }
 
-    /// An agent that was last heard of `at`, with all that is kept of it.
+    /// Creates an agent with a last sign of life `at`, and all its files.
     fn agent(&self, id: &str, at: Timestamp, pid: u32, state: &str) {
         let text = format!(r#"{{"timestamp":"{at}","agent_id":"{id}","pid":{pid},"state":"{state}"}}"#);
         std::fs::write(self.dir.pulse(id), &text).unwrap();
         File::options().write(true).open(self.dir.pulse(id)).unwrap().set_modified(at.into()).unwrap();
-        task::set(&self.dir, id, "Mend it").unwrap();
+        task::set(&self.dir, id, "Fix it").unwrap();
         std::fs::write(self.dir.agent(id).join("activity.jsonl"), text + "\n").unwrap();
     }
 
@@ -33,7 +33,7 @@ impl Place {
         cleaned
     }
 
-    /// What is there, by name.
+    /// The names of all entries.
     fn names(&self) -> [Vec<String>; 2] {
         [self.dir.pulses(), self.dir.agents()].map(|folder| {
             let entries = std::fs::read_dir(folder).unwrap();
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// The process of a program that has ended, reaped: nobody has its number yet.
+/// The id of a process that has ended and was reaped.
 fn dead() -> u32 {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
@@ -53,7 +53,7 @@ fn dead() -> u32 {
 }
 
 #[test]
-fn who_is_gone_for_a_day_is_forgotten_and_a_living_process_never() {
+fn ended_agents_are_removed_after_a_day_and_live_ones_never() {
     let place = Place::new();
     let (us, later) = (std::process::id(), place.now + DAY + SignedDuration::from_secs(1));
     let young = place.now + SignedDuration::from_hours(1);
@@ -70,7 +70,7 @@ fn who_is_gone_for_a_day_is_forgotten_and_a_living_process_never() {
     let all = place.names();
     let soon = place.clean(place.now + DAY - SignedDuration::from_secs(1));
     assert_eq!(place.names(), all);
-    // Not every second, even where the next is due in one.
+    // At most once an hour, even if the next is due in a second.
     assert_eq!(soon.next, place.now + DAY + SignedDuration::from_hours(1) - SignedDuration::from_secs(1));
     let cleaned = place.clean(later);
     assert_eq!(place.names(), [["lives.json", "young.json"], ["lives", "young"]]);
@@ -83,7 +83,7 @@ fn who_is_gone_for_a_day_is_forgotten_and_a_living_process_never() {
 }
 
 #[test]
-fn whoever_writes_just_now_stays() {
+fn an_agent_whose_hook_is_writing_stays() {
     let place = Place::new();
     place.agent("busy", place.now, 0, "running");
     let hook = File::open(place.dir.agent("busy").join("activity.jsonl")).unwrap();
@@ -97,10 +97,10 @@ fn whoever_writes_just_now_stays() {
 }
 
 #[test]
-fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
+fn stale_temporary_files_and_agents_without_a_pulse_are_removed() {
     let place = Place::new();
     place.agent("lives", place.now, std::process::id(), "running");
-    task::set(&place.dir, "never-came", "Mend it").unwrap();
+    task::set(&place.dir, "never-came", "Fix it").unwrap();
     let new = [place.dir.pulses().join(".new-1"), place.dir.agent("lives").join(".new-2")];
     for path in &new {
         std::fs::write(path, "{").unwrap();
@@ -117,9 +117,9 @@ fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
     assert_eq!(new.each_ref().map(|path| path.exists()), [false, true]);
     let second = place.clean(first.next + SignedDuration::from_mins(1));
     assert!(!new[1].exists());
-    // What begins with a dot and is nobody's of ours stays.
+    // Other dotfiles stay.
     assert!(notes.exists());
-    // The task was set a moment ago and is not looked at for most of a day.
+    // The task was set a moment ago and is checked again in a day.
     assert!(second.next > place.now + SignedDuration::from_hours(23), "{second:?}");
     assert!(place.dir.agent("never-came").exists());
     place.clean(place.now + DAY + SignedDuration::from_mins(1));
@@ -127,7 +127,7 @@ fn what_was_never_finished_and_whom_nobody_ever_heard_of() {
 }
 
 #[test]
-fn links_are_followed_nowhere() {
+fn links_are_never_followed() {
     let place = Place::new();
     let elsewhere = tempfile::tempdir().unwrap();
     let mine = elsewhere.path().join(".new-mine");
@@ -142,7 +142,7 @@ fn links_are_followed_nowhere() {
     let later = place.now + DAY * 30;
     place.clean(later);
     assert_eq!(place.names(), before);
-    // Not even where one stands for the folder itself.
+    // Not even where the folder itself is a link.
     for folder in [place.dir.pulses(), place.dir.agents()] {
         std::fs::remove_dir_all(&folder).unwrap();
         link(elsewhere.path(), folder);
@@ -152,7 +152,7 @@ fn links_are_followed_nowhere() {
 }
 
 #[test]
-fn where_there_is_nothing_there_is_nothing_to_do_for_a_day() {
+fn an_empty_folder_is_checked_again_in_a_day() {
     let folder = tempfile::tempdir().unwrap();
     let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
     let now = sys::clock::now();

@@ -11,18 +11,12 @@ use sys::error::Hinted;
 
 impl Upkeep {
     /// Takes a line that nobody else has and writes it as soon as it can.
-    ///
-    /// # Errors
-    /// Why it has to wait.
     pub fn keep(&mut self, entry: Entry) -> Result<(), String> {
         self.homeless.push(entry);
         self.write_lines()
     }
 
     /// Takes the line of a beat whose process is dead and could not even write it into the beat's record.
-    ///
-    /// # Errors
-    /// Why it has to wait.
     pub fn keep_of_dead(&mut self, line: &str) -> Result<(), String> {
         let entry: Entry = serde_json::from_str(line).map_err(|error| format!("no journal line: {error}"))?;
         let beat = entry.beat.clone();
@@ -46,9 +40,6 @@ impl Upkeep {
     }
 
     /// Gives the beats of dead processes their lines.
-    ///
-    /// # Errors
-    /// Why that cannot be told.
     pub fn recover(&mut self) -> Result<(), String> {
         if self.is_over {
             return Ok(());
@@ -72,18 +63,12 @@ impl Upkeep {
 
     /// Tries to write the lines on disk if there are others than at the last try: other processes keep lines there, and
     /// write them. `waiting` is how many there are.
-    ///
-    /// # Errors
-    /// Why they have to wait.
     pub fn recount(&mut self, waiting: io::Result<usize>) -> Result<(), String> {
         if waiting.ok() == self.tried { Ok(()) } else { self.recover() }
     }
 
     /// Does the same after the death of a process that was to run the beat of `failed`; where it died so early that
     /// nothing is known of its beat, `failed` becomes the line.
-    ///
-    /// # Errors
-    /// Why a line has to wait.
     pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
         let recovered = self.recover();
         if self.is_over {
@@ -97,9 +82,6 @@ impl Upkeep {
     }
 
     /// Tries again whatever waits.
-    ///
-    /// # Errors
-    /// Why it goes on waiting.
     pub fn retry(&mut self) -> Result<(), String> {
         let written = self.write();
         // The journal first: what it needs is not taken from it.
@@ -108,9 +90,6 @@ impl Upkeep {
     }
 
     /// Writes whatever waits.
-    ///
-    /// # Errors
-    /// Why it goes on waiting.
     pub fn write(&mut self) -> Result<(), String> {
         self.write_lines().and_then(|()| self.recover())
     }

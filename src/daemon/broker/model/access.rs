@@ -71,9 +71,6 @@ impl fmt::Display for Access {
 
 impl Access {
     /// What the file `settings` says; `keys` is for providers of which it has none.
-    ///
-    /// # Errors
-    /// [`AccessError`].
     pub(super) fn find(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<Self, AccessError> {
         let mut said = Settings::read(settings)?;
         let Some(LlmAuth { provider, model }) = said.llm else {

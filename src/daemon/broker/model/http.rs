@@ -54,9 +54,6 @@ impl From<ureq::Error> for HttpError {
 }
 
 /// Sends `call`, and returns the answer's body.
-///
-/// # Errors
-/// [`HttpError`].
 pub(super) fn post(call: &Call, limit: Duration) -> Result<Vec<u8>, HttpError> {
     if limit.is_zero() {
         return Err(HttpError::Late);

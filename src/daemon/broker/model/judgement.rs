@@ -39,9 +39,6 @@ struct Said {
 }
 
 /// Reads an answer. Its reason is made fit for one line of text, and for a log: `key` is not in it.
-///
-/// # Errors
-/// [`JudgementError`].
 pub(super) fn read(text: &str, key: &str) -> Result<(Word, String), JudgementError> {
     let text = text.trim_ascii();
     // serde would take an array for it too.

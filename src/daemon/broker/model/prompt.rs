@@ -56,9 +56,6 @@ struct Data<'a> {
 }
 
 /// The call of `request`, for a model.
-///
-/// # Errors
-/// [`PromptError`].
 pub(super) fn about(request: &Request) -> Result<String, PromptError> {
     let Request { workspace, cwd, tool, input, .. } = request;
     let data = Data { workspace, cwd, tool, input };

@@ -62,9 +62,6 @@ impl Hinted for WireError {
 
 /// Where questions to `provider` go. An address of Anthropic's is written without `/v1`, one of OpenAI's with the path
 /// up to it, as both write theirs; either may do as the other.
-///
-/// # Errors
-/// [`WireError::Address`], [`WireError::Plain`].
 pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, WireError> {
     let default = match provider {
         Provider::Anthropic => "https://api.anthropic.com",
@@ -158,9 +155,6 @@ struct Said {
 }
 
 /// The model's text in the answer `body` of `provider`.
-///
-/// # Errors
-/// [`WireError`].
 pub(super) fn text(provider: Provider, body: &[u8]) -> Result<String, WireError> {
     match provider {
         Provider::Anthropic => of_anthropic(body),
