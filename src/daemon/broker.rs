@@ -1,8 +1,7 @@
-//! The broker: which approvals and questions wait for a person or a model, and what they answer (spec 1).
+//! The broker: the requests and questions that wait for a person or a model, and their answers.
 //!
-//! [`requests`] is what waits, pure; [`door`] is one hook's connection. This owns both and keeps on disk what was put
-//! off; the daemon's loop owns this, and is told what is to be told. [`model`] serves a hook that asks a model instead,
-//! without the loop.
+//! [`requests`] is the pure state; [`door`] serves one hook's connection. The broker, owned by the daemon's loop, keeps
+//! deferred calls on disk and collects events for the loop. [`model`] serves hooks that ask a model, without the loop.
 
 mod always;
 pub mod body;
@@ -32,14 +31,14 @@ use tokio::sync::oneshot;
 use words::PAGE;
 pub use words::{Cursor, Door, Kind, Order, Page, Reply, Response, Row};
 
-/// What there is to tell.
+/// An event of the broker.
 #[derive(Debug)]
 pub enum Told {
-    /// A request waits.
+    /// A request was opened.
     Requested(Box<Row>),
-    /// It does not wait any more.
+    /// A request was closed, and how.
     Closed(Box<Row>, &'static str),
-    /// Something is wrong.
+    /// Something went wrong.
     Trouble(String),
 }
 
@@ -51,15 +50,15 @@ pub struct Broker {
     home: PathBuf,
     folder: Folder,
     told: Vec<Told>,
-    /// When what could not be denied for want of disk is tried again.
+    /// When to retry denials that could not be written.
     again: Option<Timestamp>,
 }
 
-/// How long what could not be written waits until it is tried again.
+/// How long to wait before retrying a failed write.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 impl Broker {
-    /// Takes up what was put off in `dir`. Requests of which `is_over` is true are done with. `home` is the user's.
+    /// Loads the deferred requests in `dir`, except those for which `is_over` is true. `home` is the user's.
     #[must_use]
     pub fn begin(dir: &DataDir, home: PathBuf, is_over: impl Fn(&RequestId) -> bool) -> Self {
         let folder = Folder::new(dir.approvals());
@@ -85,13 +84,13 @@ impl Broker {
         broker
     }
 
-    /// Does what is wanted.
+    /// Executes a command.
     pub fn take(&mut self, order: Order, now: Timestamp) {
         match order {
             Order::Ask(request, door, to) => self.ask(*request, door, to, now),
             Order::Late { id, hook, may_defer, waits, to } => {
                 let late = self.late(&id, &hook, may_defer, waits, now);
-                // A hook that is gone by now is dealt with when its connection is seen to be.
+                // A disconnected hook is handled when its connection closes.
                 let _heard = to.send(late);
             }
             Order::Gone { id, hook } => {
@@ -113,7 +112,7 @@ impl Broker {
 
     fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
-        // What is known already has its room.
+        // A known request already counts toward the limits.
         let is_known = self.requests.is_known(&request);
         let refusal = if is_known { None } else { room::refusal(&self.requests, &request) };
         let input = match refusal {
@@ -149,7 +148,7 @@ impl Broker {
                 let _heard = to.send(id);
             }
             Was::Given(id, answer, door) => {
-                // It is given once: not before that is on disk.
+                // It is given only once, so that must be on disk first.
                 let kept = self.keep(&id);
                 let _heard = to.send(id.clone());
                 let answer = match kept {
@@ -174,7 +173,7 @@ impl Broker {
         if let Late::Deferred(until) = late
             && let Some(open) = self.requests.get(id)
         {
-            // On disk first: what cannot be kept cannot be put off.
+            // On disk first: a call that cannot be stored cannot be deferred.
             let standing = put_off::Standing::Deferred { until };
             let kept = match open.whole() {
                 Ok(request) => {
@@ -201,7 +200,7 @@ impl Broker {
         if request.whom == Whom::Model {
             return Err(requests::NotTaken::Unknown(id).failure());
         }
-        // Nobody knows what they answer where it cannot be shown.
+        // A request that cannot be shown cannot be answered.
         let request = match self.requests.get(&id).map(Open::whole) {
             Some(request) => request.map_err(|error| unreadable(&id, &error))?,
             None => return Err(requests::NotTaken::Unknown(id).failure()),
@@ -212,7 +211,7 @@ impl Broker {
             _ => None,
         };
         let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
-        // Before the answer, so that one that cannot be kept to is not given either.
+        // Before the answer: without the rule, the answer is not given either.
         if let Some(action) = rule {
             always::add(&self.dir, &self.home, &request, action)?;
         }
@@ -221,13 +220,13 @@ impl Broker {
         Ok(row)
     }
 
-    /// Has `answer` be the one to `id`.
+    /// Answers `id` with `answer`.
     fn give(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), Failure> {
         let row = self.row(id);
         let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
         let kept = self.requests.get(id).map(Open::put_off);
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
-            // On disk first, so that an answer that was taken is not lost.
+            // On disk first, so that an accepted answer is not lost.
             call.standing = put_off::Standing::Answered(answer.clone());
             self.folder.put(id, &call).map_err(|error| error.to_string())?;
         }
@@ -243,7 +242,7 @@ impl Broker {
         Ok(())
     }
 
-    /// Denies what nobody answered in time.
+    /// Denies requests that were not answered in time.
     pub fn expire(&mut self, now: Timestamp) {
         for id in self.requests.expired(now) {
             let reason =
@@ -267,7 +266,7 @@ impl Broker {
         self.again = None;
     }
 
-    /// Writes down that nobody decided on a call whose hook is not there to do so.
+    /// Records an undecided call whose hook is no longer there to do so.
     fn record(
         &mut self,
         id: &RequestId,
@@ -281,7 +280,7 @@ impl Broker {
         self.told.extend(unwritten.map(|error| Told::Trouble(error.to_string())));
     }
 
-    /// What is asked as `id`, with its input as far as it can be read, and since when.
+    /// The request `id`, with its input if readable, and when it was sent.
     fn asked(&self, id: &RequestId) -> Option<(Request, Timestamp)> {
         let open = self.requests.get(id)?;
         Some((open.whole().unwrap_or_else(|_| open.request.clone()), open.asked))
@@ -294,7 +293,7 @@ impl Broker {
         Some(self.again.map_or(next, |again| next.max(again)))
     }
 
-    /// The beats that wait for an answer, or to be resumed with one.
+    /// The beats that wait for an answer or to be resumed.
     #[must_use]
     pub fn beats(&self) -> Vec<Waiting> {
         let beat = |(id, open): (&RequestId, &Open<Door>)| {
@@ -310,13 +309,13 @@ impl Broker {
         self.requests.all().into_iter().filter_map(beat).collect()
     }
 
-    /// What is asked as `id`, without its input.
+    /// The request `id`, without its input.
     #[must_use]
     pub fn request(&self, id: &RequestId) -> Option<&Request> {
         self.requests.get(id).map(|open| &open.request)
     }
 
-    /// How many wait for a person.
+    /// How many requests wait for a person.
     #[must_use]
     pub fn waiting(&self) -> usize {
         let unanswered =
@@ -332,7 +331,7 @@ impl Broker {
         waiting.map(|open| open.request.agent.clone()).collect()
     }
 
-    /// The beat that went on with the answer to `id` is over.
+    /// The beat that was resumed with the answer to `id` ended.
     pub fn over(&mut self, id: &RequestId) {
         self.requests.end(id, Ended::Answered);
         if let Err(error) = self.folder.remove(id) {
@@ -340,14 +339,14 @@ impl Broker {
         }
     }
 
-    /// All that waits for a person.
+    /// All requests that wait for a person.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let rows = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
         rows.map(|(id, open)| Row::of(id, open)).collect()
     }
 
-    /// Those behind `after`, as far as they fit into a page.
+    /// The page of requests after the cursor.
     fn page(&self, after: Option<Cursor>) -> Page {
         let all = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
         let mut rest = all.filter(|(id, open)| {
@@ -368,7 +367,7 @@ impl Broker {
         page
     }
 
-    /// What is to be told since the last time.
+    /// Takes the events since the last call.
     pub fn told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)
     }
@@ -381,7 +380,7 @@ impl Broker {
         self.requests.get(id).filter(|open| open.request.whom == Whom::Person).map(|open| Row::of(id, open))
     }
 
-    /// Has the disk say what is known here of `id`; whether it does.
+    /// Syncs the state of `id` to disk; returns whether that worked.
     fn keep(&mut self, id: &RequestId) -> bool {
         let kept = match self.requests.get(id).map(Open::put_off).transpose() {
             Ok(Some(Some(call))) => self.folder.put(id, &call).map_err(|error| error.to_string()),

@@ -1,11 +1,11 @@
-//! The daemon's loop: waits for what happens, tells [`State`], and carries out what it says.
+//! The daemon's event loop: waits for events, updates [`State`], and carries out its decisions.
 //!
-//! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or somebody asks. A tick is there
-//! only where the system cannot tell of edits, or where the user wants one.
+//! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks only
+//! where files cannot be watched or the user asks for it.
 //!
-//! How beats begin and end is in `serve/beating.rs`, how config.json is read and written in `serve/configuring.rs`, what becomes of those that wait for an answer in
-//! `serve/brokering.rs`, what is learned of beats, hosts and agents in `serve/learning.rs`, what is asked of it in
-//! `serve/wishes.rs`, how it ends in `serve/stopping.rs`.
+//! `serve/beating.rs` starts and ends beats, `serve/configuring.rs` reads and writes config.json, `serve/brokering.rs`
+//! handles requests, `serve/learning.rs` follows the beats, hosts and agents of others, `serve/wishes.rs` handles commands
+//! of clients, and `serve/stopping.rs` shuts down.
 
 mod beating;
 mod brokering;
@@ -51,49 +51,49 @@ use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// What the daemon is told when it starts.
+/// The daemon's start parameters.
 #[derive(Debug)]
 pub struct Setup {
     /// Its data folder, whose lock it holds.
     pub dir: DataDir,
     /// The time zone of cron expressions that name none.
     pub time_zone: TimeZone,
-    /// Look for edits this often as well.
+    /// Also check for edits this often.
     pub tick: Option<Duration>,
-    /// Whether somebody else looks after this process. Only told to those who ask.
+    /// Whether another program supervises this process. Only reported to clients.
     pub foreground: bool,
     /// The user's login shell.
     pub shell: PathBuf,
-    /// The PATH the daemon itself was started with.
+    /// The PATH that the daemon was started with.
     pub path: OsString,
-    /// Whose agents it runs.
+    /// The user to run agents for.
     pub user: User,
-    /// Claude Code's own folder, where it is known.
+    /// Claude Code's folder, if known.
     pub claude: Option<PathBuf>,
-    /// The keys of providers of models in its environment.
+    /// API keys of model providers from the environment.
     pub keys: BTreeMap<Provider, Secret>,
 }
 
-/// How long the login shell may take to say its PATH.
+/// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
-/// How many wishes wait for the loop. With more, clients wait.
+/// How many commands wait for the loop. When full, clients wait.
 const WISHES: usize = 1;
-/// How long clients have, when all is over, to take what they are still to get.
+/// How long clients have to read their last answers at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Why the daemon could not go on.
+/// Why the daemon had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The system denies a timer.
+    /// The system has no timer for it.
     #[error("{0}")]
     Timer(#[from] io::Error),
-    /// Its data folder is not there any more.
+    /// Its data folder was moved or deleted.
     #[error("{0}")]
     Lost(Lost),
 }
 
-/// Runs until `stop` resolves and every beat has ended, or until a client wants it to stop. `log` takes lines for
-/// people.
+/// Runs until `stop` resolves and every beat has ended, or until a client stops it. `log` takes lines for people. Errors
+/// other than [`ServeError`] are logged.
 pub async fn serve(
     setup: Setup,
     listener: UnixListener,
@@ -111,10 +111,10 @@ pub async fn serve(
     let mut talking = tokio::spawn(rpc::serve::serve(listener, next, desk, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();
-    // Before the first question, so that an answer knows the beats and the hosts that run already.
+    // Before the first request, so that its answer includes running beats and hosts.
     daemon.survey();
     daemon.survey_hosts();
-    // Beats wait for the PATH, those that are asked for too; other questions do not.
+    // Beats wait for the PATH; other commands do not.
     let mut waiting = Vec::new();
     let path = {
         let mut login = pin!(find::login_path(&shell, &own, LOGIN));
@@ -140,7 +140,7 @@ pub async fn serve(
         }
         daemon.work(stop.as_mut(), &mut wished).await?;
     }
-    // Beats of an earlier daemon are to end, or to be left, even if this one has not begun.
+    // Beats of an earlier daemon end or are left running, even if this one has not begun.
     daemon.finish(stop, &mut wished).await;
     drop((wished, waiting));
     over.send_replace(true);
@@ -163,17 +163,17 @@ fn about(setup: &Setup, started: Timestamp) -> Ping {
 struct Daemon<L> {
     dir: DataDir,
     folder: DataFolder,
-    /// What of it is not there any more.
+    /// What of it was moved or deleted.
     lost: Option<Lost>,
     user: User,
     log: L,
     started: Timestamp,
-    /// The PATH that agents are found and run with, once the login shell has said it.
+    /// The PATH to find and run agents with, once the login shell has printed it.
     path: Option<PathBuf>,
     state: State,
     follow: Follow,
     upkeep: Upkeep,
-    /// Tells that some process began or ended a beat, or wrote into the journal.
+    /// Notices that a process started or ended a beat, or wrote to the journal.
     beats: Option<Watch>,
     alarm: Alarm,
     ours: Beats,
@@ -181,17 +181,17 @@ struct Daemon<L> {
     hosts: Hosts,
     lookout: Lookout,
     events: Events,
-    /// Whether the journal may have lines that are no events yet.
+    /// Whether the journal may have lines that have not been read.
     unread: bool,
-    /// That it is to stop, and what becomes of the beats.
+    /// Set when it is to stop, and what happens to the beats.
     stopping: Option<client::Beats>,
-    /// Whether more ran since the last sleep than waiting needs.
+    /// Whether work since the last sleep may have left memory to release.
     stirred: bool,
-    /// Whether it was said that lastRun cannot be set back.
+    /// Whether it was reported that setting lastRun back has no effect.
     has_said_set_back: bool,
 }
 
-/// What can happen.
+/// An event for the loop.
 enum Event {
     Alarm(Woke),
     Edit(Edit),
@@ -210,7 +210,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let folder = DataFolder::new(dir.clone());
         let hosts = Hosts::new(dir.hosts()).map_err(|error| stopping::why(error, &folder, &mut log))?;
         let watched = Watched { dir: dir.clone(), claude, settings: user.settings.settings() };
-        // Before the broker looks into the journal, so that no line comes in between and is seen by neither.
+        // Before the broker reads the journal, so that no line in between is missed by both.
         let events = Events::new(&dir);
         Ok(Self {
             log,
@@ -237,7 +237,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         })
     }
 
-    /// Makes up for whatever happened while no daemon ran. Agents are found and run with `path`.
+    /// Catches up on whatever happened while no daemon ran. `path` is the PATH to find and run agents with.
     fn begin(&mut self, path: PathBuf) {
         self.path = Some(path);
         if let Some(lost @ Lost::Folder(_)) = self.folder.look() {
@@ -251,22 +251,22 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
         let recovered = self.upkeep.recover();
         self.say(recovered);
-        // What lines need is not taken from them.
+        // Only after waiting lines have been written: they need the space.
         let begun = self.upkeep.begin();
         self.say(begun);
         let now = clock::now();
         self.expire();
         self.survey_hosts();
-        // A host that was killed may have left nothing but its socket, which no survey sees.
+        // A killed host may have left only its socket, which a scan does not see.
         self.hosts.clean();
         let saved = last_runs::read(&self.dir, now);
         self.state.recall(saved.runs, now);
-        // After what was saved, which may count a beat that was announced and has not begun.
+        // After the saved runs, which may include a beat that was announced and never started.
         self.withdraw_announced();
         self.survey();
-        // A beat that went on with an answer may have ended just now: its line first, then what is due.
+        // A resumed beat may have just ended: read its line before starting anything.
         self.unread = true;
-        // After the look at what runs: what was over by then has its line.
+        // After the survey: what had ended by then has its line.
         let missed = last_runs::since(&self.dir, saved.as_of, &self.state).unwrap_or_default();
         self.state.recall(missed, now);
         self.correct(self.state.unwritten());
@@ -274,7 +274,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.stirred = true;
     }
 
-    /// Starts what is due, and takes what happens, until it is to stop.
+    /// Starts due beats and handles events until it is to stop.
     async fn work(
         &mut self,
         mut stop: Pin<&mut impl Future<Output = ()>>,
@@ -283,11 +283,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         while self.stopping.is_none() {
             let is_lost = self.folder.look().is_some();
             if !is_lost && self.start_due() {
-                // Clients are served by other tasks, which have no turn while there is always something to do here.
+                // Let the tasks that serve clients run.
                 tokio::task::yield_now().await;
             }
             let times = [self.state.wake_at(), self.broker.wake_at(), self.lookout.wake_at()];
-            // What is unread is read first: an alarm that is always ready could keep it from that.
+            // Unread lines come first: an alarm that is always ready could starve them.
             self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread && !is_lost))?;
             if std::mem::take(&mut self.stirred) {
                 memory::release();
@@ -311,14 +311,14 @@ impl<L: FnMut(&str)> Daemon<L> {
             changed = changed(&mut self.beats) => Event::BeatsChanged(changed),
             happened = self.hosts.happened() => Event::Hosts(happened),
             happened = self.lookout.happened() => Event::Agents(happened),
-            // Clients take what there is before there is more.
+            // Let clients read what there is first.
             () = tokio::task::yield_now(), if self.unread => Event::Unread,
         })
     }
 
     fn take(&mut self, event: Event) {
         match event {
-            // What is due is started after every event.
+            // Due beats are started after every event.
             Event::Alarm(Woke::Due) => {
                 self.expire();
                 self.lookout.look_if_due(clock::now());
@@ -330,7 +330,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             Event::Edit(Edit::Noticed(noticed)) => self.follow.soon(&noticed),
             Event::Edit(Edit::Settled) => {
                 self.reload();
-                // It may be config.json's mending that was waited for.
+                // config.json may have been fixed.
                 if self.upkeep.problem().is_some() {
                     self.flush();
                 }
@@ -340,7 +340,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.state.clock_set(clock::now());
                 self.reload();
                 self.look();
-                // Where the system does not tell of it.
+                // In case it cannot be watched.
                 if let Some(lost) = self.folder.look() {
                     self.lose(lost);
                 }
@@ -355,7 +355,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.say(retried);
             }
             Event::BeatsChanged(Ok(())) => {
-                // The folder may be another of its name.
+                // The folder may have been replaced.
                 let watched = self.beats.as_mut().map(|watch| watch.add(places::beats(&self.dir)));
                 if watched.is_some_and(|watched| watched.is_err()) {
                     self.beats = None;
@@ -381,14 +381,14 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     fn say(&mut self, result: Result<(), String>) {
         if let Err(error) = result
-            // Once the folder is gone, everything fails, and that it is gone is said.
+            // Once the folder is gone, everything fails, and its loss is reported.
             && !matches!(self.folder.look(), Some(Lost::Folder(_)))
         {
             (self.log)(&error);
         }
     }
 
-    /// Why no agent can be started. Looked at anew each time: it may have been installed meanwhile.
+    /// Why no agent can be started. Checked every time, as Claude Code may have been installed meanwhile.
     fn agent_problem(&self) -> Option<String> {
         let path = self.path.as_ref()?;
         find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.line())

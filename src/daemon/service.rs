@@ -1,5 +1,5 @@
-//! What can be asked on the daemon's socket. `ping` is answered here, and `host.*` by [`agents`]; everything else
-//! becomes a [`Wish`] for the loop, which alone knows, and brings its answer.
+//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Wish`] for
+//! the loop, which answers it.
 
 use super::agents;
 use super::broker::model::Models;
@@ -25,30 +25,29 @@ use sys::paths::DataDir;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
-/// What is known here.
+/// The supported message types.
 pub const KNOWN: [&str; 9] =
     ["ping", "status", "beat", "attach", "detach", "stop", "host.*", "permission.*", "question.*"];
 
-/// Something for the loop to do or to tell, and where its answer goes. An answer that nobody waits for any more is
-/// dropped.
+/// A command for the loop, and where its answer goes. If the client is gone, the answer is dropped.
 #[derive(Debug)]
 pub enum Wish {
-    /// How everything is.
+    /// Returns the status.
     Status(oneshot::Sender<Status>),
-    /// The events, from a number on.
+    /// Follows the events, from a number on.
     Attach(Option<u64>, To<(Attached, Reader)>),
-    /// A beat, now.
+    /// Starts a beat now.
     Beat(Which, To<Begins>),
-    /// The end. Answered when the loop has taken it, and has yet to stop.
+    /// Stops the daemon. Answered before it stops.
     Stop(Beats, To<()>),
-    /// Something about approvals and questions.
+    /// A command for the broker.
     Broker(Order),
 }
 
-/// Where an answer goes, or why there is none and what to do.
+/// Where an answer or an error goes.
 pub type To<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// Which heartbeat is meant.
+/// Identifies a heartbeat.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Which {
     /// The workspace, absolute.
@@ -58,7 +57,7 @@ pub struct Which {
     pub name: Option<String>,
 }
 
-/// The beat that begins.
+/// A started beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Begins {
     /// Its id.
@@ -84,20 +83,20 @@ struct Stop {
     beats: Beats,
 }
 
-/// Takes the questions of one client.
+/// Handles the requests of a client.
 #[derive(Debug, Clone)]
 pub struct Desk {
     about: Arc<Ping>,
     wishes: mpsc::Sender<Wish>,
     dir: DataDir,
-    /// The PATH that agents are found and run with, once it is known.
+    /// The PATH to find and run agents with, once known.
     path: Arc<OnceLock<OsString>>,
     models: Models,
 }
 
 impl Desk {
-    /// Says `about` to a ping, and hands wishes to `wishes`. A client whose wish finds no room there waits. What a model
-    /// is to decide is for `models`.
+    /// Answers a ping with `about` and sends commands to `wishes`. While that is full, clients wait. `models` decides requests
+    /// for a model.
     #[must_use]
     pub fn new(
         about: Ping,
@@ -111,7 +110,7 @@ impl Desk {
 
     async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, Failure> {
         let (to, answer) = oneshot::channel();
-        let stopping = || failure!("the daemon is stopping"; "ask the next one, see: murmur status");
+        let stopping = || failure!("the daemon is stopping"; "wait for the next one, see: murmur status");
         self.wishes.send(wish(to)).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())
     }
@@ -170,8 +169,8 @@ impl Service for Desk {
     }
 }
 
-/// That `asker` may have that done: an agent's processes ask, look, and do nothing else; an agent that directs others also
-/// directs them. What this does not know is for people.
+/// Checks that `asker` may send this: an agent's processes may send requests and read; a manager may also control other
+/// agents. Everything else is for people.
 fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
     match msg_type {
         "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),
@@ -182,17 +181,17 @@ fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
         "permission.respond" | "question.respond" => asker.require_person("answer requests"),
         "beat" => asker.require_person("start beats"),
         "stop" => asker.require_person("stop the daemon"),
-        _ => asker.require_person("ask this"),
+        _ => asker.require_person("send this"),
     }
 }
 
 fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
     let read = T::deserialize(&request.payload);
     read.map_err(|error| {
-        // serde tells it as text, which has no hint: a request's id is what it says one about.
+        // serde reduces an error to text without its hint; only an invalid id has one.
         let id = request.payload.get("id").and_then(Value::as_str);
         let hint = id.and_then(|id| RequestId::parse(id).err()).and_then(|error| error.hint());
-        failure!("{:?} with such a payload is not known: {error}", request.msg_type)
+        failure!("invalid payload for {:?}: {error}", request.msg_type)
             .hint(hint.unwrap_or_else(|| "see docs/reference/daemon-protocol.md".to_owned()))
     })
 }

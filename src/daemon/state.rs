@@ -1,8 +1,7 @@
-//! What the daemon decides, purely: heartbeats, what runs, and the time go in; what to start and when to wake
-//! come out.
+//! The daemon's decisions, purely: heartbeats, running beats and the time go in; what to start and when to wake come out.
 //!
-//! Never two beats of one workspace at once, never more than `max_concurrent` in all. A heartbeat that is due and
-//! cannot start stays due; it is not queued a second time, so missed times collapse into one run.
+//! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays due;
+//! it is not queued twice, so missed times collapse into one run.
 
 mod entry;
 mod last_run;
@@ -22,29 +21,29 @@ pub use refusal::{NotNow, approve_hint};
 pub use running::Running;
 use running::RunningBeats;
 
-/// Everything that bears on what is due.
+/// Everything that determines what is due.
 #[derive(Debug, Default)]
 pub struct State {
     entries: Vec<Entry>,
-    /// Where each heartbeat is in `entries`.
+    /// The index of each heartbeat in `entries`.
     places: HashMap<HeartbeatId, usize>,
-    /// When each heartbeat is due, and its place in `entries`; those that are never due are not in it.
+    /// When each heartbeat is due, and its index in `entries`. Heartbeats that are never due are left out.
     queue: BTreeSet<(Timestamp, usize)>,
     running: RunningBeats,
-    /// Beats that wait for an answer, or to be resumed with one.
+    /// Beats that wait for an answer or to be resumed.
     put_off: Vec<PutOff>,
-    /// The last runs of heartbeats that are not in the configuration, and may come back.
+    /// The last runs of heartbeats that are not in the configuration, in case they come back.
     retired: LastRuns,
     max_concurrent: usize,
     stopping: bool,
 }
 
-/// A beat that ended without being done: a call of it waits for an answer.
+/// A beat that ended unfinished: one of its calls waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutOff {
     /// The request.
     pub id: RequestId,
-    /// The agent's id, which it keeps.
+    /// The agent's id, which the resumed beat keeps.
     pub agent: String,
     /// The backend's id of the conversation.
     pub session: String,
@@ -52,29 +51,29 @@ pub struct PutOff {
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
     pub name: Option<String>,
-    /// Whether the answer is there.
+    /// Whether it has been answered.
     pub is_answered: bool,
 }
 
 /// A beat to start.
 #[derive(Debug)]
 pub struct Start {
-    /// It, as it counts from now on.
+    /// The beat, now counted as running.
     pub running: Running,
     /// What to run.
     pub heartbeat: Heartbeat,
-    /// The heartbeat's last run before this one.
+    /// The heartbeat's previous run.
     pub before: Option<Timestamp>,
-    /// The beat that it goes on with.
+    /// The deferred beat that it resumes.
     pub resumes: Option<PutOff>,
 }
 
-/// How long a heartbeat waits that found its workspace taken although nobody was known to be there.
+/// How long a heartbeat waits after its workspace turned out to be taken.
 const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl State {
-    /// Takes a configuration. What is known of heartbeats stays known: a last run in the file only moves that forward, at
-    /// most to `now`. Returns the last runs that have come with it and are others.
+    /// Loads a configuration. A last run in the file only moves the known one forward, at most to `now`. Returns the last runs
+    /// in the file that differ from the known ones.
     pub fn load(
         &mut self,
         heartbeats: Vec<Heartbeat>,
@@ -98,7 +97,7 @@ impl State {
                         (true, None, Entry::new(heartbeat, last_run))
                     }
                 };
-                // A file that is behind what is known here, but ahead of what it said before, was not set back.
+                // A last run that is older than the known one, but newer than before in the file, was not set back.
                 let is_later = before.is_some_and(|before| said.is_some_and(|at| before < at && at <= now));
                 if is_news {
                     entry.ran(said.map(|at| at.min(now)));
@@ -115,7 +114,7 @@ impl State {
         corrections
     }
 
-    /// The clock was set: what counts from a time that has not come yet counts from now.
+    /// The clock was set: schedules that count from a time in the future count from now.
     pub fn clock_set(&mut self, now: Timestamp) {
         for entry in &mut self.entries {
             entry.not_before = None;
@@ -124,7 +123,7 @@ impl State {
         self.queue_all();
     }
 
-    /// Learns of a run that config.json does not know of yet; whether that is news.
+    /// Records a run that config.json may not have; returns whether it is new.
     pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) -> bool {
         let Some(place) = self.place(workspace, name) else { return false };
         let is_news = self.entries[place].last_run.is_none_or(|last| last < at);
@@ -134,15 +133,15 @@ impl State {
         is_news
     }
 
-    /// config.json has this run now.
+    /// Records that config.json has this run.
     pub fn written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
         if let Some(place) = self.place(workspace, name) {
             self.entries[place].heartbeat.last_run = Some(at);
         }
     }
 
-    /// Decides what to start now, at most `most` beats: first those that go on with an answer, if they may, then those
-    /// that are due for longest. Each counts as running from here on.
+    /// Decides which beats to start now, at most `most`: first those to resume, if allowed, then those due for longest. Each
+    /// counts as running from now on.
     pub fn start_due(
         &mut self,
         now: Timestamp,
@@ -171,7 +170,7 @@ impl State {
         started
     }
 
-    /// Starts a heartbeat that somebody wants to run now, due or not. It counts as a run.
+    /// Starts a heartbeat on request, due or not. It counts as a run.
     pub fn start_now(
         &mut self,
         workspace: &Path,
@@ -224,13 +223,13 @@ impl State {
         Start { running, heartbeat, before, resumes: None }
     }
 
-    /// The beats that wait for an answer, or to be resumed with one. Their heartbeats are not due meanwhile: what
-    /// comes next would ask the same again.
+    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
+    /// send the same request again.
     pub fn put_off(&mut self, put_off: Vec<PutOff>) {
         self.put_off = put_off;
     }
 
-    /// A beat that has its answer and can go on now.
+    /// A beat that can be resumed now.
     fn resumable(&self, now: Timestamp) -> Option<(usize, PutOff)> {
         self.put_off.iter().filter(|put_off| self.is_to_resume(put_off)).find_map(|put_off| {
             let index = self.place(&put_off.workspace, put_off.name.as_deref())?;
@@ -245,7 +244,7 @@ impl State {
         put_off.is_answered && !running.any(|id| *id == put_off.id)
     }
 
-    /// The request whose answer the last beat of `entry` waits for.
+    /// The request that the last beat of `entry` waits for.
     #[must_use]
     pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
         self.put_off.iter().find(|put_off| entry.is_of(put_off)).map(|put_off| &put_off.id)
@@ -255,17 +254,17 @@ impl State {
         self.waits_for(entry).is_some()
     }
 
-    /// A beat of ours is over.
+    /// A beat of ours ended.
     pub fn ended(&mut self, beat: &str) {
         while self.running.remove(beat).is_some() {}
     }
 
-    /// A beat of ours did not begin, since another one holds the workspace: it is due again.
+    /// A beat of ours did not start because another one holds the workspace: it is due again.
     pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
         self.not_begun(beat, before, now, BUSY_PAUSE)
     }
 
-    /// A beat of ours did not begin: it is due again after `pause`.
+    /// A beat of ours did not start: it is due again after `pause`.
     pub fn not_begun(
         &mut self,
         beat: &str,
@@ -283,8 +282,7 @@ impl State {
         Some(running)
     }
 
-    /// A beat that a daemon before this one announced never began: its heartbeat's last run is `before`, and it is due
-    /// as it was.
+    /// A beat that an earlier daemon announced never started: its heartbeat's last run is `before` again.
     pub fn withdrawn(
         &mut self,
         workspace: &Path,
@@ -297,24 +295,24 @@ impl State {
         }
     }
 
-    /// The beats of others that run now.
+    /// Sets the running beats of others.
     pub fn others(&mut self, running: Vec<Running>) {
         self.running.replace_others(running);
     }
 
-    /// No more beats.
+    /// Starts no more beats.
     pub fn stop(&mut self) {
         self.stopping = true;
     }
 
-    /// When to look again, if nothing happens before. `None` where only an event can change anything.
+    /// When to call [`Self::start_due`] again; `None` if only an event can change anything.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         if self.stopping || self.running.len() >= self.max_concurrent {
             return None;
         }
         let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
-        // A beat that could not be resumed at once is tried again.
+        // Retries a beat that could not be resumed at once.
         let again =
             self.put_off.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
                 let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
@@ -323,13 +321,13 @@ impl State {
         due.into_iter().chain(again).min()
     }
 
-    /// The heartbeat that is due for longest and can start.
+    /// The heartbeat that has been due for longest and can start.
     fn longest_due(&self, now: Timestamp) -> Option<usize> {
         let mut due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
         due.find(|place| self.is_free(*place))
     }
 
-    /// Whether the heartbeat at `place` can start when it is due.
+    /// Whether the heartbeat at `place` may start when due.
     fn is_free(&self, place: usize) -> bool {
         self.entries.get(place).is_some_and(|entry| !self.is_taken(entry) && !self.is_deferred(entry))
     }
@@ -340,14 +338,14 @@ impl State {
 
     fn place(&self, workspace: &Path, name: Option<&str>) -> Option<usize> {
         let place = self.places.get(&HeartbeatId::new(workspace, name)).copied()?;
-        // An id is text, which two paths that are not UTF-8 can share.
+        // Ids are text: two paths that are not UTF-8 can have the same.
         if self.entries[place].is(workspace, name) {
             return Some(place);
         }
         self.entries.iter().position(|entry| entry.is(workspace, name))
     }
 
-    /// Changes the heartbeat at `place`, which may be due at another time then.
+    /// Changes the heartbeat at `place` and updates the queue.
     fn change(&mut self, place: usize, change: impl FnOnce(&mut Entry)) {
         let entry = &mut self.entries[place];
         let before = entry.due();
@@ -364,7 +362,7 @@ impl State {
         self.queue = entries.filter_map(|(place, entry)| Some((entry.due()?, place))).collect();
     }
 
-    /// Whether that heartbeat is one of them.
+    /// Whether the heartbeat is configured.
     #[must_use]
     pub fn has(&self, workspace: &Path, name: Option<&str>) -> bool {
         self.place(workspace, name).is_some()
@@ -376,7 +374,7 @@ impl State {
         &self.entries
     }
 
-    /// What runs.
+    /// The running beats.
     #[must_use]
     pub fn running(&self) -> &[Running] {
         self.running.all()

@@ -1,4 +1,4 @@
-//! What is on its way to disk: last runs to config.json, journal lines that could not be written yet.
+//! Write-behind: batches last runs for config.json and keeps journal lines that could not be written yet.
 
 mod lines;
 mod waits;
@@ -22,23 +22,22 @@ use sys::swap::write_beside;
 use tokio::time::{Instant, sleep_until};
 use waits::Waits;
 
-/// How long last runs are gathered before they are written.
+/// How long last runs are collected before they are written.
 const GATHER: Duration = Duration::from_secs(1);
-/// How long after one write of config.json the next one is, at least: each of them is in the way of other programs that
-/// edit the file. What is known meanwhile is in the journal.
+/// The minimum time between two writes of config.json, as each may conflict with an editor. The journal has the runs too.
 const SPACING: Duration = Duration::from_secs(60);
-/// How soon it is tried again if another program is just writing config.json, and how often before it is written all the
-/// same: a program may keep the file open for ever.
+/// When to retry while another program writes config.json, and how often before it is written anyway: a program may keep
+/// the file open forever.
 const AGAIN: Duration = Duration::from_secs(1);
 const PATIENCE: u32 = 30;
-/// How often another process may hold config.json's lock in a row before that is a problem: it is held for a moment only.
+/// How many times in a row another process may hold config.json's lock before that is a problem.
 const LOCK_PATIENCE: u32 = 3;
-/// How long after a write it is looked whether a program that had the old file open has written into that.
+/// How long after a write to check whether a program that had the old file open has written to it.
 const LOOK_BACK: Duration = Duration::from_secs(2);
-/// How often a full disk, or a config.json that cannot be changed, is tried again.
+/// How often to retry on a full disk or an unwritable config.json.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// All of it, and when it is tried next.
+/// Everything that waits to be written, and when to retry.
 #[derive(Debug)]
 pub struct Upkeep {
     dir: DataDir,
@@ -46,29 +45,29 @@ pub struct Upkeep {
     flush_at: Option<Instant>,
     /// When config.json was last written.
     written_at: Option<Instant>,
-    /// How often in a row another program was just writing config.json.
+    /// How many times in a row another program was writing config.json.
     met: u32,
-    /// The config.json that was replaced last, and when to look at it.
+    /// The last replaced config.json, and when to check it.
     replaced: Option<(Instant, Replaced)>,
     retry_at: Option<Instant>,
     waits: Waits,
-    /// How many lines waited on disk when they were last tried; `None` if that could not be told.
+    /// How many lines waited on disk at the last attempt; `None` if unknown.
     tried: Option<usize>,
-    /// Why it cannot be told which lines wait.
+    /// Why it is unknown which lines wait.
     untold: Option<String>,
-    /// Lines that not even the reserve has room for.
+    /// Lines that did not even fit into the reserve.
     homeless: Vec<Entry>,
-    /// Whether what is needed on a full disk is there.
+    /// Whether the reserve for a full disk is allocated.
     has_room: bool,
-    /// Why no beat begins: its line would have nowhere to be kept.
+    /// Why no beat starts: there is no room to keep its line.
     full: Option<String>,
     /// Why config.json does not have the last runs.
     unwritten: Option<String>,
-    /// Whether the data folder is gone: nothing is written any more.
+    /// Whether the data folder is gone and nothing is written any more.
     is_over: bool,
 }
 
-/// What there is to do.
+/// A task that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chore {
     /// [`Upkeep::flush`].
@@ -80,7 +79,7 @@ pub enum Chore {
 }
 
 impl Upkeep {
-    /// Nothing to do yet.
+    /// Creates one with nothing to do.
     #[must_use]
     pub fn new(dir: DataDir) -> Self {
         Self {
@@ -102,12 +101,12 @@ impl Upkeep {
         }
     }
 
-    /// Writes nothing any more, since the data folder is gone; lines are kept here.
+    /// Stops writing because the data folder is gone; lines are kept in memory.
     pub fn end(&mut self) {
         self.is_over = true;
     }
 
-    /// Takes the room that lines need on a full disk.
+    /// Allocates the reserve for lines on a full disk; retried on errors.
     pub fn begin(&mut self) -> Result<(), String> {
         let taken = unfinished::allocate(&self.dir);
         self.has_room = taken.is_ok();
@@ -115,15 +114,14 @@ impl Upkeep {
         taken.map_err(|error| waits::unreserved(&self.dir, &error))
     }
 
-    /// Takes that room, if it was not there the last time.
+    /// Allocates the reserve if that failed before.
     pub fn take_room(&mut self) {
         if !self.has_room && !self.is_over {
             let _tried_again = self.begin();
         }
     }
 
-    /// Learns whether a beat could be recorded that is about to begin. Returns what there is to say of that, if it is
-    /// news, and whether it may begin.
+    /// Handles the result of recording a beat before its start. Returns whether it may start, and a message if that is new.
     pub fn recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
         match recorded {
             Err(error) if is_full(error) => {
@@ -142,7 +140,7 @@ impl Upkeep {
         }
     }
 
-    /// Waits until there is something to do; for ever, if there is nothing.
+    /// Waits until a task is due; forever if there is none.
     pub async fn chore(&self) -> Chore {
         tokio::select! {
             () = at(self.flush_at) => Chore::Flush,
@@ -151,30 +149,30 @@ impl Upkeep {
         }
     }
 
-    /// A heartbeat has begun at `at`.
+    /// Records that a heartbeat started at `at`.
     pub fn remember(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
         self.pending.add(workspace, name, at);
         let spaced = self.written_at.map(|written| written + SPACING);
         self.flush_at.get_or_insert_with(|| spaced.into_iter().fold(Instant::now() + GATHER, Instant::max));
     }
 
-    /// It has not begun after all.
+    /// Forgets a run that did not start after all.
     pub fn forget(&mut self, workspace: PathBuf, name: Option<String>) {
         self.pending.forget(workspace, name);
     }
 
-    /// Has [`Self::flush`] be called later instead of now.
+    /// Postpones [`Self::flush`].
     pub fn put_off_flush(&mut self) {
         self.flush_at = Some(Instant::now() + AGAIN);
     }
 
-    /// Writes what `state` knows to last-runs.json, and the last runs to config.json. Returns what that has now.
+    /// Writes `state` to last-runs.json and the last runs to config.json. Returns those it wrote; retried on errors.
     pub fn flush(&mut self, state: &State) -> Result<Runs, String> {
         self.flush_at = None;
         if self.pending.is_empty() {
             return Ok(Runs::new());
         }
-        // Without it the journal has to do.
+        // If this fails, the journal still has the runs.
         let saved = last_runs::write(&self.dir, state, clock::now());
         let saved =
             saved.map_err(|error| format!("cannot write {}: {error}", self.dir.last_runs().display()));
@@ -202,7 +200,7 @@ impl Upkeep {
         flushed
     }
 
-    /// Whether the error will pass: another program is writing config.json.
+    /// Whether the error is temporary: another program is writing config.json.
     fn passes(&self, error: &EditError) -> bool {
         match error {
             EditError::Open { .. } | EditError::Restless { .. } => true,
@@ -211,14 +209,14 @@ impl Upkeep {
         }
     }
 
-    /// Looks whether a program that had config.json open when it was replaced has written into the old file since, and
-    /// puts that in its place.
+    /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and if so
+    /// restores that edit.
     pub fn look_back(&mut self) -> Result<(), String> {
         let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
         let config = self.dir.config();
         let late = match replaced.late_edit() {
             Ok(None) => return Ok(()),
-            // It is not done yet.
+            // It is still writing.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                 self.replaced = Some((Instant::now() + LOOK_BACK, replaced));
                 return Ok(());
@@ -226,7 +224,7 @@ impl Upkeep {
             Ok(Some(late)) => late,
             Err(error) => return Err(format!("cannot read the replaced {}: {error}", config.display())),
         };
-        // Its last runs are older, and so are corrected when it is read.
+        // Its last runs are older, and are corrected on reload.
         match replace::replace(&config, Some(replaced.next()), &late, Care::Less) {
             Ok(Outcome::Done(_)) => Ok(()),
             outcome => {
@@ -235,26 +233,26 @@ impl Upkeep {
                 let kept = kept.map_or_else(|error| error.to_string(), |()| beside.display().to_string());
                 let why = outcome.err().map(|error| format!(" ({error})")).unwrap_or_default();
                 Err(format!(
-                    "two programs wrote {} at once{why}; what one of them wrote is in {kept}",
+                    "two programs wrote {} at once{why}; one version was saved as {kept}",
                     config.display()
                 ))
             }
         }
     }
 
-    /// Why it cannot be told which lines wait, for `status`.
+    /// Why it is unknown which lines wait, for `status`.
     #[must_use]
     pub fn untold(&self) -> Option<&str> {
         self.untold.as_deref()
     }
 
-    /// What is wrong, for `status`.
+    /// Why config.json does not have the last runs, for `status`.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.unwritten.as_deref()
     }
 
-    /// Why no beat begins, for `status`.
+    /// Why no beat starts, for `status`.
     #[must_use]
     pub fn full(&self) -> Option<&str> {
         self.full.as_deref()
@@ -266,7 +264,7 @@ impl Upkeep {
     }
 }
 
-/// Waits until `time`, or for ever.
+/// Waits until `time`, or forever.
 pub async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

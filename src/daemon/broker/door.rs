@@ -1,7 +1,8 @@
-//! One hook's connection: it asks, waits, and may say that its time is up (docs/reference/daemon-protocol.md).
+//! Serves one hook's connection: it sends a request, waits, and may report that its time is up
+//! (docs/reference/daemon-protocol.md).
 //!
-//! In come the hook's lines, out goes one answer. A hook that hangs up takes its request along, as its agent is gone;
-//! one that loses the daemon asks the next one.
+//! In: the hook's lines. Out: one answer. If the hook hangs up, its agent is gone and the request is closed; a hook that
+//! loses the daemon sends its request to the next one.
 
 use super::Order;
 use super::requests::Late;
@@ -15,7 +16,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 
-/// Serves `stream`, on which `asked` was asked as `line`, until it is answered or the hook is gone.
+/// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
 pub async fn serve(stream: UnixStream, line: Line, asked: Request, wishes: mpsc::Sender<Wish>) {
     let (reading, writing) = stream.into_split();
     let lines = Lines::new(reading, LONGEST, None);
@@ -30,12 +31,11 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, wishes: mpsc:
     let mut door = Talk { id, hook, lines, writing, wishes };
     if door.until_answered(line, answer).await.is_none() {
         let gone = Order::Gone { id: door.id, hook: door.hook };
-        // A daemon that ends knows nothing more of it, and the next one is asked anew.
+        // If the daemon is ending, the hook sends its request to the next one.
         let _ending = door.wishes.send(Wish::Broker(gone)).await;
         return;
     }
-    // A hook may say just now that its time is up: that is to find somebody, or whoever carries it would not bring the
-    // answer either.
+    // Keep reading: if the hook just reported a timeout to a closed socket, it might not receive the answer either.
     let _ended = door.writing.shutdown().await;
     while let Ok(Some(_)) = door.lines.next().await {}
 }
@@ -49,13 +49,13 @@ struct Talk {
 }
 
 impl Talk {
-    /// `None` if the hook is gone without an answer.
+    /// Returns `None` if the hook left without an answer.
     async fn until_answered(&mut self, asked: Line, mut answer: oneshot::Receiver<Answer>) -> Option<()> {
         loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
-                    // Without one, the daemon ends, or another hook took this one's place.
+                    // Closed if the daemon ends or another connection replaced this one.
                     let payload = serde_json::to_value(answer.ok()?).ok()?;
                     return self.say(&asked, payload).await;
                 }

@@ -1,10 +1,10 @@
-//! A model decides: what a hook asks of one goes to the provider that config.toml names, and its answer is the hook's.
+//! Decisions by a model: sends a hook's request to the provider in config.toml and returns its decision to the hook.
 //!
-//! In comes a request, out goes an answer, always: whatever is not a plain yes denies, and nothing of it waits for a
-//! person. The daemon's loop knows nothing of it: a question is its connection's, and asked on a thread of its own.
+//! Every request gets an answer: anything but a clear approval denies, and nothing waits for a person. It runs outside the
+//! daemon's loop, in the connection's task and a thread.
 //!
-//! `access` is whom to ask and with which key, `prompt` what is said, `wire` how each provider wants it, `http` the way
-//! there and back, `judgement` what the model says.
+//! `access` finds the provider and key, `prompt` builds the prompt, `wire` formats it for each provider, `http` sends it,
+//! and `judgement` parses the model's decision.
 
 mod access;
 mod http;
@@ -33,10 +33,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 use wire::WireError;
 
-/// How many questions are under way at once. The next one waits, in its own connection and as long as it has time.
+/// How many requests run at once. Others wait in their own connections until they time out.
 const AT_ONCE: usize = 4;
 
-/// How long an answer may take, whatever time the hook has.
+/// How long an answer may take, even if the hook would wait longer.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Asks models. One clone for each client.
@@ -47,7 +47,7 @@ pub struct Models {
     places: Arc<Semaphore>,
 }
 
-/// Why no model can be asked, whatever the question.
+/// Why no model can be asked at all.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Unreachable(AccessError);
@@ -59,35 +59,32 @@ impl Hinted for Unreachable {
 }
 
 impl Unreachable {
-    /// Whether a daemon that was started with another environment may be able to.
+    /// Whether a daemon with a different environment might have a key.
     #[must_use]
     pub fn is_of_environment(&self) -> bool {
         matches!(self.0, AccessError::NoKey { .. })
     }
 }
 
-/// The model that would be asked, as `provider/model`. Nobody is asked.
-///
-/// # Errors
-/// [`Unreachable`]: the file `settings` names no model or no key that can be used, and `keys` has none.
+/// Returns the model that would be asked, as `provider/model`, without asking it.
 pub fn reached(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<String, Unreachable> {
     Access::find(settings, keys).map(|access| access.to_string()).map_err(Unreachable)
 }
 
-/// Why there is no judgement.
+/// Why there is no decision.
 #[derive(Debug, thiserror::Error)]
 enum ModelError {
-    #[error("this is for a person to decide, and only a model is asked")]
+    #[error("only a person can decide this, and the request is for a model")]
     NotForModels,
     #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    #[error("{model} cannot be asked: {error}")]
+    #[error("cannot ask {model}: {error}")]
     Http { model: String, error: HttpError },
-    #[error("{model} answered what is no decision: {error}")]
+    #[error("{model} returned an invalid decision: {error}")]
     Wire { model: String, error: WireError },
-    #[error("{model} answered what is no decision: {error}")]
+    #[error("{model} returned an invalid decision: {error}")]
     Judgement { model: String, error: JudgementError },
     #[error("no model answered within {}", humantime::format_duration(*.0))]
     Late(Duration),
@@ -107,7 +104,7 @@ impl Hinted for ModelError {
     }
 }
 
-/// What a model says of a call.
+/// A model's decision on a call.
 #[derive(Debug)]
 struct Judgement {
     /// `provider/model`.
@@ -116,7 +113,7 @@ struct Judgement {
     reason: String,
 }
 
-/// Serves `stream`, on which `asked` was asked as `line`, until it is answered or the hook is gone.
+/// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
 pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Models) {
     let (mut reading, mut writing) = stream.into_split();
     let mut unread = sink();
@@ -126,17 +123,16 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Model
             let response = Response::new(line.msg_type, line.id, payload);
             let _gone = writing.write_all(&response.line()).await;
         }
-        // A hook whose time is up says so, and is told the answer all the same: here the time is up as well.
+        // A hook that reports a timeout still gets the answer: the limit here expires at the same time.
         _gone = copy(&mut reading, &mut unread) => return,
     }
-    // What it may say meanwhile is to find somebody, or whoever carries it would not bring the answer either.
+    // Keep reading: if the hook wrote to a closed socket, it might not receive the answer either.
     let _ended = writing.shutdown().await;
     let _gone = copy(&mut reading, &mut unread).await;
 }
 
 impl Models {
-    /// Asks the model that config.toml in `settings` names, read anew each time. `keys` is for providers of which it
-    /// has no key.
+    /// Uses the model in config.toml of `settings`, read for each request. `keys` are for providers without a key there.
     #[must_use]
     pub fn new(settings: &SettingsDir, keys: BTreeMap<Provider, Secret>) -> Self {
         let places = Arc::new(Semaphore::new(AT_ONCE));
@@ -162,13 +158,13 @@ impl Models {
     }
 
     async fn judgement(&self, request: Request) -> Result<Judgement, ModelError> {
-        // The hook asks neither of a model; whoever else does is told no.
+        // The hook never sends these to a model.
         if request.is_question() || request.doubt.is_some() {
             return Err(ModelError::NotForModels);
         }
         let limit = request.wait.map_or(LONGEST, |wait| Duration::from_secs(wait.into()).min(LONGEST));
         let until = Instant::now() + limit;
-        // What is too long is known before it waits.
+        // Reject a long prompt before waiting.
         let prompt = prompt::about(&request)?;
         drop(request);
         let late = |_| ModelError::Late(limit);
@@ -180,17 +176,17 @@ impl Models {
             let place: OwnedSemaphorePermit = place;
             let access = Access::find(&settings, &keys).map_err(ModelError::from);
             let judgement = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
-            // Before the answer, so that whoever has one can ask the next.
+            // Before the answer, so that a client that has it can send the next request.
             drop(place);
             let _heard = to.send(judgement);
         };
-        // Not one of the runtime's threads, for which the daemon would wait at its end.
+        // Not a runtime thread: the daemon would wait for it at shutdown.
         std::thread::Builder::new().name("model".to_owned()).spawn(ask).map_err(ModelError::Thread)?;
         timeout_at(until, judgement).await.map_err(late)?.map_err(|_| ModelError::Broken)?
     }
 }
 
-/// Asks, and blocks until there is an answer or the time is up.
+/// Asks the model, blocking until it answers or the time is up.
 fn ask(
     access: &Access,
     prompt: &str,

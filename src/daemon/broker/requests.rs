@@ -1,4 +1,4 @@
-//! What waits for an answer, purely: requests, answers and the time go in, who is to be told what comes out.
+//! The open requests, purely: requests, answers and the time go in, whom to notify comes out.
 //!
 //! `D` is where an answer goes: a hook's connection.
 
@@ -13,23 +13,23 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use sys::error::Hinted;
 
-/// Of how many requests that have ended it is known how.
+/// How many ended requests are remembered.
 const REMEMBERED: usize = 1000;
 
-/// How many calls are remembered that somebody has allowed.
+/// How many allowed calls are remembered.
 const ALLOWED: usize = 64;
 
-/// All that waits.
+/// All open requests.
 #[derive(Debug)]
 pub struct Requests<D> {
     open: BTreeMap<RequestId, Open<D>>,
-    /// The last that ended, and how.
+    /// The last requests that ended, and how.
     ended: VecDeque<(RequestId, Ended)>,
-    /// The last calls of live agents that were allowed: Claude Code may ask about them again before it runs them.
+    /// The last allowed calls of live agents: Claude Code may ask about them again before it runs them.
     allowed: VecDeque<Allowed>,
 }
 
-/// A call that was allowed.
+/// An allowed call.
 #[derive(Debug)]
 struct Allowed {
     /// Without its input, which may be long.
@@ -42,27 +42,27 @@ struct Allowed {
 /// One of them.
 #[derive(Debug)]
 pub struct Open<D> {
-    /// What is asked, without its input.
+    /// The request, without its input.
     pub request: Request,
-    /// What it is called with.
+    /// The call's input.
     pub input: Body,
-    /// Since when.
+    /// When it was sent.
     pub asked: Timestamp,
-    /// How far it is.
+    /// Its state.
     pub standing: Standing<D>,
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Debug)]
 pub enum Standing<D> {
     /// Hooks wait for the answer.
     Waiting {
-        /// Until then, if not until they hear it.
+        /// When they stop waiting, if ever.
         until: Option<Timestamp>,
-        /// Which hooks, and where the answer goes.
+        /// The hooks, and where the answer goes.
         doors: Vec<(String, D)>,
     },
-    /// The call was put off: no process waits.
+    /// The call is deferred: no process waits.
     PutOff(put_off::Standing),
 }
 
@@ -70,52 +70,52 @@ pub enum Standing<D> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// Somebody answered.
-    #[error("was answered already")]
+    /// It was answered.
+    #[error("was already answered")]
     Answered,
-    /// Nobody did in time.
+    /// It was not answered in time.
     #[error("has expired")]
     Expired,
     /// The agent that asked is gone.
-    #[error("is void: its agent has gone")]
+    #[error("is closed: its agent has ended")]
     Gone,
 }
 
-/// What became of a question.
+/// The result of sending a request.
 #[derive(Debug)]
 pub enum Asked<D> {
-    /// It waits, as this.
+    /// It waits, with this id.
     Waits(RequestId),
-    /// Its answer was there.
+    /// It was already answered.
     Given(RequestId, Answer, D),
 }
 
-/// What became of a request whose time is up.
+/// What happens to a request whose time is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Late {
     /// It is denied.
     Expired,
-    /// It is put off until then, or until it is answered.
+    /// It is deferred until then, or until it is answered.
     Deferred(Option<Timestamp>),
-    /// It waits on.
+    /// It keeps waiting.
     Waits,
-    /// It was answered, which the hook has yet to hear.
+    /// It was answered, but the hook has not received the answer yet.
     Answered,
 }
 
-/// What an answer does.
+/// What to do after an answer.
 #[derive(Debug)]
 pub enum Answered<D> {
-    /// These are told.
+    /// Notify these hooks.
     Tell(Vec<D>),
-    /// The agent is to be resumed.
+    /// Resume the agent.
     Resume,
 }
 
-/// Why an answer is not taken.
+/// Why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
-    /// It is over.
+    /// The request has ended.
     #[error("request {id} {how}")]
     Over {
         /// The request.
@@ -123,7 +123,7 @@ pub enum NotTaken {
         /// How it ended.
         how: Ended,
     },
-    /// There is none of that id.
+    /// There is no request with that id.
     #[error("there is no request {0}")]
     Unknown(RequestId),
 }
@@ -144,8 +144,8 @@ impl<D> Default for Requests<D> {
 }
 
 impl<D> Requests<D> {
-    /// Somebody asks; `input` is that of `request`. The answer to a call that was put off is given here, once, and the one to a
-    /// call that is only asked about again.
+    /// Adds `request`, whose input is `input`. Answers at once if it is a deferred call that was answered, which works once, or
+    /// a repeated call that was allowed.
     pub fn ask(&mut self, request: Request, input: Body, door: D, now: Timestamp) -> Asked<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
             return Asked::Given(answer.id.clone(), answer.clone(), door);
@@ -175,7 +175,7 @@ impl<D> Requests<D> {
                 doors.push((hook, door));
                 Asked::Waits(id)
             }
-            // An answer is good for one call: whoever asks again is a new one.
+            // An answer is valid for one call: a repeated one is a new request.
             Standing::PutOff(_) => {
                 let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
                 *open = Open::new(request, input, asked, standing);
@@ -192,13 +192,13 @@ impl<D> Requests<D> {
         repeated.find(|first| first.input == input)
     }
 
-    /// Whether `request` waits already, or needs not to.
+    /// Whether `request` is already waiting or answered.
     #[must_use]
     pub fn is_known(&self, request: &Request) -> bool {
         self.find(request).1 || self.allowed_before(request).is_some()
     }
 
-    /// The id of `request`, and whether there is one of that id, which then is the same call.
+    /// The id of `request`, and whether that call is already open.
     fn find(&self, request: &Request) -> (RequestId, bool) {
         let mut salt = 0;
         loop {
@@ -211,7 +211,7 @@ impl<D> Requests<D> {
         }
     }
 
-    /// A hook is gone, with its agent.
+    /// Removes a hook that left with its agent; returns whether that closes the request.
     pub fn gone(&mut self, id: &RequestId, hook: &str) -> bool {
         let Some(Open { standing: Standing::Waiting { doors, .. }, .. }) = self.open.get_mut(id) else {
             return false;
@@ -224,8 +224,8 @@ impl<D> Requests<D> {
         is_last
     }
 
-    /// What would become of a request that a hook does not wait for any longer, and that may be put off; or else
-    /// `waits` on.
+    /// Decides what happens to a request whose hook stops waiting: deferred if `may_defer`, otherwise it keeps waiting if
+    /// `waits`.
     #[must_use]
     pub fn late(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Late {
         match self.open.get(id) {
@@ -244,7 +244,7 @@ impl<D> Requests<D> {
         }
     }
 
-    /// Has happen what [`Self::late`] said.
+    /// Applies the decision of [`Self::late`].
     pub fn is_late(&mut self, id: &RequestId, hook: &str, late: &Late) {
         if *late == Late::Waits {
             return;
@@ -261,7 +261,7 @@ impl<D> Requests<D> {
         }
     }
 
-    /// The request that an answer to `id` would be for, without its input.
+    /// The unanswered request `id`, without its input.
     pub fn unanswered(&self, id: &RequestId) -> Result<&Request, NotTaken> {
         let over = |how| NotTaken::Over { id: id.clone(), how };
         match self.open.get(id) {
@@ -274,7 +274,7 @@ impl<D> Requests<D> {
         }
     }
 
-    /// The first answer wins.
+    /// Answers a request. The first answer wins.
     pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<Answered<D>, NotTaken> {
         self.unanswered(id)?;
         let Some(open) = self.open.get_mut(id) else { return Err(NotTaken::Unknown(id.clone())) };
@@ -295,20 +295,20 @@ impl<D> Requests<D> {
         }
     }
 
-    /// The requests that were put off and whose time is up.
+    /// The deferred requests whose time is up.
     #[must_use]
     pub fn expired(&self, now: Timestamp) -> Vec<RequestId> {
         let is_over = |open: &Open<D>| open.expires().is_some_and(|until| until <= now);
         self.open.iter().filter(|(_, open)| is_over(open)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// When the next of them expires.
+    /// When the next deferred request expires.
     #[must_use]
     pub fn next_expiry(&self) -> Option<Timestamp> {
         self.open.values().filter_map(Open::expires).min()
     }
 
-    /// Ends it.
+    /// Ends a request.
     pub fn end(&mut self, id: &RequestId, how: Ended) {
         if self.open.remove(id).is_some() {
             if self.ended.len() == REMEMBERED {
@@ -318,13 +318,13 @@ impl<D> Requests<D> {
         }
     }
 
-    /// Takes up one that an earlier daemon kept; `input` is its request's.
+    /// Restores a call that an earlier daemon deferred; `input` is its request's.
     pub fn restore(&mut self, id: RequestId, call: PutOff, input: Body) {
         let PutOff { request, asked, standing } = call;
         self.open.insert(id, Open::new(request, input, asked, Standing::PutOff(standing)));
     }
 
-    /// All of them, the oldest first.
+    /// All open requests, oldest first.
     #[must_use]
     pub fn all(&self) -> Vec<(&RequestId, &Open<D>)> {
         let mut all: Vec<_> = self.open.iter().collect();
@@ -332,7 +332,7 @@ impl<D> Requests<D> {
         all
     }
 
-    /// One of them.
+    /// The request `id`.
     #[must_use]
     pub fn get(&self, id: &RequestId) -> Option<&Open<D>> {
         self.open.get(id)
@@ -349,19 +349,19 @@ impl<D> Open<D> {
         self.request.is_same_call(request) && self.input.is(&request.input)
     }
 
-    /// What is asked, with its input.
+    /// The request with its input.
     pub fn whole(&self) -> io::Result<Request> {
         Ok(Request { input: self.input.read()?, ..self.request.clone() })
     }
 
-    /// Whether somebody has answered.
+    /// Whether it was answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         use put_off::Standing::{Answered, Given};
         matches!(self.standing, Standing::PutOff(Answered(_) | Given { .. }))
     }
 
-    /// What is to be kept of it on disk: calls that were put off.
+    /// What to store on disk, if the call is deferred.
     pub fn put_off(&self) -> io::Result<Option<PutOff>> {
         match &self.standing {
             Standing::Waiting { .. } => Ok(None),

@@ -1,37 +1,37 @@
-//! How much may wait for a person at once, so that no agent fills the daemon's memory or a person's list.
+//! Limits on waiting requests, so that no agent fills the daemon's memory or a person's list.
 
 use super::body::Body;
 use super::requests::Requests;
 use crate::permit::request::Request;
 
-/// How many calls may wait at once: clients of the daemon beyond them are left for people.
+/// How many calls may wait at once; the daemon's remaining connections are for people.
 const MOST: usize = 192;
 
-/// How many of one agent's.
+/// How many calls of one agent may wait at once.
 const MOST_OF_ONE: usize = 96;
 
-/// How much memory the calls that wait may take where the disk has no room for them, in bytes.
+/// How much memory waiting calls may take if the disk is full, in bytes.
 const BYTES: usize = 32 << 20;
 
-/// How much those of one agent may take.
+/// How much memory those of one agent may take, in bytes.
 const BYTES_OF_ONE: usize = 8 << 20;
 
-/// Why `request`, which is not among `requests` yet, finds no room there; `None` if it does.
+/// Why the new `request` exceeds a limit; `None` if it does not.
 pub(super) fn refusal<D>(requests: &Requests<D>, request: &Request) -> Option<String> {
-    let go_on = "go on without it, or try it later";
+    let go_on = "go on without it, or try again later";
     let all = requests.all();
     let waiting = || all.iter().map(|(_, open)| open).filter(|open| !open.is_answered());
     let own = || waiting().filter(|open| open.request.agent == request.agent);
     if waiting().count() >= MOST {
-        return Some(format!("{MOST} calls wait for a person already; {go_on}"));
+        return Some(format!("{MOST} calls are already waiting for a person; {go_on}"));
     }
     if own().count() >= MOST_OF_ONE {
-        return Some(format!("{MOST_OF_ONE} calls of this agent wait for a person already; {go_on}"));
+        return Some(format!("{MOST_OF_ONE} calls of this agent are already waiting for a person; {go_on}"));
     }
     None
 }
 
-/// Why `input`, that of `request`, must not be kept in memory; `None` where it may, or is on disk.
+/// Why the `input` of `request` must not be kept in memory; `None` if it may be or is on disk.
 pub(super) fn too_long<D>(requests: &Requests<D>, request: &Request, input: &Body) -> Option<String> {
     if input.memory() == 0 {
         return None;
@@ -50,14 +50,14 @@ mod tests {
     use serde_json::{Value, json};
     use std::path::Path;
 
-    /// One whose input takes about `bytes`, and is short as a text.
+    /// A request whose input takes about `bytes` of memory.
     fn request(agent: &str, number: usize, bytes: usize) -> Request {
         let call = json!({ "agent": agent, "session": "s", "tool_use_id": number.to_string(), "tool": "Bash",
             "input": vec![0; bytes / size_of::<Value>()], "cwd": "/w", "workspace": "/w", "project": "w", "whom": "person", "hook": "h" });
         serde_json::from_value(call).unwrap()
     }
 
-    /// How many of `asked` calls of `bytes` find room, of agents that ask in turn, where long ones go to `folder`.
+    /// How many of `asked` calls of `bytes` are accepted from agents taking turns; long inputs go to `folder`.
     fn taken(asked: usize, agents: usize, bytes: usize, folder: &Path) -> usize {
         let mut requests: Requests<()> = Requests::default();
         let mut found = 0;
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_leaves_room_for_others_and_all_of_them_have_a_limit() {
+    fn one_agent_and_all_of_them_have_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let none = folder.path().join("none");
         assert_eq!((taken(100, 1, 10, &none), taken(200, 3, 10, &none)), (96, 192));

@@ -1,4 +1,4 @@
-//! How beats begin, due or asked for, and what is done when one is over.
+//! Starts due and requested beats, and handles their end.
 
 use super::Daemon;
 use crate::beat::{self, Job, Resumes};
@@ -11,27 +11,27 @@ use jiff::SignedDuration;
 use sys::clock;
 use sys::error::Failure;
 
-/// How long a beat waits that finds no room for its line.
+/// How long a beat waits if there is no room for its line.
 const FULL_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
-/// How many beats are started before clients and events have their turn. Where more are due, the alarm rings at once.
+/// How many beats are started before clients and events get a turn.
 const AT_ONCE: usize = 4;
 
 impl<L: FnMut(&str)> Daemon<L> {
-    /// Starts what is due, and says whether there was anything.
+    /// Starts due beats and returns whether there were any.
     pub(super) fn start_due(&mut self) -> bool {
         let now = clock::now();
-        // An answer that was given may be done with by a line that is not read yet.
+        // An unread line may end a resumed beat, so nothing is resumed before that.
         let due = self.state.start_due(now, !self.unread, AT_ONCE, || beat::new_id(now));
         let is_any_due = !due.is_empty();
         for start in due {
-            // One that could not be started has its line in the journal.
+            // A failed start has its line in the journal.
             let _begins = self.start(start, false);
         }
         is_any_due
     }
 
-    /// Starts a beat's process. Whether somebody asked for the beat matters only if it does not begin.
+    /// Starts a beat's process. `asked` is whether a client requested it, who learns if it does not start.
     pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, Failure> {
         let Start { running, heartbeat, before, resumes } = start;
         self.upkeep.remember(running.workspace, running.name, running.since);
@@ -41,7 +41,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
         }
-        // Before there is a process, so that no other daemon starts it again, and so that its line finds room.
+        // Before the process starts, so that no other daemon starts it again and its line has room.
         self.upkeep.take_room();
         let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
         let (may_begin, news) = self.upkeep.recorded(&announced);
@@ -62,7 +62,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 Ok(begins)
             }
             Err(error) => {
-                // There is no process that could write this beat's line.
+                // No process will write this beat's line.
                 self.withdraw(&begins.beat);
                 self.state.ended(&begins.beat);
                 let error = format!("cannot start a process for the beat: {error}");
@@ -73,9 +73,9 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
-    /// A beat of ours is over, one way or another.
+    /// Handles the end of a beat of ours.
     pub(super) fn ended(&mut self, (beat, said): End) {
-        // Its line is there, and is known to be ours only now.
+        // Reads its line while the beat is still known to be ours.
         self.tell();
         let Some(Beat { job, since, before, asked, .. }) = self.ours.take(&beat) else { return };
         let result = match said {
@@ -111,22 +111,21 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.say(result);
     }
 
-    /// Takes back what was announced, if nobody took it over.
+    /// Withdraws an announced beat, unless a process took it over.
     fn withdraw(&mut self, beat: &str) {
         if let Err(error) = unfinished::withdraw(&self.dir, beat) {
             (self.log)(&format!("cannot withdraw beat {beat}: {error}"));
         }
     }
 
-    /// Beats that a daemon before this one announced and that no process has taken over yet do not begin: their
-    /// heartbeats are due as they were.
+    /// Withdraws beats that an earlier daemon announced and no process took over: their heartbeats are due as before.
     pub(super) fn withdraw_announced(&mut self) {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         for begun in survey.announced {
             let (workspace, name) = (begun.entry.workspace.as_ref(), begun.entry.heartbeat.as_deref());
             match (unfinished::withdraw(&self.dir, &begun.entry.beat), begun.entry.started()) {
                 (Ok(true), _) => self.state.withdrawn(workspace, name, begun.before, clock::now()),
-                // It is just being taken over, and its record may not say so yet.
+                // A process is taking it over; its record may not say so yet.
                 (Ok(false), Some(at)) => self.learn(workspace, name, at),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! What becomes of requests: they are told of, expire, and beats that waited for an answer are resumed with it.
+//! Requests: reports and expires them, and resumes the beats that waited for an answer.
 
 use super::Daemon;
 use crate::daemon::broker::{Broker, Order, Told};
@@ -6,12 +6,12 @@ use crate::permit::request::RequestId;
 use sys::paths::{DataDir, User};
 use sys::{clock, file};
 
-/// The broker, with what waits since a daemon before this one. An answer is done with when the journal has the beat
-/// that went on with it.
+/// Returns the broker with the requests that an earlier daemon deferred. An answer is used up once the journal has the
+/// beat that was resumed with it.
 pub(super) fn begin(dir: &DataDir, user: &User) -> Broker {
     let journal = std::cell::OnceCell::new();
     Broker::begin(dir, user.home.clone(), |id| {
-        // Read only where an answer was waiting, which is rare.
+        // Read only if an answer was waiting, which is rare.
         let text =
             journal.get_or_init(|| file::read_regular(&dir.journal()).ok().flatten().unwrap_or_default());
         memchr::memmem::find(text, format!("\"resumes\":\"{id}\"").as_bytes()).is_some()
@@ -19,7 +19,7 @@ pub(super) fn begin(dir: &DataDir, user: &User) -> Broker {
 }
 
 impl<L: FnMut(&str)> Daemon<L> {
-    /// Tells of what has changed with the broker, and has the state know which beats wait.
+    /// Reports the broker's changes and updates the state's deferred beats.
     pub(super) fn brokered(&mut self) {
         for told in self.broker.told() {
             match &told {
@@ -31,7 +31,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.lookout.wait(self.broker.agents());
     }
 
-    /// A beat by hand in a workspace that is not registered could be put off, but nobody would go on with it.
+    /// Does not defer calls of manual beats in unregistered workspaces: nothing would resume them.
     pub(super) fn defer_only_what_is_resumed(&self, order: &mut Order) {
         let Order::Late { id, may_defer, .. } = order else { return };
         let known = self.broker.request(id).is_some_and(|request| {
@@ -41,13 +41,13 @@ impl<L: FnMut(&str)> Daemon<L> {
         *may_defer &= known;
     }
 
-    /// Denies what nobody has answered in time.
+    /// Denies requests that were not answered in time.
     pub(super) fn expire(&mut self) {
         self.broker.expire(clock::now());
         self.brokered();
     }
 
-    /// The beats that went on with the answers to these requests are over.
+    /// The beats that were resumed with the answers to these requests ended.
     pub(super) fn resumed_are_over(&mut self, requests: &[String]) {
         for id in requests.iter().filter_map(|id| RequestId::parse(id).ok()) {
             self.broker.over(&id);

@@ -1,4 +1,4 @@
-//! What the daemon learns of others: beats that began and ended, hosts that came and went, agents that are stuck.
+//! Follows what others do: beats that start and end, hosts that come and go, agents that get stuck.
 
 use super::Daemon;
 use crate::daemon::hosts;
@@ -12,14 +12,14 @@ use std::path::Path;
 use sys::clock;
 
 impl<L: FnMut(&str)> Daemon<L> {
-    /// Looks at all that a beat leaves on disk when it begins and when it ends.
+    /// Checks everything that beats write when they start and end.
     pub(super) fn look(&mut self) {
-        // In this order, so that a beat is not told to have begun after its end.
+        // In this order, so that no beat is reported as started after its end.
         self.survey();
         self.tell();
     }
 
-    /// Makes events of the journal's new lines. A journal that cannot be read is complained of by those who need it.
+    /// Turns new journal lines into events. An unreadable journal is reported elsewhere.
     pub(super) fn tell(&mut self) {
         let mut over = Vec::new();
         let now = clock::now();
@@ -27,7 +27,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             |beat| self.ours.hold(beat),
             |entry| {
                 over.extend(entry.resumes.clone());
-                // A beat by hand may be over before anybody looked.
+                // A manual beat may have ended before it was noticed.
                 if let (false, Some(at)) = (self.ours.hold(&entry.beat), entry.started()) {
                     self.state.ran(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
                 }
@@ -37,7 +37,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.resumed_are_over(&over);
     }
 
-    /// Makes events of hosts that came and went.
+    /// Turns changes among hosts into events.
     pub(super) fn tell_of_hosts(&mut self, news: io::Result<Vec<hosts::News>>) {
         match news {
             // Beats have events of their own.
@@ -45,20 +45,20 @@ impl<L: FnMut(&str)> Daemon<L> {
                 news.retain(|news| news.record().card.kind == Kind::Live);
                 news.iter().for_each(|news| self.events.host(&self.dir.hosts(), news));
             }
-            Err(error) => (self.log)(&format!("cannot look after {}: {error}", self.dir.hosts().display())),
+            Err(error) => (self.log)(&format!("cannot watch {}: {error}", self.dir.hosts().display())),
         }
     }
 
-    /// A daemon before this one began a beat, and may have died before it wrote that down.
+    /// Records a beat of an earlier daemon, which may have died before it did.
     pub(super) fn learn(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
         if self.state.ran(workspace, name, at, clock::now()) {
             self.upkeep.remember(workspace.to_path_buf(), name.map(str::to_owned), at);
         }
     }
 
-    /// Looks who else runs a beat, and whether somebody died over one.
+    /// Looks for beats that others run, and for beats whose process died.
     pub(super) fn survey(&mut self) {
-        // Of our own beats that were told to have begun, their process says what becomes of them.
+        // Our own beats report their end themselves.
         let known = |beat: &str| self.ours.hold(beat) && self.events.has_begun(beat);
         let Ok(survey) = unfinished::survey_except(&self.dir.beats(), known) else { return };
         self.events.begun(&survey);
@@ -69,7 +69,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             if *scheduled {
                 self.learn(&other.workspace, other.name.as_deref(), other.since);
             } else {
-                // Whoever began it by hand writes that down.
+                // A manual beat writes its last run itself.
                 self.state.ran(&other.workspace, other.name.as_deref(), other.since, clock::now());
             }
         }
@@ -82,12 +82,12 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.say(recounted);
     }
 
-    /// Takes what a look at the agents came to, or that there is reason for one.
+    /// Handles an event of the stuck monitor.
     pub(super) fn take_agents(&mut self, happened: Happened) {
         self.stirred |= matches!(happened, Happened::Seen(_));
         let News { lines, troubles } = self.lookout.take(happened, clock::now());
         troubles.iter().for_each(|trouble| (self.log)(trouble));
-        // A daemon before this one may have had no room for one.
+        // An earlier daemon may have kept the same line in the reserve.
         for entry in lines {
             if !self.upkeep.keeps(&entry) {
                 let kept = self.upkeep.keep(entry);

@@ -1,4 +1,4 @@
-//! How the daemon ends: with its beats, or without them. Questions are answered until it has.
+//! Shuts the daemon down, with or without its beats. Clients are served until the end.
 
 use super::{Daemon, ServeError};
 use crate::daemon::client::Beats;
@@ -14,18 +14,18 @@ use sys::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// How long beats may take to end when they are told to: their grace, and what it takes to end what is left of them.
+/// How long beats may take to end: their grace period and stopping what is left of them.
 const ENDING: Duration = Duration::from_secs(8);
 
-/// How long a beat that is left may take to begin.
+/// How long to wait for a beat to take over its job before leaving it.
 const BEGINNING: Duration = Duration::from_secs(8);
 
-/// Why murmur stops.
+/// The message for a lost data folder.
 fn words(lost: &Lost) -> String {
     format!("{lost}; murmur stops, since another daemon could start there")
 }
 
-/// Why the daemon cannot go on after `error`: that may be that the data folder is gone.
+/// Turns `error` into a [`ServeError`]: the cause may be a lost data folder.
 pub(super) fn why(error: io::Error, folder: &DataFolder, log: &mut impl FnMut(&str)) -> ServeError {
     let Some(lost) = folder.look() else { return error.into() };
     log(&words(&lost));
@@ -33,8 +33,8 @@ pub(super) fn why(error: io::Error, folder: &DataFolder, log: &mut impl FnMut(&s
 }
 
 impl<L: FnMut(&str)> Daemon<L> {
-    /// Stops, since the data folder is not there any more. Where only a file of it is gone, beats can do without a daemon
-    /// until the next one; without the folder nobody could find them.
+    /// Stops because the data folder was moved or deleted. If only a file is gone, beats continue for the next daemon; without
+    /// the folder nobody could find them.
     pub(super) fn lose(&mut self, lost: Lost) {
         (self.log)(&words(&lost));
         self.stopping = Some(match lost {
@@ -48,7 +48,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.lost = Some(lost);
     }
 
-    /// No more beats, and what becomes of those that run. `stop` ends them after all.
+    /// Starts no more beats and ends or leaves the running ones. `stop` ends them in any case.
     pub(super) async fn finish(
         &mut self,
         stop: Pin<&mut impl Future<Output = ()>>,
@@ -67,19 +67,19 @@ impl<L: FnMut(&str)> Daemon<L> {
             self.end_beats(wished).await;
         }
         if matches!(self.lost, Some(Lost::Folder(_))) {
-            // What is to be written has no place any more, and another folder may be there.
+            // Nothing can be written any more, and another folder may have taken its place.
             self.say_what_is_lost();
             self.events.end();
             return;
         }
-        // Where a file of the folder is gone, the journal has to do: another daemon may be there, or the folder go as well.
+        // If a file of the folder is gone, nothing is flushed: another daemon may run there.
         self.flush();
         let looked = self.upkeep.look_back();
         self.say(looked);
         let retried = self.upkeep.write();
         self.say(retried);
         self.say_what_is_lost();
-        // Who follows learns of all that came until now.
+        // Clients get every event until now.
         self.look();
         while self.unread {
             tokio::task::yield_now().await;
@@ -94,13 +94,13 @@ impl<L: FnMut(&str)> Daemon<L> {
         lost.iter().for_each(|line| (self.log)(&format!("a journal line is lost: {}", line.trim_end())));
     }
 
-    /// Waits until every beat of ours has its job, which its record says: from then on it needs no daemon.
+    /// Waits until every beat of ours has a record: from then on it needs no daemon.
     async fn until_ours_can_be_left(&mut self, wished: &mut mpsc::Receiver<Wish>) {
         let waiting = async {
             while !self.have_begun() && self.stopping == Some(Beats::Leave) {
                 tokio::select! {
                     end = self.ours.ended() => self.ended(end),
-                    // Without a watch the ends have to do, and the time.
+                    // Without a watch, wait for ends and the timeout.
                     changed = changed(&mut self.beats) => if changed.is_err() { self.beats = None },
                     Some(wish) = wished.recv() => self.grant(wish),
                 }
@@ -115,7 +115,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.ours.ids().all(|beat| begun.contains(beat))
     }
 
-    /// The beats that daemons have started are told to end, and have their grace.
+    /// Ends all beats started by daemons, with their grace period.
     async fn end_beats(&mut self, wished: &mut mpsc::Receiver<Wish>) {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         self.ours.signal(Signal::TERM);
@@ -124,7 +124,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             unfinished::signal(&self.dir.beats(), begun, Signal::TERM);
         }
         if timeout(ENDING, self.until_ours_are_over(wished)).await.is_err() {
-            // Those do not do what they were told, for example because they are stopped: their agents die with them.
+            // They did not react, for example because they are stopped. Their agents die with them.
             self.ours.signal(Signal::KILL);
             self.until_ours_are_over(wished).await;
         }
@@ -140,7 +140,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
-    /// Waits for the beats of daemons before this one.
+    /// Waits for the beats of earlier daemons.
     async fn until_adopted_are_over(&mut self, wished: &mut mpsc::Receiver<Wish>) {
         let adopted = |survey: unfinished::Survey| survey.running.iter().any(|begun| begun.scheduled);
         while unfinished::survey(&self.dir.beats()).is_ok_and(adopted) {

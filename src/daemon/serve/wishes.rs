@@ -1,4 +1,4 @@
-//! What clients wish, granted between two events, when everything that is due has been started.
+//! Handles commands of clients, between two events and after due beats have been started.
 
 use super::Daemon;
 use crate::agent::rule_files;
@@ -16,10 +16,10 @@ use sys::failure;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn grant(&mut self, wish: Wish) {
-        // Who asked may be gone: then nobody hears the answer.
+        // If the client is gone, the answer is dropped.
         match wish {
             Wish::Status(to) => {
-                // Other processes keep lines, and write them.
+                // Other processes keep and write lines too.
                 self.survey();
                 drop(to.send(self.status()));
             }
@@ -45,7 +45,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         problems.extend(self.upkeep.problem().map(str::to_owned));
         problems.extend(self.upkeep.full().map(str::to_owned));
         problems.extend(self.upkeep.untold().map(str::to_owned));
-        // What waits has its reason.
+        // Waiting lines have a reason of their own.
         if self.upkeep.waiting_lines() == 0 && self.upkeep.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
@@ -67,18 +67,16 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
-    /// Starts a beat that is asked for.
+    /// Starts a requested beat.
     fn beat_now(&mut self, which: &Which) -> Result<Begins, Failure> {
         if !which.workspace.is_absolute() {
             let workspace = which.workspace.display();
-            return Err(
-                failure!("{workspace} is not an absolute path"; "say the whole path of the workspace"),
-            );
+            return Err(failure!("{workspace} is not an absolute path"; "use the workspace's absolute path"));
         }
         if let Some(lost) = self.folder.look() {
             return Err(lost.to_string().into());
         }
-        // A beat by hand may have begun a moment ago, and the workspace may have been registered a moment ago.
+        // A manual beat may have just started, or the workspace may have just been registered.
         self.look();
         let start = match self.start_now(which) {
             Err(NotNow::Unknown { .. } | NotNow::Unnamed { .. }) => {
@@ -91,8 +89,8 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.start(start.map_err(|not_now| not_now.failure())?, true)
     }
 
-    /// Lets go of what beats of ours take that are over, and whose processes are about to say so: who has seen a beat's line
-    /// can have the next one. Whether there was any.
+    /// Ends beats of ours whose line is written but whose process has not reported yet, so that a client that saw the line can
+    /// start the next one. Returns whether there were any.
     fn make_way(&mut self) -> bool {
         let before = self.state.running().len();
         for beat in self.ours.announced().filter(|beat| unfinished::is_over(&self.dir, beat)) {
@@ -106,16 +104,16 @@ impl<L: FnMut(&str)> Daemon<L> {
         let mut start =
             |workspace: &Path| self.state.start_now(workspace, which.name.as_deref(), now, beat::new_id(now));
         match (start(&which.workspace), which.workspace.canonicalize()) {
-            // config.json may have it by its real path.
+            // config.json may list its real path.
             (Err(NotNow::Unknown { .. }), Ok(real)) if real != which.workspace => start(&real),
             (decided, _) => decided,
         }
     }
 
-    /// It is to stop. Beats that have been told to end cannot be left any more.
+    /// Stops the daemon. Once told to end, beats cannot be left running.
     fn stop(&mut self, beats: Beats) -> Result<(), Failure> {
         if (self.stopping, beats) == (Some(Beats::End), Beats::Leave) {
-            return Err("the daemon is stopping already, and its beats have been told to end".into());
+            return Err("the daemon is already stopping, and its beats were told to end".into());
         }
         self.stopping = Some(beats);
         Ok(())

@@ -1,4 +1,4 @@
-//! Journal lines that could not be written yet, of this process and of others: kept, counted, and tried again.
+//! Journal lines that could not be written yet, of this process and others: kept, counted and retried.
 
 use super::Upkeep;
 use crate::daemon::status;
@@ -10,15 +10,16 @@ use sys::clock;
 use sys::error::Hinted;
 
 impl Upkeep {
-    /// Takes a line that nobody else has and writes it as soon as it can.
+    /// Takes a line that is stored nowhere else and writes it as soon as possible. An error says why it has to wait.
     pub fn keep(&mut self, entry: Entry) -> Result<(), String> {
         self.homeless.push(entry);
         self.write_lines()
     }
 
-    /// Takes the line of a beat whose process is dead and could not even write it into the beat's record.
+    /// Takes the line of a beat whose process could not even write it to the beat's record.
     pub fn keep_of_dead(&mut self, line: &str) -> Result<(), String> {
-        let entry: Entry = serde_json::from_str(line).map_err(|error| format!("no journal line: {error}"))?;
+        let entry: Entry =
+            serde_json::from_str(line).map_err(|error| format!("not a journal line: {error}"))?;
         let beat = entry.beat.clone();
         let kept = self.keep(entry);
         if self.homeless.iter().all(|homeless| homeless.beat != beat) {
@@ -27,19 +28,19 @@ impl Upkeep {
         kept
     }
 
-    /// Whether the line of `entry` is one of those that wait.
+    /// Whether the line of `entry` is waiting.
     #[must_use]
     pub fn keeps(&self, entry: &Entry) -> bool {
         let reserved = Reserve::new(&self.dir).entries().unwrap_or_default();
         self.homeless.iter().chain(&reserved).any(|kept| kept.is_same(entry))
     }
 
-    /// The lines that are lost if this process ends now.
+    /// The lines that are lost if this process ends.
     pub fn homeless(&self) -> impl Iterator<Item = String> {
         self.homeless.iter().filter_map(|entry| entry.line().ok())
     }
 
-    /// Gives the beats of dead processes their lines.
+    /// Writes the lines of beats whose process died.
     pub fn recover(&mut self) -> Result<(), String> {
         if self.is_over {
             return Ok(());
@@ -52,7 +53,7 @@ impl Upkeep {
                 self.waits.grow(&self.dir, &left).then(|| self.kept())
             }
             Err(error) => {
-                let said = format!("journal lines are kept until they can be written: {}", error.line());
+                let said = format!("cannot write waiting journal lines: {}", error.line());
                 let before = self.untold.replace(said.clone());
                 (before.as_ref() != Some(&said)).then_some(said)
             }
@@ -61,18 +62,17 @@ impl Upkeep {
         news.map_or(Ok(()), Err)
     }
 
-    /// Tries to write the lines on disk if there are others than at the last try: other processes keep lines there, and
-    /// write them. `waiting` is how many there are.
+    /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `waiting` is how many
+    /// there are.
     pub fn recount(&mut self, waiting: io::Result<usize>) -> Result<(), String> {
         if waiting.ok() == self.tried { Ok(()) } else { self.recover() }
     }
 
-    /// Does the same after the death of a process that was to run the beat of `failed`; where it died so early that
-    /// nothing is known of its beat, `failed` becomes the line.
+    /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the line.
     pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
         let recovered = self.recover();
         if self.is_over {
-            // Where the folder was moved, the next daemon there finds its record.
+            // If the folder was moved, the next daemon there finds its record.
             return Ok(());
         }
         match unfinished::is_known(&self.dir, failed) {
@@ -81,15 +81,15 @@ impl Upkeep {
         }
     }
 
-    /// Tries again whatever waits.
+    /// Retries all lines, then the reserve.
     pub fn retry(&mut self) -> Result<(), String> {
         let written = self.write();
-        // The journal first: what it needs is not taken from it.
+        // The journal first: it needs the space.
         self.take_room();
         written
     }
 
-    /// Writes whatever waits.
+    /// Writes all waiting lines.
     pub fn write(&mut self) -> Result<(), String> {
         self.write_lines().and_then(|()| self.recover())
     }
@@ -100,13 +100,13 @@ impl Upkeep {
         self.waits.kept + self.homeless.len()
     }
 
-    /// Why they could not, and what to do.
+    /// Why they could not, with a hint.
     #[must_use]
     pub fn waits(&self) -> Option<&str> {
         self.waits.reason(self.waiting_lines())
     }
 
-    /// How many lines are kept, and why.
+    /// The message about waiting lines.
     fn kept(&self) -> String {
         status::waiting(self.waiting_lines(), self.waits(), true)
     }

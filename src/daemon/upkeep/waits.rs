@@ -1,6 +1,6 @@
-//! Journal lines that could not be written yet: how many are kept on disk, and why.
+//! How many journal lines wait on disk to be written, and why.
 //!
-//! In: what the system said of the last attempt. Out: a sentence for the log, and the reason for `status`.
+//! In: the error of the last attempt. Out: a message for the log, and the reason for `status`.
 
 use crate::journal::unfinished::Waiting;
 use std::io;
@@ -11,7 +11,7 @@ use sys::unreadable::{unwritable, write_hint};
 pub(super) struct Waits {
     /// How many lines wait in the reserve or in `beats/`.
     pub(super) kept: usize,
-    /// Why the last one could not be written, and what to do.
+    /// Why the last one could not be written, with a hint.
     reason: Option<String>,
 }
 
@@ -21,7 +21,7 @@ impl Waits {
         self.reason = Some(unwritable(&dir.journal(), error).line());
     }
 
-    /// Takes what a recovery has left; whether that is more than before.
+    /// Records what a recovery left; returns whether that is more than before.
     pub(super) fn grow(&mut self, dir: &DataDir, left: &Waiting) -> bool {
         let before = std::mem::replace(&mut self.kept, left.lines);
         if let Some(error) = &left.error {
@@ -30,13 +30,13 @@ impl Waits {
         self.kept > before
     }
 
-    /// Why lines wait, where `count` of them do.
+    /// Why `count` lines wait.
     pub(super) fn reason(&self, count: usize) -> Option<&str> {
         self.reason.as_deref().filter(|_| count > 0)
     }
 }
 
-/// That lines cannot be kept on a full disk, and what to do.
+/// The message for a reserve that cannot be allocated.
 pub(super) fn unreserved(dir: &DataDir, error: &io::Error) -> String {
-    format!("cannot reserve room for journal lines: {error}; {}", write_hint(&dir.reserve(), error))
+    format!("cannot reserve space for journal lines: {error}; {}", write_hint(&dir.reserve(), error))
 }

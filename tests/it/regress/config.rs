@@ -124,11 +124,11 @@ fn an_emptied_config_is_a_named_problem_and_the_last_good_one_goes_on() {
     lock.lock().unwrap();
     env.configure("");
     drop(lock);
-    assert_snapshot!(daemon.says("last good"), @"[TIME] [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration counts");
+    assert_snapshot!(daemon.says("last good"), @"[TIME] [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration is used");
     let before = env.journal().len();
     env.wait_for_journal(before + 2);
     let status = env.run(["status"]);
-    assert_snapshot!(problem(&status), @"problem: [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration counts");
+    assert_snapshot!(problem(&status), @"problem: [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration is used");
     assert!(status.contains("\nsite  "), "{status}");
     assert_eq!(env.config(), "");
     daemon.signal(Signal::TERM);

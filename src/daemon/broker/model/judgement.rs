@@ -1,7 +1,6 @@
-//! What a model says of a call: exactly one JSON object, or nothing.
+//! Parses a model's decision on a call: exactly one JSON object, or nothing.
 //!
-//! No attempt is made to find one in other text: whoever writes around what it was told to write may mean anything, and
-//! an agent's input that is quoted there could be taken for the answer.
+//! It never searches other text for one: an agent's quoted input could be mistaken for the decision.
 
 use crate::permit::plain::plain_line;
 use serde::Deserialize;
@@ -14,20 +13,20 @@ const REASON: usize = 500;
 pub(super) enum Word {
     /// The call may run.
     Allow,
-    /// It may not.
+    /// The call may not run.
     Deny,
-    /// It cannot say.
+    /// It is not sure.
     Unsure,
 }
 
-/// Why an answer is none.
+/// Why an answer is not a decision.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JudgementError {
-    /// It is something else than one JSON object with a decision and a reason.
+    /// It is not one JSON object with a decision and a reason.
     #[error("not exactly one JSON object with \"decision\" and \"reason\"")]
     Shape,
-    /// It decides on something of its own.
-    #[error("its decision is neither \"allow\" nor \"deny\" nor \"unsure\"")]
+    /// The decision is unknown.
+    #[error("its decision is not \"allow\", \"deny\" or \"unsure\"")]
     Unknown,
 }
 
@@ -38,10 +37,10 @@ struct Said {
     reason: String,
 }
 
-/// Reads an answer. Its reason is made fit for one line of text, and for a log: `key` is not in it.
+/// Reads an answer. Its reason becomes one printable line without `key`.
 pub(super) fn read(text: &str, key: &str) -> Result<(Word, String), JudgementError> {
     let text = text.trim_ascii();
-    // serde would take an array for it too.
+    // serde would accept an array too.
     if !text.starts_with('{') {
         return Err(JudgementError::Shape);
     }
@@ -61,7 +60,7 @@ pub(super) fn read(text: &str, key: &str) -> Result<(Word, String), JudgementErr
         reason.push('…');
     }
     if reason.is_empty() {
-        reason.push_str("it says no reason");
+        reason.push_str("no reason given");
     }
     Ok((word, reason))
 }
@@ -79,7 +78,7 @@ mod tests {
         assert_eq!(read(r#"{"reason":"r","decision":"deny"}"#), Ok((Word::Deny, "r".to_owned())));
         assert_eq!(
             read(r#"{"reason":" ","decision":"unsure"}"#),
-            Ok((Word::Unsure, "it says no reason".to_owned()))
+            Ok((Word::Unsure, "no reason given".to_owned()))
         );
         for (text, error) in [
             (String::new(), JudgementError::Shape),

@@ -105,7 +105,10 @@ fn only_an_answer_that_came_to_its_end_has_a_text() {
         Err(WireError::Unfinished("max_tokens".to_owned()))
     );
     assert_eq!(anthropic(json!("refusal"), json!([words])), Err(WireError::Refused));
-    assert_eq!(anthropic(json!(null), json!([words])), Err(WireError::Unfinished("no known end".to_owned())));
+    assert_eq!(
+        anthropic(json!(null), json!([words])),
+        Err(WireError::Unfinished("an unknown reason".to_owned()))
+    );
 
     for role in [json!("user"), json!(null)] {
         let body = json!({ "role": role, "stop_reason": "end_turn", "content": [words] });
