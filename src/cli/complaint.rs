@@ -48,7 +48,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::config::timing::ScheduleError,
         crate::daemon::broker::model::Unreachable,
         crate::daemon::broker::requests::NotTaken,
-        crate::daemon::gone::GoneError,
+        crate::daemon::gc::GcError,
         crate::daemon::state::NotNow,
         crate::host::hosting::HostingError,
         crate::host::id::IdError,

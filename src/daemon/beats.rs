@@ -1,6 +1,6 @@
 //! The running beats that this daemon started: their processes, and how each ends.
 
-use super::launch::{self, Said};
+use super::launch::{self, BeatReport};
 use crate::beat::Job;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ pub struct Beats {
 }
 
 /// A beat's id, and its process's report, or how the process died without one.
-pub type End = (String, Result<Said, String>);
+pub type End = (String, Result<BeatReport, String>);
 
 /// A running beat.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Beat {
     /// The heartbeat's previous run.
     pub before: Option<Timestamp>,
     /// Whether a client requested it; otherwise it was due.
-    pub asked: bool,
+    pub requested: bool,
     /// Its process, once it is added.
     pub pid: Option<u32>,
 }
@@ -39,7 +39,7 @@ impl Beats {
         beat.pid = child.id();
         let (id, job) = (beat.job.beat.clone(), beat.job.clone());
         self.running.insert(id.clone(), beat);
-        self.ending.spawn(async move { (id, launch::attend(child, job).await) });
+        self.ending.spawn(async move { (id, launch::run_to_end(child, job).await) });
     }
 
     /// Waits for the next beat to end, or forever if none runs.
@@ -61,7 +61,7 @@ impl Beats {
 
     /// Whether `beat` is running.
     #[must_use]
-    pub fn hold(&self, beat: &str) -> bool {
+    pub fn contains(&self, beat: &str) -> bool {
         self.running.contains_key(beat)
     }
 

@@ -1,16 +1,16 @@
 //! The broker: the requests and questions that wait for a person or a model, and their answers.
 //!
-//! [`requests`] is the pure state; [`door`] serves one hook's connection. The broker, owned by the daemon's loop, keeps
+//! [`requests`] is the pure state; [`hook_connection`] serves one hook's connection. The broker, owned by the daemon's loop, keeps
 //! deferred calls on disk and collects events for the loop. [`model`] serves hooks that ask a model, without the loop.
 
 mod always;
 pub mod body;
-pub mod door;
+pub mod hook_connection;
+mod limits;
+mod messages;
 pub mod model;
 mod reply;
 pub mod requests;
-mod room;
-mod words;
 
 use super::state::PutOff as Waiting;
 use crate::journal::decisions;
@@ -28,8 +28,8 @@ use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
-use words::PAGE;
-pub use words::{Cursor, Door, Kind, Order, Page, Reply, Response, Row};
+use messages::PAGE;
+pub use messages::{Cursor, Door, Kind, Order, Page, Reply, Response, Row};
 
 /// An event of the broker.
 #[derive(Debug)]
@@ -114,12 +114,13 @@ impl Broker {
         let is_shown = request.whom == Whom::Person;
         // A known request already counts toward the limits.
         let is_known = self.requests.is_known(&request);
-        let refusal = if is_known { None } else { room::refusal(&self.requests, &request) };
+        let refusal = if is_known { None } else { limits::refusal(&self.requests, &request) };
         let input = match refusal {
             Some(reason) => Err(reason),
             None => {
                 let input = Body::on_disk(&request.input, self.dir.root());
-                let refusal = if is_known { None } else { room::too_long(&self.requests, &request, &input) };
+                let refusal =
+                    if is_known { None } else { limits::too_long(&self.requests, &request, &input) };
                 refusal.map_or(Ok(input), Err)
             }
         };

@@ -3,7 +3,7 @@
 //! If the folder, the daemon's lock or its socket is moved or deleted, another daemon can start there. Deleting a folder
 //! removes its files first; nothing may be created in it meanwhile.
 
-use super::follow::changed;
+use super::config_watcher::changed;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 /// How long the folder must stay unchanged after a file is gone: it may be in the middle of being deleted.
 const SETTLE: Duration = Duration::from_secs(1);
 /// How many times in a row to wait for that.
-const MOST_SETTLING: u32 = 10;
+const MAX_ROUNDS: u32 = 10;
 
 /// The running daemon's data folder.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl DataFolder {
     /// Starts to watch the folder, with the daemon's lock and socket in it.
     #[must_use]
     pub fn new(dir: DataDir) -> Self {
-        let watch = Watch::new(places(&dir)).ok();
+        let watch = Watch::new(watch_paths(&dir)).ok();
         let (anchor, lock) = (Anchor::new(dir.root()).ok(), id(&dir.pid()));
         Self { dir, anchor, lock, watch, settling: None }
     }
@@ -69,7 +69,7 @@ impl DataFolder {
     /// Waits until it is lost; forever where it cannot be watched.
     pub async fn lost(&mut self) -> Lost {
         loop {
-            let until = match self.look() {
+            let until = match self.check() {
                 Some(lost) if matches!(lost, Lost::Folder(_)) || self.has_settled() => return lost,
                 Some(_) => self.settling.as_ref().map(|settling| settling.until),
                 None => {
@@ -91,7 +91,7 @@ impl DataFolder {
         if now < settling.until {
             return false;
         }
-        if settling.changed_at == changed_at || settling.rounds >= MOST_SETTLING {
+        if settling.changed_at == changed_at || settling.rounds >= MAX_ROUNDS {
             return true;
         }
         *settling = Settling { until: now + SETTLE, changed_at, rounds: settling.rounds + 1 };
@@ -100,7 +100,7 @@ impl DataFolder {
 
     /// Returns what is lost now, if anything.
     #[must_use]
-    pub fn look(&self) -> Option<Lost> {
+    pub fn check(&self) -> Option<Lost> {
         let whereabouts = self.anchor.as_ref().map(Anchor::look);
         if whereabouts.map_or(!self.dir.root().exists(), |it| it != Whereabouts::There) {
             return Some(Lost::Folder(self.dir.root().to_path_buf()));
@@ -126,7 +126,7 @@ fn id(path: &Path) -> Option<FileId> {
 }
 
 /// The folder, its ancestors, and every symlink on the way.
-fn places(dir: &DataDir) -> Vec<Place> {
+fn watch_paths(dir: &DataDir) -> Vec<Place> {
     let root = dir.root();
     let mut places = vec![Place::new(root, &["murmur.pid", "murmur.sock"])];
     let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
@@ -170,7 +170,7 @@ mod tests {
             let mut data = DataFolder::new(dir.clone());
             let other = top.path().join("real/above/data/other");
             std::fs::write(other, "").unwrap();
-            assert_eq!(data.look(), None);
+            assert_eq!(data.check(), None);
             let (lost, stepped) = tokio::join!(data.lost(), async { step(top.path()) });
             stepped.unwrap();
             // A folder that is being deleted loses its files first.

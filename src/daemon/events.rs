@@ -5,7 +5,7 @@
 
 use super::broker::Told;
 use super::client::Attached;
-use super::hosts::News;
+use super::hosts::HostChange;
 use crate::host::protocol::Card;
 use crate::host::record::Record;
 use crate::journal::entry::{Entry, LineKind};
@@ -165,13 +165,13 @@ impl Events {
     }
 
     /// Reports that a host started or ended; `folder` holds the hosts.
-    pub fn host(&self, folder: &Path, news: &News) {
-        match news {
-            News::Began(record) => {
+    pub fn host(&self, folder: &Path, change: &HostChange) {
+        match change {
+            HostChange::Started(record) => {
                 let agent = record.card.agent_id.as_str();
                 self.push("host_started", agent, &Host { card: &record.card, pid: record.host.pid });
             }
-            News::Ended(record) => {
+            HostChange::Ended(record) => {
                 let agent = &record.card.agent_id;
                 let found = held::look(&folder.join(agent.record()));
                 let last = found.and_then(|found| Record::parse(&found.text));

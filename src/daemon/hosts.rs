@@ -2,7 +2,7 @@
 //!
 //! A host needs no daemon. The daemon only notices that one started, ended, or was killed and left something behind.
 
-use super::follow::changed;
+use super::config_watcher::changed;
 use crate::host::discover::{self, Cleaned};
 use crate::host::hosting;
 use crate::host::id::AgentId;
@@ -40,14 +40,14 @@ struct Known {
 
 impl Known {
     /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
-    fn look_after_itself(&self) {
+    fn request_check(&self) {
         self.record.host.signal(hosting::LOOK);
     }
 }
 
 /// A reason to act.
 #[derive(Debug)]
-pub enum Happened {
+pub enum HostEvent {
     /// Something in the folder changed.
     Changed(io::Result<()>),
     /// A host ended or died.
@@ -58,19 +58,19 @@ pub enum Happened {
 
 /// A change among the hosts.
 #[derive(Debug)]
-pub enum News {
+pub enum HostChange {
     /// A new host.
-    Began(Box<Record>),
+    Started(Box<Record>),
     /// A host ended.
     Ended(Box<Record>),
 }
 
-impl News {
+impl HostChange {
     /// The host's record, as of its start.
     #[must_use]
     pub fn record(&self) -> &Record {
         match self {
-            Self::Began(record) | Self::Ended(record) => record,
+            Self::Started(record) | Self::Ended(record) => record,
         }
     }
 }
@@ -85,37 +85,37 @@ impl Hosts {
     }
 
     /// Waits until something happens.
-    pub async fn happened(&mut self) -> Happened {
+    pub async fn next_event(&mut self) -> HostEvent {
         tokio::select! {
-            changed = changed(&mut self.watch) => Happened::Changed(changed),
-            Some(Ok((agent, host))) = self.ends.join_next() => Happened::Ended(agent, host),
-            cleaned = cleaned(&mut self.cleaning) => Happened::Cleaned(cleaned),
+            changed = changed(&mut self.watch) => HostEvent::Changed(changed),
+            Some(Ok((agent, host))) = self.ends.join_next() => HostEvent::Ended(agent, host),
+            cleaned = cleaned(&mut self.cleaning) => HostEvent::Cleaned(cleaned),
         }
     }
 
     /// Handles an event and returns the changes.
-    pub fn take(&mut self, happened: Happened) -> io::Result<Vec<News>> {
-        match happened {
-            Happened::Changed(Ok(())) => {
+    pub fn handle(&mut self, event: HostEvent) -> io::Result<Vec<HostChange>> {
+        match event {
+            HostEvent::Changed(Ok(())) => {
                 self.keep_folder();
                 self.survey()
             }
-            Happened::Changed(Err(error)) => {
+            HostEvent::Changed(Err(error)) => {
                 self.watch = None;
                 Err(error)
             }
-            Happened::Ended(agent, host) => {
+            HostEvent::Ended(agent, host) => {
                 let ended =
                     self.known.remove(&agent).map(|known| known.record).filter(|ended| ended.host == host);
-                if self.has_left_something(&agent) {
+                if self.has_leftovers(&agent) {
                     self.clean();
                 }
                 // Another host may have replaced it.
-                let mut news = self.survey()?;
-                news.splice(0..0, ended.map(Box::new).map(News::Ended));
-                Ok(news)
+                let mut changes = self.survey()?;
+                changes.splice(0..0, ended.map(Box::new).map(HostChange::Ended));
+                Ok(changes)
             }
-            Happened::Cleaned(cleaned) => {
+            HostEvent::Cleaned(cleaned) => {
                 self.cleaning = None;
                 if std::mem::take(&mut self.is_dirty) {
                     self.clean();
@@ -126,9 +126,9 @@ impl Hosts {
     }
 
     /// Scans the folder.
-    pub fn survey(&mut self) -> io::Result<Vec<News>> {
-        let mut news = Vec::new();
-        let mut is_any_dead = false;
+    pub fn survey(&mut self) -> io::Result<Vec<HostChange>> {
+        let mut changes = Vec::new();
+        let mut any_dead = false;
         let is_watched = |agent: &str| self.known.get(agent).is_some_and(|known| known.is_watched);
         for found in held::all_but(&self.folder, is_watched)? {
             let Some(record) = Record::parse(&found.text) else { continue };
@@ -137,7 +137,7 @@ impl Hosts {
                 continue;
             }
             if !found.is_held {
-                is_any_dead = true;
+                any_dead = true;
                 continue;
             }
             if self.known.get(&agent).is_some_and(|known| known.record.host == record.host) {
@@ -154,23 +154,23 @@ impl Hosts {
                 });
             }
             self.known.insert(agent, Known { record: record.clone(), is_watched });
-            news.push(News::Began(Box::new(record)));
+            changes.push(HostChange::Started(Box::new(record)));
         }
-        if is_any_dead {
+        if any_dead {
             self.clean();
         }
         let is_there = |name: String| self.folder.join(name).symlink_metadata().is_ok();
         for (agent, known) in &self.known {
             if !is_there(agent.record()) || !is_there(agent.socket()) {
-                known.look_after_itself();
+                known.request_check();
             }
         }
-        Ok(news)
+        Ok(changes)
     }
 
     /// Tells every host to check that its record and socket exist.
-    pub fn look_after_yourselves(&self) {
-        self.known.values().for_each(Known::look_after_itself);
+    pub fn request_checks(&self) {
+        self.known.values().for_each(Known::request_check);
     }
 
     /// Watches the folder again in case a host recreated it. It is not created here: the data folder may be in the middle of
@@ -184,7 +184,7 @@ impl Hosts {
     }
 
     /// Whether the ended host of `agent` left its record unfinished or its socket behind.
-    fn has_left_something(&self, agent: &AgentId) -> bool {
+    fn has_leftovers(&self, agent: &AgentId) -> bool {
         let record = held::look(&self.folder.join(agent.record()));
         let has_ended = |found: held::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
         record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()

@@ -20,8 +20,8 @@ pub struct Instance {
 }
 
 /// How often to check whether a leftover lock is free.
-const LOOKS: u32 = 200;
-const LOOK: Duration = Duration::from_millis(5);
+const ATTEMPTS: u32 = 200;
+const INTERVAL: Duration = Duration::from_millis(5);
 
 /// Whether the lock is held, but by no live process. A daemon that is killed while it starts a beat leaves its lock to the
 /// child, which releases it a moment later, on exec.
@@ -32,11 +32,11 @@ fn is_left_behind(dir: &DataDir) -> io::Result<bool> {
 /// Becomes the daemon; returns `None` if another one runs.
 pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
     let path = dir.pid();
-    let mut looks = 1..=LOOKS;
+    let mut attempts = 1..=ATTEMPTS;
     loop {
         let Some(lock) = lock::try_lock(&path)? else {
-            if is_left_behind(dir)? && looks.next().is_some() {
-                pause(LOOK);
+            if is_left_behind(dir)? && attempts.next().is_some() {
+                pause(INTERVAL);
                 continue;
             }
             return Ok(None);

@@ -22,13 +22,15 @@ const LATE: Duration = Duration::from_secs(5);
 /// A beat process's report on stdout when it ends.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", tag = "beat")]
-pub enum Said {
+pub enum BeatReport {
     /// The line is in the journal.
-    Journalled,
+    #[serde(rename = "journalled")]
+    Journaled,
     /// The line is in the reserve or the beat's record until it can be written to the journal.
     Waiting,
     /// The line could not be stored anywhere else.
-    Homeless {
+    #[serde(rename = "homeless")]
+    Unsaved {
         /// The journal line.
         line: String,
     },
@@ -48,16 +50,16 @@ pub fn start(data_dir: &Path) -> io::Result<Child> {
 }
 
 /// Passes `job` to the process and waits for it to end.
-pub async fn attend(mut child: Child, job: Job) -> Result<Said, String> {
+pub async fn run_to_end(mut child: Child, job: Job) -> Result<BeatReport, String> {
     let text = serde_json::to_vec(&job)
         .map_err(|error| format!("cannot pass the job to the beat's process: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {
         // If the process died early, its exit status says so.
         let _died_early = stdin.write_all(&text).await;
     }
-    let mut said = Vec::new();
+    let mut report = Vec::new();
     if let Some(mut stdout) = child.stdout.take() {
-        let mut reading = pin!(stdout.read_to_end(&mut said));
+        let mut reading = pin!(stdout.read_to_end(&mut report));
         // A stopped host cannot enforce the timeout. SIGCONT has no effect on a running one.
         while timeout(Duration::from_secs(job.timeout.into()) + LATE, &mut reading).await.is_err() {
             if let Some(pid) = child.id() {
@@ -66,5 +68,6 @@ pub async fn attend(mut child: Child, job: Job) -> Result<Said, String> {
         }
     }
     let ended = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
-    serde_json::from_slice(&said).map_err(|_| format!("the beat's process ended without a report ({ended})"))
+    serde_json::from_slice(&report)
+        .map_err(|_| format!("the beat's process ended without a report ({ended})"))
 }

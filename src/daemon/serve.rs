@@ -3,31 +3,31 @@
 //! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks only
 //! where files cannot be watched or the user asks for it.
 //!
-//! `serve/beating.rs` starts and ends beats, `serve/configuring.rs` reads and writes config.json, `serve/brokering.rs`
-//! handles requests, `serve/learning.rs` follows the beats, hosts and agents of others, `serve/wishes.rs` handles commands
-//! of clients, and `serve/stopping.rs` shuts down.
+//! `serve/beats.rs` starts and ends beats, `serve/config.rs` reads and writes config.json, `serve/requests.rs`
+//! handles requests, `serve/observe.rs` follows the beats, hosts and agents of others, `serve/commands.rs` handles commands
+//! of clients, and `serve/shutdown.rs` shuts down.
 
-mod beating;
-mod brokering;
-mod configuring;
-mod learning;
-mod stopping;
-mod wishes;
+mod beats;
+mod commands;
+mod config;
+mod observe;
+mod requests;
+mod shutdown;
 
 use super::beats::{Beats, End};
 use super::broker::Broker;
 use super::broker::model::Models;
 use super::client::{self, Ping};
+use super::config_watcher::{ConfigEvent, ConfigWatcher, changed};
 use super::data_folder::{DataFolder, Lost};
 use super::events::Events;
-use super::follow::{Edit, Follow, changed};
-use super::hosts::{Happened, Hosts};
+use super::hosts::{HostEvent, Hosts};
 use super::last_runs;
-use super::lookout::{self, Lookout, Watched};
-use super::places;
-use super::service::{Desk, Wish};
+use super::rpc_handlers::{Command, RpcHandlers};
 use super::state::State;
-use super::upkeep::{Chore, Upkeep};
+use super::stuck_monitor::{self, MonitorPaths, StuckMonitor};
+use super::watch_paths;
+use super::write_behind::{Task, WriteBehind};
 use crate::agent::find;
 use crate::config::settings::{Provider, Secret};
 use crate::journal::append;
@@ -77,9 +77,9 @@ pub struct Setup {
 /// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
 /// How many commands wait for the loop. When full, clients wait.
-const WISHES: usize = 1;
+const COMMAND_QUEUE: usize = 1;
 /// How long clients have to read their last answers at the end.
-const FAREWELL: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why the daemon had to stop.
 #[derive(Debug, thiserror::Error)]
@@ -100,15 +100,21 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     log: impl FnMut(&str),
 ) -> Result<(), ServeError> {
-    let (wishes, mut wished) = mpsc::channel(WISHES);
+    let (command_sender, mut commands) = mpsc::channel(COMMAND_QUEUE);
     let (over, is_over) = watch::channel(false);
     let mut stop = pin!(stop);
     let (shell, own, started) = (setup.shell.clone(), setup.path.clone(), clock::now());
     let login_path = Arc::new(OnceLock::new());
     let models = Models::new(&setup.user.settings, setup.keys.clone());
-    let desk = Desk::new(about(&setup, started), wishes, setup.dir.clone(), Arc::clone(&login_path), models);
+    let handlers = RpcHandlers::new(
+        about(&setup, started),
+        command_sender,
+        setup.dir.clone(),
+        Arc::clone(&login_path),
+        models,
+    );
     let (_no_other, next) = mpsc::channel(1);
-    let mut talking = tokio::spawn(rpc::serve::serve(listener, next, desk, is_over));
+    let mut talking = tokio::spawn(rpc::serve::serve(listener, next, handlers, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();
     // Before the first request, so that its answer includes running beats and hosts.
@@ -122,9 +128,9 @@ pub async fn serve(
             tokio::select! {
                 path = &mut login => break Some(path),
                 () = &mut stop => break None,
-                Some(wish) = wished.recv() => match wish {
-                    wish @ Wish::Beat(..) => waiting.push(wish),
-                    wish => daemon.grant(wish),
+                Some(command) = commands.recv() => match command {
+                    command @ Command::Beat(..) => waiting.push(command),
+                    command => daemon.handle_command(command),
                 },
             }
             if daemon.stopping.is_some() {
@@ -134,17 +140,17 @@ pub async fn serve(
     };
     if let Some(path) = path {
         let path = login_path.get_or_init(|| path);
-        daemon.begin(path.into());
-        for wish in waiting.drain(..) {
-            daemon.grant(wish);
+        daemon.catch_up(path.into());
+        for command in waiting.drain(..) {
+            daemon.handle_command(command);
         }
-        daemon.work(stop.as_mut(), &mut wished).await?;
+        daemon.run(stop.as_mut(), &mut commands).await?;
     }
     // Beats of an earlier daemon end or are left running, even if this one has not begun.
-    daemon.finish(stop, &mut wished).await;
-    drop((wished, waiting));
+    daemon.shut_down(stop, &mut commands).await;
+    drop((commands, waiting));
     over.send_replace(true);
-    if timeout(FAREWELL, &mut talking).await.is_err() {
+    if timeout(DRAIN_TIMEOUT, &mut talking).await.is_err() {
         talking.abort();
     }
     daemon.lost.map_or(Ok(()), |lost| Err(ServeError::Lost(lost)))
@@ -171,35 +177,35 @@ struct Daemon<L> {
     /// The PATH to find and run agents with, once the login shell has printed it.
     path: Option<PathBuf>,
     state: State,
-    follow: Follow,
-    upkeep: Upkeep,
+    config_watcher: ConfigWatcher,
+    write_behind: WriteBehind,
     /// Notices that a process started or ended a beat, or wrote to the journal.
     beats: Option<Watch>,
     alarm: Alarm,
     ours: Beats,
     broker: Broker,
     hosts: Hosts,
-    lookout: Lookout,
+    stuck_monitor: StuckMonitor,
     events: Events,
     /// Whether the journal may have lines that have not been read.
     unread: bool,
     /// Set when it is to stop, and what happens to the beats.
     stopping: Option<client::Beats>,
     /// Whether work since the last sleep may have left memory to release.
-    stirred: bool,
+    dirty: bool,
     /// Whether it was reported that setting lastRun back has no effect.
-    has_said_set_back: bool,
+    warned_of_set_back: bool,
 }
 
 /// An event for the loop.
 enum Event {
     Alarm(Woke),
-    Edit(Edit),
-    Chore(Chore),
+    Config(ConfigEvent),
+    Write(Task),
     BeatsChanged(io::Result<()>),
     Ended(End),
-    Hosts(Happened),
-    Agents(lookout::Happened),
+    Hosts(HostEvent),
+    Agents(stuck_monitor::Event),
     Unread,
     Lost(Lost),
 }
@@ -208,8 +214,9 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn new(setup: Setup, started: Timestamp, mut log: L) -> Result<Self, ServeError> {
         let Setup { dir, time_zone, tick, user, claude, .. } = setup;
         let folder = DataFolder::new(dir.clone());
-        let hosts = Hosts::new(dir.hosts()).map_err(|error| stopping::why(error, &folder, &mut log))?;
-        let watched = Watched { dir: dir.clone(), claude, settings: user.settings.settings() };
+        let hosts =
+            Hosts::new(dir.hosts()).map_err(|error| shutdown::serve_error(error, &folder, &mut log))?;
+        let watched = MonitorPaths { dir: dir.clone(), claude, settings: user.settings.settings() };
         // Before the broker reads the journal, so that no line in between is missed by both.
         let events = Events::new(&dir);
         Ok(Self {
@@ -217,19 +224,19 @@ impl<L: FnMut(&str)> Daemon<L> {
             started,
             path: None,
             state: State::default(),
-            follow: Follow::new(dir.clone(), time_zone, tick),
-            upkeep: Upkeep::new(dir.clone()),
-            beats: Watch::new(places::beats(&dir)).ok(),
+            config_watcher: ConfigWatcher::new(dir.clone(), time_zone, tick),
+            write_behind: WriteBehind::new(dir.clone()),
+            beats: Watch::new(watch_paths::beats(&dir)).ok(),
             alarm: Alarm::new()?,
             ours: Beats::default(),
-            broker: brokering::begin(&dir, &user),
+            broker: requests::load_broker(&dir, &user),
             hosts,
-            lookout: Lookout::new(watched),
+            stuck_monitor: StuckMonitor::new(watched),
             events,
             unread: false,
             stopping: None,
-            stirred: false,
-            has_said_set_back: false,
+            dirty: false,
+            warned_of_set_back: false,
             user,
             folder,
             lost: None,
@@ -238,10 +245,10 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     /// Catches up on whatever happened while no daemon ran. `path` is the PATH to find and run agents with.
-    fn begin(&mut self, path: PathBuf) {
+    fn catch_up(&mut self, path: PathBuf) {
         self.path = Some(path);
-        if let Some(lost @ Lost::Folder(_)) = self.folder.look() {
-            return self.lose(lost);
+        if let Some(lost @ Lost::Folder(_)) = self.folder.check() {
+            return self.stop_without_folder(lost);
         }
         if let Some(missing) = self.agent_problem() {
             (self.log)(&format!("warning: {missing}"));
@@ -249,11 +256,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         if let Err(error) = append::repair(&self.dir.journal()) {
             (self.log)(&unwritable(&self.dir.journal(), &error).line());
         }
-        let recovered = self.upkeep.recover();
-        self.say(recovered);
+        let recovered = self.write_behind.recover();
+        self.log_error(recovered);
         // Only after waiting lines have been written: they need the space.
-        let begun = self.upkeep.begin();
-        self.say(begun);
+        let begun = self.write_behind.allocate_reserve();
+        self.log_error(begun);
         let now = clock::now();
         self.expire();
         self.survey_hosts();
@@ -270,32 +277,32 @@ impl<L: FnMut(&str)> Daemon<L> {
         let missed = last_runs::since(&self.dir, saved.as_of, &self.state).unwrap_or_default();
         self.state.recall(missed, now);
         self.correct(self.state.unwritten());
-        self.lookout.look_if_due(clock::now());
-        self.stirred = true;
+        self.stuck_monitor.scan_if_due(clock::now());
+        self.dirty = true;
     }
 
     /// Starts due beats and handles events until it is to stop.
-    async fn work(
+    async fn run(
         &mut self,
         mut stop: Pin<&mut impl Future<Output = ()>>,
-        wished: &mut mpsc::Receiver<Wish>,
+        commands: &mut mpsc::Receiver<Command>,
     ) -> io::Result<()> {
         while self.stopping.is_none() {
-            let is_lost = self.folder.look().is_some();
+            let is_lost = self.folder.check().is_some();
             if !is_lost && self.start_due() {
                 // Let the tasks that serve clients run.
                 tokio::task::yield_now().await;
             }
-            let times = [self.state.wake_at(), self.broker.wake_at(), self.lookout.wake_at()];
+            let times = [self.state.wake_at(), self.broker.wake_at(), self.stuck_monitor.wake_at()];
             // Unread lines come first: an alarm that is always ready could starve them.
             self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread && !is_lost))?;
-            if std::mem::take(&mut self.stirred) {
+            if std::mem::take(&mut self.dirty) {
                 memory::release();
             }
             tokio::select! {
                 () = &mut stop => return Ok(()),
-                Some(wish) = wished.recv() => self.grant(wish),
-                event = self.event() => self.take(event?),
+                Some(command) = commands.recv() => self.handle_command(command),
+                event = self.event() => self.handle(event?),
             }
         }
         Ok(())
@@ -306,83 +313,83 @@ impl<L: FnMut(&str)> Daemon<L> {
             lost = self.folder.lost() => Event::Lost(lost),
             end = self.ours.ended() => Event::Ended(end),
             woke = self.alarm.woke() => Event::Alarm(woke?),
-            edit = self.follow.edit() => Event::Edit(edit),
-            chore = self.upkeep.chore() => Event::Chore(chore),
+            event = self.config_watcher.next_event() => Event::Config(event),
+            task = self.write_behind.next_task() => Event::Write(task),
             changed = changed(&mut self.beats) => Event::BeatsChanged(changed),
-            happened = self.hosts.happened() => Event::Hosts(happened),
-            happened = self.lookout.happened() => Event::Agents(happened),
+            event = self.hosts.next_event() => Event::Hosts(event),
+            event = self.stuck_monitor.next_event() => Event::Agents(event),
             // Let clients read what there is first.
             () = tokio::task::yield_now(), if self.unread => Event::Unread,
         })
     }
 
-    fn take(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
             // Due beats are started after every event.
             Event::Alarm(Woke::Due) => {
                 self.expire();
-                self.lookout.look_if_due(clock::now());
+                self.stuck_monitor.scan_if_due(clock::now());
             }
             Event::Alarm(Woke::ClockSet) => {
                 self.state.clock_set(clock::now());
-                self.lookout.clock_set(clock::now());
+                self.stuck_monitor.clock_set(clock::now());
             }
-            Event::Edit(Edit::Noticed(noticed)) => self.follow.soon(&noticed),
-            Event::Edit(Edit::Settled) => {
+            Event::Config(ConfigEvent::Changed(result)) => self.config_watcher.schedule_reload(&result),
+            Event::Config(ConfigEvent::Settled) => {
                 self.reload();
                 // config.json may have been fixed.
-                if self.upkeep.problem().is_some() {
+                if self.write_behind.problem().is_some() {
                     self.flush();
                 }
-                self.stirred = true;
+                self.dirty = true;
             }
-            Event::Edit(Edit::Tick) => {
+            Event::Config(ConfigEvent::Tick) => {
                 self.state.clock_set(clock::now());
                 self.reload();
-                self.look();
+                self.check_beats();
                 // In case it cannot be watched.
-                if let Some(lost) = self.folder.look() {
-                    self.lose(lost);
+                if let Some(lost) = self.folder.check() {
+                    self.stop_without_folder(lost);
                 }
             }
-            Event::Chore(Chore::Flush) => self.flush(),
-            Event::Chore(Chore::LookBack) => {
-                let looked = self.upkeep.look_back();
-                self.say(looked);
+            Event::Write(Task::Flush) => self.flush(),
+            Event::Write(Task::CheckReplaced) => {
+                let looked = self.write_behind.check_replaced();
+                self.log_error(looked);
             }
-            Event::Chore(Chore::Retry) => {
-                let retried = self.upkeep.retry();
-                self.say(retried);
+            Event::Write(Task::Retry) => {
+                let retried = self.write_behind.retry();
+                self.log_error(retried);
             }
             Event::BeatsChanged(Ok(())) => {
                 // The folder may have been replaced.
-                let watched = self.beats.as_mut().map(|watch| watch.add(places::beats(&self.dir)));
+                let watched = self.beats.as_mut().map(|watch| watch.add(watch_paths::beats(&self.dir)));
                 if watched.is_some_and(|watched| watched.is_err()) {
                     self.beats = None;
                 }
-                self.look();
+                self.check_beats();
             }
             Event::BeatsChanged(Err(_)) => self.beats = None,
             Event::Ended(end) => self.ended(end),
-            Event::Hosts(happened) => {
-                let news = self.hosts.take(happened);
-                self.tell_of_hosts(news);
+            Event::Hosts(event) => {
+                let news = self.hosts.handle(event);
+                self.report_hosts(news);
             }
-            Event::Agents(happened) => self.take_agents(happened),
-            Event::Unread => self.tell(),
-            Event::Lost(lost) => self.lose(lost),
+            Event::Agents(event) => self.handle_agents(event),
+            Event::Unread => self.read_journal(),
+            Event::Lost(lost) => self.stop_without_folder(lost),
         }
     }
 
     fn survey_hosts(&mut self) {
         let surveyed = self.hosts.survey();
-        self.tell_of_hosts(surveyed);
+        self.report_hosts(surveyed);
     }
 
-    fn say(&mut self, result: Result<(), String>) {
+    fn log_error(&mut self, result: Result<(), String>) {
         if let Err(error) = result
             // Once the folder is gone, everything fails, and its loss is reported.
-            && !matches!(self.folder.look(), Some(Lost::Folder(_)))
+            && !matches!(self.folder.check(), Some(Lost::Folder(_)))
         {
             (self.log)(&error);
         }

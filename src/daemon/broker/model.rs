@@ -4,11 +4,11 @@
 //! daemon's loop, in the connection's task and a thread.
 //!
 //! `access` finds the provider and key, `prompt` builds the prompt, `wire` formats it for each provider, `http` sends it,
-//! and `judgement` parses the model's decision.
+//! and `decision` parses the model's decision.
 
 mod access;
+mod decision;
 mod http;
-mod judgement;
 mod prompt;
 mod wire;
 
@@ -17,8 +17,8 @@ use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request};
 use crate::rpc::envelope::{Request as Line, Response};
 use access::{Access, AccessError};
+use decision::{JudgementError, Word};
 use http::HttpError;
-use judgement::{JudgementError, Word};
 use prompt::PromptError;
 use std::collections::BTreeMap;
 use std::io;
@@ -202,7 +202,7 @@ fn ask(
     })?;
     let text = wire::text(access.provider, &body)
         .map_err(|error| ModelError::Wire { model: model.clone(), error })?;
-    let (word, reason) = judgement::read(&text, access.key.reveal())
+    let (word, reason) = decision::read(&text, access.key.reveal())
         .map_err(|error| ModelError::Judgement { model: model.clone(), error })?;
     Ok(Judgement { model, word, reason })
 }

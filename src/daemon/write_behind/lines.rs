@@ -1,6 +1,6 @@
 //! Journal lines that could not be written yet, of this process and others: kept, counted and retried.
 
-use super::Upkeep;
+use super::WriteBehind;
 use crate::daemon::status;
 use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
@@ -9,10 +9,10 @@ use std::io;
 use sys::clock;
 use sys::error::Hinted;
 
-impl Upkeep {
+impl WriteBehind {
     /// Takes a line that is stored nowhere else and writes it as soon as possible. An error says why it has to wait.
     pub fn keep(&mut self, entry: Entry) -> Result<(), String> {
-        self.homeless.push(entry);
+        self.unsaved.push(entry);
         self.write_lines()
     }
 
@@ -22,7 +22,7 @@ impl Upkeep {
             serde_json::from_str(line).map_err(|error| format!("not a journal line: {error}"))?;
         let beat = entry.beat.clone();
         let kept = self.keep(entry);
-        if self.homeless.iter().all(|homeless| homeless.beat != beat) {
+        if self.unsaved.iter().all(|unsaved| unsaved.beat != beat) {
             let _recovered_as_killed = unfinished::discard(&self.dir, &beat);
         }
         kept
@@ -30,31 +30,31 @@ impl Upkeep {
 
     /// Whether the line of `entry` is waiting.
     #[must_use]
-    pub fn keeps(&self, entry: &Entry) -> bool {
+    pub fn is_waiting(&self, entry: &Entry) -> bool {
         let reserved = Reserve::new(&self.dir).entries().unwrap_or_default();
-        self.homeless.iter().chain(&reserved).any(|kept| kept.is_same(entry))
+        self.unsaved.iter().chain(&reserved).any(|kept| kept.is_same(entry))
     }
 
     /// The lines that are lost if this process ends.
-    pub fn homeless(&self) -> impl Iterator<Item = String> {
-        self.homeless.iter().filter_map(|entry| entry.line().ok())
+    pub fn unsaved_lines(&self) -> impl Iterator<Item = String> {
+        self.unsaved.iter().filter_map(|entry| entry.line().ok())
     }
 
     /// Writes the lines of beats whose process died.
     pub fn recover(&mut self) -> Result<(), String> {
-        if self.is_over {
+        if self.is_closed {
             return Ok(());
         }
         let recovered = unfinished::recover(&self.dir, clock::now());
-        self.tried = unfinished::waiting(&self.dir).ok();
+        self.last_count = unfinished::waiting(&self.dir).ok();
         let news = match recovered {
             Ok(left) => {
-                self.untold = None;
-                self.waits.grow(&self.dir, &left).then(|| self.kept())
+                self.unreadable = None;
+                self.waiting.update(&self.dir, &left).then(|| self.message())
             }
             Err(error) => {
                 let said = format!("cannot write waiting journal lines: {}", error.line());
-                let before = self.untold.replace(said.clone());
+                let before = self.unreadable.replace(said.clone());
                 (before.as_ref() != Some(&said)).then_some(said)
             }
         };
@@ -65,13 +65,13 @@ impl Upkeep {
     /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `waiting` is how many
     /// there are.
     pub fn recount(&mut self, waiting: io::Result<usize>) -> Result<(), String> {
-        if waiting.ok() == self.tried { Ok(()) } else { self.recover() }
+        if waiting.ok() == self.last_count { Ok(()) } else { self.recover() }
     }
 
     /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the line.
     pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
         let recovered = self.recover();
-        if self.is_over {
+        if self.is_closed {
             // If the folder was moved, the next daemon there finds its record.
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Upkeep {
     pub fn retry(&mut self) -> Result<(), String> {
         let written = self.write();
         // The journal first: it needs the space.
-        self.take_room();
+        self.ensure_reserve();
         written
     }
 
@@ -97,35 +97,35 @@ impl Upkeep {
     /// How many journal lines could not be written yet.
     #[must_use]
     pub fn waiting_lines(&self) -> usize {
-        self.waits.kept + self.homeless.len()
+        self.waiting.kept + self.unsaved.len()
     }
 
     /// Why they could not, with a hint.
     #[must_use]
-    pub fn waits(&self) -> Option<&str> {
-        self.waits.reason(self.waiting_lines())
+    pub fn waiting_reason(&self) -> Option<&str> {
+        self.waiting.reason(self.waiting_lines())
     }
 
     /// The message about waiting lines.
-    fn kept(&self) -> String {
-        status::waiting(self.waiting_lines(), self.waits(), true)
+    fn message(&self) -> String {
+        status::waiting(self.waiting_lines(), self.waiting_reason(), true)
     }
 
     fn write_lines(&mut self) -> Result<(), String> {
-        if self.is_over {
+        if self.is_closed {
             return Ok(());
         }
         let mut is_done = true;
-        for entry in std::mem::take(&mut self.homeless) {
+        for entry in std::mem::take(&mut self.unsaved) {
             let Err(error) = append::append(&self.dir.journal(), &entry) else { continue };
             is_done = false;
-            self.waits.learn(&self.dir, &error);
+            self.waiting.set_reason(&self.dir, &error);
             match Reserve::new(&self.dir).keep(&entry, || {}) {
-                Ok(()) => self.waits.kept += 1,
-                Err(_) => self.homeless.push(entry),
+                Ok(()) => self.waiting.kept += 1,
+                Err(_) => self.unsaved.push(entry),
             }
         }
         self.set_retry();
-        if is_done { Ok(()) } else { Err(self.kept()) }
+        if is_done { Ok(()) } else { Err(self.message()) }
     }
 }

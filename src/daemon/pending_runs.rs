@@ -10,14 +10,14 @@ use sys::replace::{Care, Replaced};
 
 /// Runs that are not in config.json yet.
 #[derive(Debug, Default)]
-pub struct Pending {
+pub struct PendingRuns {
     runs: Runs,
 }
 
 /// When heartbeats started, by workspace and, for a named heartbeat, name.
 pub type Runs = BTreeMap<(PathBuf, Option<String>), Timestamp>;
 
-impl Pending {
+impl PendingRuns {
     /// Adds a run.
     pub fn add(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
         let known = self.runs.entry((workspace, name)).or_insert(at);

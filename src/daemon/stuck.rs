@@ -19,20 +19,20 @@ const SUMMARY: usize = 200;
 /// The most characters of a path: a pulse may contain anything.
 const PATH: usize = 4096;
 /// The minimum time between two scans, so that a thousand agents getting stuck one by one don't cause a thousand scans.
-pub const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+pub const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
 /// Stuck agents, each as its id and the time of its last sign of life, as in the journal.
-pub type Silences = BTreeSet<(String, String)>;
+pub type StuckAgents = BTreeSet<(String, String)>;
 
 /// The stuck agent that `entry` reports; `None` for other lines.
 #[must_use]
-pub fn of_line(entry: &Entry) -> Option<(String, String)> {
+pub fn from_entry(entry: &Entry) -> Option<(String, String)> {
     (entry.kind == LineKind::Stuck).then(|| (entry.agent.clone(), entry.ts.clone()))
 }
 
 /// The agent of `pulse`, should it get stuck.
 #[must_use]
-pub fn of_pulse(pulse: &Pulse) -> (String, String) {
+pub fn from_pulse(pulse: &Pulse) -> (String, String) {
     (pulse.agent_id.clone(), pulse.at().map(rfc3339).unwrap_or_default())
 }
 
@@ -79,13 +79,13 @@ fn summary(agent: &Agent, quiet: Duration) -> String {
 
 /// When to scan next: the earliest time when one of `agents`, or a new one, may be stuck.
 #[must_use]
-pub fn next_look(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Timestamp {
+pub fn next_scan(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Timestamp {
     let after = |time: Timestamp, span| time.checked_add(span).unwrap_or(Timestamp::MAX);
     // Waiting, ended and stuck agents have to do something first.
     let may = |agent: &&Agent| matches!(agent.health, Health::Active | Health::Stale | Health::Warning);
     let turns = agents.iter().filter(may).map(|agent| after(agent.at, stuck)).filter(|at| *at > now);
     let earliest = turns.min().unwrap_or(Timestamp::MAX).min(after(now, stuck));
-    earliest.max(after(now, PAUSE))
+    earliest.max(after(now, MIN_INTERVAL))
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
     fn next(agents: &[(Health, i64)]) -> i128 {
         let agents: Vec<Agent> =
             agents.iter().map(|(health, ms)| agent(*health, SignedDuration::from_millis(*ms))).collect();
-        next_look(&agents, STUCK, now()).duration_since(now()).as_millis()
+        next_scan(&agents, STUCK, now()).duration_since(now()).as_millis()
     }
 
     #[test]
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn an_overflowing_time_is_the_maximum() {
-        assert_eq!(next_look(&[], SignedDuration::MAX, now()), Timestamp::MAX);
-        assert_eq!(next_look(&[], STUCK, Timestamp::MAX), Timestamp::MAX);
+        assert_eq!(next_scan(&[], SignedDuration::MAX, now()), Timestamp::MAX);
+        assert_eq!(next_scan(&[], STUCK, Timestamp::MAX), Timestamp::MAX);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::Daemon;
 use crate::daemon::hosts;
-use crate::daemon::lookout::{Happened, News};
 use crate::daemon::state::Running;
+use crate::daemon::stuck_monitor::{Event, Findings};
 use crate::host::state::Kind;
 use crate::journal::unfinished;
 use jiff::Timestamp;
@@ -13,32 +13,32 @@ use sys::clock;
 
 impl<L: FnMut(&str)> Daemon<L> {
     /// Checks everything that beats write when they start and end.
-    pub(super) fn look(&mut self) {
+    pub(super) fn check_beats(&mut self) {
         // In this order, so that no beat is reported as started after its end.
         self.survey();
-        self.tell();
+        self.read_journal();
     }
 
     /// Turns new journal lines into events. An unreadable journal is reported elsewhere.
-    pub(super) fn tell(&mut self) {
+    pub(super) fn read_journal(&mut self) {
         let mut over = Vec::new();
         let now = clock::now();
         let ended = self.events.ended(
-            |beat| self.ours.hold(beat),
+            |beat| self.ours.contains(beat),
             |entry| {
                 over.extend(entry.resumes.clone());
                 // A manual beat may have ended before it was noticed.
-                if let (false, Some(at)) = (self.ours.hold(&entry.beat), entry.started()) {
+                if let (false, Some(at)) = (self.ours.contains(&entry.beat), entry.started()) {
                     self.state.ran(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
                 }
             },
         );
         self.unread = ended.unwrap_or(false);
-        self.resumed_are_over(&over);
+        self.resumed_beats_ended(&over);
     }
 
     /// Turns changes among hosts into events.
-    pub(super) fn tell_of_hosts(&mut self, news: io::Result<Vec<hosts::News>>) {
+    pub(super) fn report_hosts(&mut self, news: io::Result<Vec<hosts::HostChange>>) {
         match news {
             // Beats have events of their own.
             Ok(mut news) => {
@@ -50,24 +50,24 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     /// Records a beat of an earlier daemon, which may have died before it did.
-    pub(super) fn learn(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
+    pub(super) fn record_run(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
         if self.state.ran(workspace, name, at, clock::now()) {
-            self.upkeep.remember(workspace.to_path_buf(), name.map(str::to_owned), at);
+            self.write_behind.remember(workspace.to_path_buf(), name.map(str::to_owned), at);
         }
     }
 
     /// Looks for beats that others run, and for beats whose process died.
     pub(super) fn survey(&mut self) {
         // Our own beats report their end themselves.
-        let known = |beat: &str| self.ours.hold(beat) && self.events.has_begun(beat);
+        let known = |beat: &str| self.ours.contains(beat) && self.events.has_begun(beat);
         let Ok(survey) = unfinished::survey_except(&self.dir.beats(), known) else { return };
         self.events.begun(&survey);
-        let others = survey.running.iter().filter(|begun| !self.ours.hold(&begun.entry.beat));
+        let others = survey.running.iter().filter(|begun| !self.ours.contains(&begun.entry.beat));
         let others: Vec<(Running, bool)> =
             others.filter_map(|begun| Some((Running::by_others(begun)?, begun.scheduled))).collect();
         for (other, scheduled) in &others {
             if *scheduled {
-                self.learn(&other.workspace, other.name.as_deref(), other.since);
+                self.record_run(&other.workspace, other.name.as_deref(), other.since);
             } else {
                 // A manual beat writes its last run itself.
                 self.state.ran(&other.workspace, other.name.as_deref(), other.since, clock::now());
@@ -75,23 +75,23 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
         self.state.others(others.into_iter().map(|(other, _)| other).collect());
         if survey.dead.iter().any(|(_, begun)| !begun.over) {
-            let recovered = self.upkeep.recover();
-            self.say(recovered);
+            let recovered = self.write_behind.recover();
+            self.log_error(recovered);
         }
-        let recounted = self.upkeep.recount(unfinished::waiting_of(&self.dir, &survey));
-        self.say(recounted);
+        let recounted = self.write_behind.recount(unfinished::waiting_of(&self.dir, &survey));
+        self.log_error(recounted);
     }
 
     /// Handles an event of the stuck monitor.
-    pub(super) fn take_agents(&mut self, happened: Happened) {
-        self.stirred |= matches!(happened, Happened::Seen(_));
-        let News { lines, troubles } = self.lookout.take(happened, clock::now());
-        troubles.iter().for_each(|trouble| (self.log)(trouble));
+    pub(super) fn handle_agents(&mut self, event: Event) {
+        self.dirty |= matches!(event, Event::Scanned(_));
+        let Findings { lines, problems } = self.stuck_monitor.handle(event, clock::now());
+        problems.iter().for_each(|problem| (self.log)(problem));
         // An earlier daemon may have kept the same line in the reserve.
         for entry in lines {
-            if !self.upkeep.keeps(&entry) {
-                let kept = self.upkeep.keep(entry);
-                self.say(kept);
+            if !self.write_behind.is_waiting(&entry) {
+                let kept = self.write_behind.keep(entry);
+                self.log_error(kept);
             }
         }
     }

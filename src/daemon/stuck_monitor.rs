@@ -1,12 +1,12 @@
 //! The stuck monitor: scans all agents when one may be stuck, and runs garbage collection.
 //!
 //! Both run in a thread whose result is an event for the loop, so that hosts that do not answer and folders with a
-//! thousand pulses do not block it. The decisions are in [`super::silence`] and [`super::gone`].
+//! thousand pulses do not block it. The decisions are in [`super::stuck`] and [`super::gc`].
 //!
 //! The folder of pulses is watched too: a new pulse that is already old is a reason to scan sooner.
 
-use super::gone::{self, Cleaned};
-use super::silence::{self, Silences};
+use super::gc::{self, Collected};
+use super::stuck::{self, StuckAgents};
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
 use crate::host::discover;
@@ -30,7 +30,7 @@ const RETRY: SignedDuration = SignedDuration::from_mins(1);
 
 /// What to scan.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct MonitorPaths {
     /// The data folder.
     pub dir: DataDir,
     /// Claude Code's folder, if known.
@@ -41,13 +41,13 @@ pub struct Watched {
 
 /// The stuck monitor.
 #[derive(Debug)]
-pub struct Lookout {
-    watched: Watched,
+pub struct StuckMonitor {
+    paths: MonitorPaths,
     /// Stuck agents that the journal already reports.
-    told: Silences,
-    look_at: Timestamp,
-    clean_at: Timestamp,
-    looking: Option<oneshot::Receiver<Seen>>,
+    reported: StuckAgents,
+    scan_at: Timestamp,
+    gc_at: Timestamp,
+    scanning: Option<oneshot::Receiver<Scan>>,
     /// The agents with open requests.
     waiting: BTreeSet<String>,
     /// Watches for written pulses; `None` where that is not possible.
@@ -55,118 +55,118 @@ pub struct Lookout {
     /// How long an agent must be quiet to be stuck, as of the last scan.
     stuck: SignedDuration,
     /// When an agent may be stuck whose pulse was written since the last scan started.
-    sooner: Timestamp,
+    early_scan_at: Timestamp,
     /// The clock was set during a scan.
     is_stale: bool,
     /// The problems of the last scan.
-    troubles: Vec<String>,
+    problems: Vec<String>,
     /// The problem of the last garbage collection.
-    uncleaned: Option<String>,
+    gc_problem: Option<String>,
 }
 
 /// A reason to act.
 #[derive(Debug)]
-pub enum Happened {
+pub enum Event {
     /// A scan finished; `None` if it died.
-    Seen(Option<Seen>),
+    Scanned(Option<Scan>),
     /// Pulses were written.
     Pulses(io::Result<Changes>),
 }
 
 /// The result of a scan.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Scan {
     stuck: SignedDuration,
     lines: Vec<Entry>,
-    silences: Silences,
+    stuck_agents: StuckAgents,
     next: Timestamp,
-    cleaned: Option<Cleaned>,
-    troubles: Vec<String>,
+    collected: Option<Collected>,
+    problems: Vec<String>,
 }
 
 /// What to log and write to the journal.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct Findings {
     /// The lines of stuck agents that have none in the journal.
     pub lines: Vec<Entry>,
     /// New problems.
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
 }
 
-impl Lookout {
+impl StuckMonitor {
     /// A scan and a garbage collection are due.
     #[must_use]
-    pub fn new(watched: Watched) -> Self {
-        let (told, due) = (Silences::new(), Timestamp::UNIX_EPOCH);
-        let folder = watched.dir.pulses();
+    pub fn new(paths: MonitorPaths) -> Self {
+        let (reported, due) = (StuckAgents::new(), Timestamp::UNIX_EPOCH);
+        let folder = paths.dir.pulses();
         // An invalid config.toml is reported at the daemon's start.
-        let troubles = quiet(&watched.settings).err().into_iter().collect();
+        let problems = quiet(&paths.settings).err().into_iter().collect();
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
         Self {
-            watched,
+            paths,
             pulses,
             stuck: Quiet::default().stuck.signed(),
-            sooner: Timestamp::MAX,
-            told,
-            look_at: due,
-            clean_at: due,
-            looking: None,
+            early_scan_at: Timestamp::MAX,
+            reported,
+            scan_at: due,
+            gc_at: due,
+            scanning: None,
             waiting: BTreeSet::new(),
             is_stale: false,
-            troubles,
-            uncleaned: None,
+            problems,
+            gc_problem: None,
         }
     }
 
     /// Sets the agents that wait for a person.
-    pub fn wait(&mut self, agents: BTreeSet<String>) {
+    pub fn set_waiting(&mut self, agents: BTreeSet<String>) {
         self.waiting = agents;
     }
 
-    /// When to call [`Self::look_if_due`]; `None` during a scan.
+    /// When to call [`Self::scan_if_due`]; `None` during a scan.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.looking.is_none().then_some(self.look_at.min(self.clean_at))
+        self.scanning.is_none().then_some(self.scan_at.min(self.gc_at))
     }
 
     /// Starts a scan if it or a garbage collection is due.
-    pub fn look_if_due(&mut self, now: Timestamp) {
+    pub fn scan_if_due(&mut self, now: Timestamp) {
         if self.wake_at().is_some_and(|at| at <= now) {
-            self.look(now);
+            self.scan(now);
         }
     }
 
     /// The clock was set: scans now, since any planned time may be wrong.
     pub fn clock_set(&mut self, now: Timestamp) {
-        self.is_stale = self.looking.is_some();
+        self.is_stale = self.scanning.is_some();
         if !self.is_stale {
             // Leftovers may be old enough now.
-            self.clean_at = now;
-            self.look(now);
+            self.gc_at = now;
+            self.scan(now);
         }
     }
 
-    fn look(&mut self, now: Timestamp) {
+    fn scan(&mut self, now: Timestamp) {
         let (tell, told) = oneshot::channel();
-        let (watched, known, cleans) = (self.watched.clone(), self.told.clone(), self.clean_at <= now);
+        let (paths, known, collects) = (self.paths.clone(), self.reported.clone(), self.gc_at <= now);
         let waiting = self.waiting.clone();
-        let look = move || {
-            let _daemon_gone = tell.send(look(watched, &known, waiting, cleans));
+        let scan = move || {
+            let _daemon_gone = tell.send(scan(paths, &known, waiting, collects));
         };
-        let started = std::thread::Builder::new().name("look".to_owned()).spawn(look);
-        self.looking = started.is_ok().then_some(told);
-        self.sooner = Timestamp::MAX;
+        let started = std::thread::Builder::new().name("scan".to_owned()).spawn(scan);
+        self.scanning = started.is_ok().then_some(told);
+        self.early_scan_at = Timestamp::MAX;
         // In case the scan fails.
-        self.look_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);
-        self.clean_at = self.clean_at.max(self.look_at);
+        self.scan_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);
+        self.gc_at = self.gc_at.max(self.scan_at);
     }
 
     /// Waits until something happens.
-    pub async fn happened(&mut self) -> Happened {
-        let seen = async {
-            match &mut self.looking {
-                Some(looking) => looking.await.ok(),
+    pub async fn next_event(&mut self) -> Event {
+        let scan = async {
+            match &mut self.scanning {
+                Some(scanning) => scanning.await.ok(),
                 None => std::future::pending().await,
             }
         };
@@ -177,58 +177,59 @@ impl Lookout {
             }
         };
         tokio::select! {
-            seen = seen => Happened::Seen(seen),
-            changes = changes => Happened::Pulses(changes),
+            scan = scan => Event::Scanned(scan),
+            changes = changes => Event::Pulses(changes),
         }
     }
 
     /// Handles an event and returns what is new.
-    pub fn take(&mut self, happened: Happened, now: Timestamp) -> News {
-        match happened {
-            Happened::Seen(seen) => self.take_seen(seen, now),
-            Happened::Pulses(Ok(changes)) => {
-                self.take_changes(&changes, now);
-                News::default()
+    pub fn handle(&mut self, event: Event, now: Timestamp) -> Findings {
+        match event {
+            Event::Scanned(scan) => self.finish_scan(scan, now),
+            Event::Pulses(Ok(changes)) => {
+                self.check_pulses(&changes, now);
+                Findings::default()
             }
-            Happened::Pulses(Err(_)) => {
+            Event::Pulses(Err(_)) => {
                 self.pulses = None;
-                News::default()
+                Findings::default()
             }
         }
     }
 
     /// Scans sooner if a written pulse is older than the next scan assumes.
-    fn take_changes(&mut self, changes: &Changes, now: Timestamp) {
+    fn check_pulses(&mut self, changes: &Changes, now: Timestamp) {
         let found = changes.paths.iter().filter_map(|path| folder::read(path));
-        let untold = found.filter(|found| !self.told.contains(&silence::of_pulse(&found.pulse)));
-        let turns = untold.filter_map(|found| found.pulse.at()?.checked_add(self.stuck).ok()).min();
+        let unreported = found.filter(|found| !self.reported.contains(&stuck::from_pulse(&found.pulse)));
+        let turns = unreported.filter_map(|found| found.pulse.at()?.checked_add(self.stuck).ok()).min();
         let turns = if changes.more { Some(now) } else { turns };
         let Some(turns) = turns else { return };
         // More may be written right after.
-        self.sooner = self.sooner.min(turns.max(now.checked_add(silence::PAUSE).unwrap_or(now)));
-        self.look_at = self.look_at.min(self.sooner);
+        self.early_scan_at =
+            self.early_scan_at.min(turns.max(now.checked_add(stuck::MIN_INTERVAL).unwrap_or(now)));
+        self.scan_at = self.scan_at.min(self.early_scan_at);
     }
 
-    fn take_seen(&mut self, seen: Option<Seen>, now: Timestamp) -> News {
-        self.looking = None;
-        let mut news = News::default();
-        if let Some(Seen { lines, silences, next, cleaned, troubles, stuck }) = seen {
-            (self.told, self.look_at, self.stuck) = (silences, next.min(self.sooner), stuck);
-            news.lines = lines;
-            let new = troubles.iter().filter(|trouble| !self.troubles.contains(trouble));
-            news.troubles.extend(new.cloned());
-            self.troubles = troubles;
-            if let Some(Cleaned { next, trouble }) = cleaned {
-                self.clean_at = next;
-                let trouble = trouble.map(|error| error.line());
-                news.troubles.extend(trouble.clone().filter(|_| trouble != self.uncleaned));
-                self.uncleaned = trouble;
+    fn finish_scan(&mut self, scan: Option<Scan>, now: Timestamp) -> Findings {
+        self.scanning = None;
+        let mut findings = Findings::default();
+        if let Some(Scan { lines, stuck_agents, next, collected, problems, stuck }) = scan {
+            (self.reported, self.scan_at, self.stuck) = (stuck_agents, next.min(self.early_scan_at), stuck);
+            findings.lines = lines;
+            let new = problems.iter().filter(|problem| !self.problems.contains(problem));
+            findings.problems.extend(new.cloned());
+            self.problems = problems;
+            if let Some(Collected { next, error }) = collected {
+                self.gc_at = next;
+                let problem = error.map(|error| error.line());
+                findings.problems.extend(problem.clone().filter(|_| problem != self.gc_problem));
+                self.gc_problem = problem;
             }
         }
         if std::mem::take(&mut self.is_stale) {
             self.clock_set(now);
         }
-        news
+        findings
     }
 }
 
@@ -239,35 +240,35 @@ fn quiet(settings: &Path) -> Result<Quiet, String> {
         .map_err(|error| format!("{}; until then the defaults apply", error.line()))
 }
 
-fn look(watched: Watched, known: &Silences, waiting: BTreeSet<String>, cleans: bool) -> Seen {
-    let Watched { dir, claude, settings } = watched;
-    let mut troubles = Vec::new();
-    let quiet = quiet(&settings).unwrap_or_else(|trouble| {
-        troubles.push(trouble);
+fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, collects: bool) -> Scan {
+    let MonitorPaths { dir, claude, settings } = paths;
+    let mut problems = Vec::new();
+    let quiet = quiet(&settings).unwrap_or_else(|problem| {
+        problems.push(problem);
         Quiet::default()
     });
     // First, so that ended agents are not reported as stuck.
-    let cleaned = cleans.then(|| gone::clean(&dir, clock::now()));
+    let collected = collects.then(|| gc::collect(&dir, clock::now()));
     let now = clock::now();
     let sources = Sources { dir: dir.clone(), claude, quiet };
-    troubles.extend(sources.sessions().err().map(|error| error.line()));
+    problems.extend(sources.sessions().err().map(|error| error.line()));
     let agents = agents(sources, waiting, now).unwrap_or_else(|error| {
-        troubles.push(format!("cannot check for stuck agents: {error}"));
+        problems.push(format!("cannot check for stuck agents: {error}"));
         Vec::new()
     });
     let stuck_after = quiet.stuck.signed();
-    let next = silence::next_look(&agents, stuck_after, now);
-    let stuck = silence::lines(&agents, now);
-    let silences: Silences = stuck.iter().filter_map(silence::of_line).collect();
-    let is_new = |line: &Entry| silence::of_line(line).is_some_and(|silence| !known.contains(&silence));
+    let next = stuck::next_scan(&agents, stuck_after, now);
+    let stuck = stuck::lines(&agents, now);
+    let stuck_agents: StuckAgents = stuck.iter().filter_map(stuck::from_entry).collect();
+    let is_new = |line: &Entry| stuck::from_entry(line).is_some_and(|stuck| !known.contains(&stuck));
     let lines: Vec<Entry> = stuck.into_iter().filter(is_new).collect();
-    match without_told(lines, &dir) {
-        Ok(lines) => Seen { lines, silences, next, cleaned, troubles, stuck: stuck_after },
+    match without_reported(lines, &dir) {
+        Ok(lines) => Scan { lines, stuck_agents, next, collected, problems, stuck: stuck_after },
         Err(error) => {
-            troubles.push(format!("cannot read the journal's lines about stuck agents: {error}"));
+            problems.push(format!("cannot read the journal's lines about stuck agents: {error}"));
             // The next scan checks the journal again.
-            let silences = silences.intersection(known).cloned().collect();
-            Seen { lines: Vec::new(), silences, next, cleaned, troubles, stuck: stuck_after }
+            let stuck_agents = stuck_agents.intersection(known).cloned().collect();
+            Scan { lines: Vec::new(), stuck_agents, next, collected, problems, stuck: stuck_after }
         }
     }
 }
@@ -288,7 +289,7 @@ fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io
 }
 
 /// Returns `lines` without those that an earlier daemon wrote to the journal.
-fn without_told(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> {
+fn without_reported(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> {
     let Some(since) = lines.iter().filter_map(Entry::started).min() else { return Ok(lines) };
     let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
     while !lines.is_empty()
@@ -303,54 +304,54 @@ fn without_told(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> 
 mod tests {
     use super::*;
 
-    fn lookout(folder: &Path) -> Lookout {
+    fn stuck_monitor(folder: &Path) -> StuckMonitor {
         let dir = DataDir::find(Some(folder), None, None).unwrap();
-        Lookout::new(Watched { settings: dir.root().join("config/config.toml"), dir, claude: None })
+        StuckMonitor::new(MonitorPaths { settings: dir.root().join("config/config.toml"), dir, claude: None })
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn without_agents_the_next_scan_is_when_one_could_be_stuck() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lookout = lookout(folder.path());
+        let mut stuck_monitor = stuck_monitor(folder.path());
         let begun = clock::now();
-        assert!(lookout.wake_at().unwrap() <= begun);
-        lookout.look_if_due(begun);
-        assert_eq!(lookout.wake_at(), None);
-        let seen = lookout.happened().await;
-        let news = lookout.take(seen, clock::now());
-        assert!(news.lines.is_empty() && news.troubles.is_empty(), "{news:?}");
-        let next = lookout.wake_at().unwrap().duration_since(begun);
+        assert!(stuck_monitor.wake_at().unwrap() <= begun);
+        stuck_monitor.scan_if_due(begun);
+        assert_eq!(stuck_monitor.wake_at(), None);
+        let scan = stuck_monitor.next_event().await;
+        let findings = stuck_monitor.handle(scan, clock::now());
+        assert!(findings.lines.is_empty() && findings.problems.is_empty(), "{findings:?}");
+        let next = stuck_monitor.wake_at().unwrap().duration_since(begun);
         assert!(next >= SignedDuration::from_mins(30), "{next}");
-        lookout.look_if_due(clock::now());
-        assert!(lookout.looking.is_none());
+        stuck_monitor.scan_if_due(clock::now());
+        assert!(stuck_monitor.scanning.is_none());
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_changed_clock_starts_a_scan_and_another_after_a_running_one() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lookout = lookout(folder.path());
-        lookout.clock_set(clock::now());
-        lookout.clock_set(clock::now());
-        let seen = lookout.happened().await;
-        lookout.take(seen, clock::now());
-        assert!(lookout.looking.is_some());
-        let seen = lookout.happened().await;
-        lookout.take(seen, clock::now());
-        assert!(lookout.looking.is_none());
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        stuck_monitor.clock_set(clock::now());
+        stuck_monitor.clock_set(clock::now());
+        let scan = stuck_monitor.next_event().await;
+        stuck_monitor.handle(scan, clock::now());
+        assert!(stuck_monitor.scanning.is_some());
+        let scan = stuck_monitor.next_event().await;
+        stuck_monitor.handle(scan, clock::now());
+        assert!(stuck_monitor.scanning.is_none());
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_problem_is_reported_once_and_the_defaults_apply() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lookout = lookout(folder.path());
+        let mut stuck_monitor = stuck_monitor(folder.path());
         std::fs::create_dir(folder.path().join("config")).unwrap();
         std::fs::write(folder.path().join("config/config.toml"), "[quiet]\nstuck = \"soon\"\n").unwrap();
         let mut said = Vec::new();
         for _ in 0..3 {
-            lookout.clock_set(clock::now());
-            let seen = lookout.happened().await;
-            said.push(lookout.take(seen, clock::now()).troubles.len());
-            assert!(lookout.look_at.duration_since(clock::now()) > SignedDuration::from_mins(29));
+            stuck_monitor.clock_set(clock::now());
+            let scan = stuck_monitor.next_event().await;
+            said.push(stuck_monitor.handle(scan, clock::now()).problems.len());
+            assert!(stuck_monitor.scan_at.duration_since(clock::now()) > SignedDuration::from_mins(29));
         }
         assert_eq!(said, [1, 0, 0]);
     }
@@ -358,32 +359,32 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_new_pulse_that_is_already_old_is_a_reason_to_scan() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lookout = lookout(folder.path());
-        lookout.look_if_due(clock::now());
-        let seen = lookout.happened().await;
-        lookout.take(seen, clock::now());
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        stuck_monitor.scan_if_due(clock::now());
+        let scan = stuck_monitor.next_event().await;
+        stuck_monitor.handle(scan, clock::now());
         let now = clock::now();
-        let dir = lookout.watched.dir.clone();
+        let dir = stuck_monitor.paths.dir.clone();
         let pulse = |name: &str, at: Timestamp| {
             let text = format!(r#"{{"timestamp":"{at}","agent_id":"{name}"}}"#);
             atomic::write(&dir.pulse(name), text.as_bytes()).unwrap();
         };
         pulse("new", now);
         pulse("old", now - SignedDuration::from_mins(29));
-        while lookout.look_at > now + SignedDuration::from_mins(2) {
-            let happened = lookout.happened().await;
-            lookout.take(happened, now);
+        while stuck_monitor.scan_at > now + SignedDuration::from_mins(2) {
+            let event = stuck_monitor.next_event().await;
+            stuck_monitor.handle(event, now);
         }
-        assert_eq!(lookout.look_at, now + SignedDuration::from_mins(1));
+        assert_eq!(stuck_monitor.scan_at, now + SignedDuration::from_mins(1));
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_failed_scan_is_retried_later_and_not_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lookout = lookout(folder.path());
+        let mut stuck_monitor = stuck_monitor(folder.path());
         let now = clock::now();
-        lookout.look(now);
-        lookout.take(Happened::Seen(None), now);
-        assert_eq!(lookout.wake_at(), Some(now + RETRY));
+        stuck_monitor.scan(now);
+        stuck_monitor.handle(Event::Scanned(None), now);
+        assert_eq!(stuck_monitor.wake_at(), Some(now + RETRY));
     }
 }

@@ -7,7 +7,7 @@ use sys::shell;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn reload(&mut self) {
-        let (problems, corrections) = self.follow.reload(&mut self.state);
+        let (problems, corrections) = self.config_watcher.reload(&mut self.state);
         for problem in problems {
             (self.log)(&problem);
         }
@@ -22,7 +22,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let Correction { workspace, name, at, said } = correction;
         let id = HeartbeatId::new(workspace, name.as_deref());
         // A last run in the future is reported as a problem of config.json.
-        if said.is_some_and(|said| said < *at) && !std::mem::replace(&mut self.has_said_set_back, true) {
+        if said.is_some_and(|said| said < *at) && !std::mem::replace(&mut self.warned_of_set_back, true) {
             let named =
                 name.as_deref().map(|name| format!(" --name {}", shell::word(name))).unwrap_or_default();
             (self.log)(&format!(
@@ -35,18 +35,18 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// Schedules the correct last runs to be written to config.json.
     pub(super) fn correct(&mut self, corrections: Vec<Correction>) {
         for Correction { workspace, name, at, .. } in corrections {
-            self.upkeep.remember(workspace, name, at);
+            self.write_behind.remember(workspace, name, at);
         }
     }
 
     /// Writes the last runs to config.json.
     pub(super) fn flush(&mut self) {
-        if self.folder.look().is_some() {
+        if self.folder.check().is_some() {
             // It may be in the middle of being deleted.
-            self.upkeep.put_off_flush();
+            self.write_behind.postpone_flush();
             return;
         }
-        match self.upkeep.flush(&self.state) {
+        match self.write_behind.flush(&self.state) {
             Ok(runs) => {
                 for ((workspace, name), at) in runs {
                     self.state.written(&workspace, name.as_deref(), at);

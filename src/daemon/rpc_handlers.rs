@@ -1,10 +1,10 @@
-//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Wish`] for
+//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Command`] for
 //! the loop, which answers it.
 
 use super::agents;
 use super::broker::model::Models;
 use super::broker::{Cursor, Order, Response};
-use super::broker::{door, model};
+use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
@@ -26,30 +26,30 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
 /// The supported message types.
-pub const KNOWN: [&str; 9] =
+pub const MESSAGE_TYPES: [&str; 9] =
     ["ping", "status", "beat", "attach", "detach", "stop", "host.*", "permission.*", "question.*"];
 
 /// A command for the loop, and where its answer goes. If the client is gone, the answer is dropped.
 #[derive(Debug)]
-pub enum Wish {
+pub enum Command {
     /// Returns the status.
     Status(oneshot::Sender<Status>),
     /// Follows the events, from a number on.
-    Attach(Option<u64>, To<(Attached, Reader)>),
+    Attach(Option<u64>, ReplyTo<(Attached, Reader)>),
     /// Starts a beat now.
-    Beat(Which, To<Begins>),
+    Beat(HeartbeatRef, ReplyTo<StartedBeat>),
     /// Stops the daemon. Answered before it stops.
-    Stop(Beats, To<()>),
+    Stop(Beats, ReplyTo<()>),
     /// A command for the broker.
     Broker(Order),
 }
 
 /// Where an answer or an error goes.
-pub type To<T> = oneshot::Sender<Result<T, Failure>>;
+pub type ReplyTo<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// Identifies a heartbeat.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Which {
+pub struct HeartbeatRef {
     /// The workspace, absolute.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -59,7 +59,7 @@ pub struct Which {
 
 /// A started beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Begins {
+pub struct StartedBeat {
     /// Its id.
     pub beat: String,
     /// Its agent's id.
@@ -85,33 +85,33 @@ struct Stop {
 
 /// Handles the requests of a client.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct RpcHandlers {
     about: Arc<Ping>,
-    wishes: mpsc::Sender<Wish>,
+    commands: mpsc::Sender<Command>,
     dir: DataDir,
     /// The PATH to find and run agents with, once known.
     path: Arc<OnceLock<OsString>>,
     models: Models,
 }
 
-impl Desk {
-    /// Answers a ping with `about` and sends commands to `wishes`. While that is full, clients wait. `models` decides requests
+impl RpcHandlers {
+    /// Answers a ping with `about` and sends commands to `commands`. While that is full, clients wait. `models` decides requests
     /// for a model.
     #[must_use]
     pub fn new(
         about: Ping,
-        wishes: mpsc::Sender<Wish>,
+        commands: mpsc::Sender<Command>,
         dir: DataDir,
         path: Arc<OnceLock<OsString>>,
         models: Models,
     ) -> Self {
-        Self { about: Arc::new(about), wishes, dir, path, models }
+        Self { about: Arc::new(about), commands, dir, path, models }
     }
 
-    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, Failure> {
+    async fn command<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
         let (to, answer) = oneshot::channel();
         let stopping = || failure!("the daemon is stopping"; "wait for the next one, see: murmur status");
-        self.wishes.send(wish(to)).await.map_err(|_| stopping())?;
+        self.commands.send(command(to)).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())
     }
 
@@ -119,20 +119,20 @@ impl Desk {
         check(&request.msg_type, asker)?;
         match request.msg_type.as_str() {
             "ping" => payload(&*self.about),
-            "status" => payload(&self.wish(Wish::Status).await?),
+            "status" => payload(&self.command(Command::Status).await?),
             "beat" => {
                 let which = read(request)?;
-                payload(&self.wish(|to| Wish::Beat(which, to)).await??)
+                payload(&self.command(|to| Command::Beat(which, to)).await??)
             }
             "attach" => {
                 let From { from } = if request.payload.is_null() { From::default() } else { read(request)? };
-                let (attached, reader) = self.wish(|to| Wish::Attach(from, to)).await??;
+                let (attached, reader) = self.command(|to| Command::Attach(from, to)).await??;
                 Ok(Answer::Attach(value(&attached)?, reader))
             }
             "detach" => Ok(Answer::Detach(json!({}))),
             "stop" => {
                 let Stop { beats } = read(request)?;
-                self.wish(|to| Wish::Stop(beats, to)).await??;
+                self.command(|to| Command::Stop(beats, to)).await??;
                 payload(&json!({ "pid": self.about.pid, "beats": beats }))
             }
             request::REQUEST | request::QUESTION => {
@@ -141,7 +141,9 @@ impl Desk {
                 let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
                 let line = Request { payload: Value::Null, ..request.clone() };
                 match asked.whom {
-                    Whom::Person => tokio::spawn(door::serve(theirs, line, asked, self.wishes.clone())),
+                    Whom::Person => {
+                        tokio::spawn(hook_connection::serve(theirs, line, asked, self.commands.clone()))
+                    }
                     Whom::Model => tokio::spawn(model::serve(theirs, line, asked, self.models.clone())),
                 };
                 Ok(Answer::HandOver(ours))
@@ -149,21 +151,21 @@ impl Desk {
             "permission.list" | "question.list" => {
                 let After { after } =
                     if request.payload.is_null() { After::default() } else { read(request)? };
-                payload(&self.wish(|to| Wish::Broker(Order::List(after, to))).await?)
+                payload(&self.command(|to| Command::Broker(Order::List(after, to))).await?)
             }
             "permission.respond" | "question.respond" => {
                 let response = Response { answerer: asker.answerer(), ..read(request)? };
-                payload(&self.wish(|to| Wish::Broker(Order::Respond(response, to))).await??)
+                payload(&self.command(|to| Command::Broker(Order::Respond(response, to))).await??)
             }
             other if other.starts_with(agents::PREFIX) => {
                 agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await
             }
-            other => Err(unknown(other, &KNOWN)),
+            other => Err(unknown(other, &MESSAGE_TYPES)),
         }
     }
 }
 
-impl Service for Desk {
+impl Service for RpcHandlers {
     async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
         self.ask(request, asker).await.unwrap_or_else(Answer::Refusal)
     }

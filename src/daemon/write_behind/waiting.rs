@@ -8,24 +8,24 @@ use sys::paths::DataDir;
 use sys::unreadable::{unwritable, write_hint};
 
 #[derive(Debug, Default)]
-pub(super) struct Waits {
+pub(super) struct WaitingLines {
     /// How many lines wait in the reserve or in `beats/`.
     pub(super) kept: usize,
     /// Why the last one could not be written, with a hint.
     reason: Option<String>,
 }
 
-impl Waits {
+impl WaitingLines {
     /// Notes why a line could not be written to the journal of `dir`.
-    pub(super) fn learn(&mut self, dir: &DataDir, error: &io::Error) {
+    pub(super) fn set_reason(&mut self, dir: &DataDir, error: &io::Error) {
         self.reason = Some(unwritable(&dir.journal(), error).line());
     }
 
     /// Records what a recovery left; returns whether that is more than before.
-    pub(super) fn grow(&mut self, dir: &DataDir, left: &Waiting) -> bool {
+    pub(super) fn update(&mut self, dir: &DataDir, left: &Waiting) -> bool {
         let before = std::mem::replace(&mut self.kept, left.lines);
         if let Some(error) = &left.error {
-            self.learn(dir, error);
+            self.set_reason(dir, error);
         }
         self.kept > before
     }
@@ -37,6 +37,6 @@ impl Waits {
 }
 
 /// The message for a reserve that cannot be allocated.
-pub(super) fn unreserved(dir: &DataDir, error: &io::Error) -> String {
+pub(super) fn reserve_problem(dir: &DataDir, error: &io::Error) -> String {
     format!("cannot reserve space for journal lines: {error}; {}", write_hint(&dir.reserve(), error))
 }

@@ -5,7 +5,7 @@ use crate::agent::rule_files;
 use crate::beat;
 use crate::config::settings::Settings;
 use crate::daemon::client::Beats;
-use crate::daemon::service::{Begins, Which, Wish};
+use crate::daemon::rpc_handlers::{Command, HeartbeatRef, StartedBeat};
 use crate::daemon::state::{NotNow, Start};
 use crate::daemon::status::{self, Status};
 use crate::journal::{append, unfinished};
@@ -15,21 +15,21 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 
 impl<L: FnMut(&str)> Daemon<L> {
-    pub(super) fn grant(&mut self, wish: Wish) {
+    pub(super) fn handle_command(&mut self, command: Command) {
         // If the client is gone, the answer is dropped.
-        match wish {
-            Wish::Status(to) => {
+        match command {
+            Command::Status(to) => {
                 // Other processes keep and write lines too.
                 self.survey();
                 drop(to.send(self.status()));
             }
-            Wish::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
-            Wish::Beat(which, to) => drop(to.send(self.beat_now(&which))),
-            Wish::Stop(beats, to) => drop(to.send(self.stop(beats))),
-            Wish::Broker(mut order) => {
-                self.defer_only_what_is_resumed(&mut order);
+            Command::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
+            Command::Beat(which, to) => drop(to.send(self.beat_now(&which))),
+            Command::Stop(beats, to) => drop(to.send(self.stop(beats))),
+            Command::Broker(mut order) => {
+                self.prevent_unresumable_defer(&mut order);
                 self.broker.take(order, clock::now());
-                self.brokered();
+                self.report_requests();
             }
         }
     }
@@ -40,13 +40,13 @@ impl<L: FnMut(&str)> Daemon<L> {
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
         let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default().asking;
-        problems.extend_from_slice(self.follow.problems());
+        problems.extend_from_slice(self.config_watcher.problems());
         problems.extend(self.agent_problem());
-        problems.extend(self.upkeep.problem().map(str::to_owned));
-        problems.extend(self.upkeep.full().map(str::to_owned));
-        problems.extend(self.upkeep.untold().map(str::to_owned));
+        problems.extend(self.write_behind.problem().map(str::to_owned));
+        problems.extend(self.write_behind.full().map(str::to_owned));
+        problems.extend(self.write_behind.unreadable().map(str::to_owned));
         // Waiting lines have a reason of their own.
-        if self.upkeep.waiting_lines() == 0 && self.upkeep.full().is_none() {
+        if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
         Status {
@@ -56,11 +56,11 @@ impl<L: FnMut(&str)> Daemon<L> {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 started_at: clock::rfc3339(self.started),
                 uptime_seconds: now.duration_since(self.started).as_secs(),
-                edits: self.follow.means().to_owned(),
+                edits: self.config_watcher.method().to_owned(),
             }),
             problems,
-            waiting_lines: self.upkeep.waiting_lines(),
-            waiting_reason: self.upkeep.waits().map(str::to_owned),
+            waiting_lines: self.write_behind.waiting_lines(),
+            waiting_reason: self.write_behind.waiting_reason().map(str::to_owned),
             live_agents: self.hosts.live(),
             requests: self.broker.waiting(),
             heartbeats: status::heartbeats(&self.state, &settings, now),
@@ -68,22 +68,24 @@ impl<L: FnMut(&str)> Daemon<L> {
     }
 
     /// Starts a requested beat.
-    fn beat_now(&mut self, which: &Which) -> Result<Begins, Failure> {
+    fn beat_now(&mut self, which: &HeartbeatRef) -> Result<StartedBeat, Failure> {
         if !which.workspace.is_absolute() {
             let workspace = which.workspace.display();
             return Err(failure!("{workspace} is not an absolute path"; "use the workspace's absolute path"));
         }
-        if let Some(lost) = self.folder.look() {
+        if let Some(lost) = self.folder.check() {
             return Err(lost.to_string().into());
         }
         // A manual beat may have just started, or the workspace may have just been registered.
-        self.look();
+        self.check_beats();
         let start = match self.start_now(which) {
             Err(NotNow::Unknown { .. } | NotNow::Unnamed { .. }) => {
                 self.reload();
                 self.start_now(which)
             }
-            Err(NotNow::Busy { .. } | NotNow::Full { .. }) if self.make_way() => self.start_now(which),
+            Err(NotNow::Busy { .. } | NotNow::Full { .. }) if self.end_written_beats() => {
+                self.start_now(which)
+            }
             decided => decided,
         };
         self.start(start.map_err(|not_now| not_now.failure())?, true)
@@ -91,7 +93,7 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Ends beats of ours whose line is written but whose process has not reported yet, so that a client that saw the line can
     /// start the next one. Returns whether there were any.
-    fn make_way(&mut self) -> bool {
+    fn end_written_beats(&mut self) -> bool {
         let before = self.state.running().len();
         for beat in self.ours.announced().filter(|beat| unfinished::is_over(&self.dir, beat)) {
             self.state.ended(beat);
@@ -99,7 +101,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.state.running().len() < before
     }
 
-    fn start_now(&mut self, which: &Which) -> Result<Start, NotNow> {
+    fn start_now(&mut self, which: &HeartbeatRef) -> Result<Start, NotNow> {
         let now = clock::now();
         let mut start =
             |workspace: &Path| self.state.start_now(workspace, which.name.as_deref(), now, beat::new_id(now));

@@ -6,7 +6,7 @@
 
 use super::Order;
 use super::requests::Late;
-use crate::daemon::service::Wish;
+use crate::daemon::rpc_handlers::Command;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
 use crate::rpc::envelope::{Request as Line, Response};
 use crate::rpc::frame::{LONGEST, Lines};
@@ -17,22 +17,22 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 
 /// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
-pub async fn serve(stream: UnixStream, line: Line, asked: Request, wishes: mpsc::Sender<Wish>) {
+pub async fn serve(stream: UnixStream, line: Line, asked: Request, commands: mpsc::Sender<Command>) {
     let (reading, writing) = stream.into_split();
     let lines = Lines::new(reading, LONGEST, None);
     let hook = asked.hook.clone();
     let (door, answer) = oneshot::channel();
     let (to, id) = oneshot::channel();
     let order = Order::Ask(Box::new(asked), door, to);
-    if wishes.send(Wish::Broker(order)).await.is_err() {
+    if commands.send(Command::Broker(order)).await.is_err() {
         return;
     }
     let Ok(id) = id.await else { return };
-    let mut door = Talk { id, hook, lines, writing, wishes };
+    let mut door = Talk { id, hook, lines, writing, commands };
     if door.until_answered(line, answer).await.is_none() {
         let gone = Order::Gone { id: door.id, hook: door.hook };
         // If the daemon is ending, the hook sends its request to the next one.
-        let _ending = door.wishes.send(Wish::Broker(gone)).await;
+        let _ending = door.commands.send(Command::Broker(gone)).await;
         return;
     }
     // Keep reading: if the hook just reported a timeout to a closed socket, it might not receive the answer either.
@@ -45,7 +45,7 @@ struct Talk {
     hook: String,
     lines: Lines<OwnedReadHalf>,
     writing: OwnedWriteHalf,
-    wishes: mpsc::Sender<Wish>,
+    commands: mpsc::Sender<Command>,
 }
 
 impl Talk {
@@ -69,7 +69,7 @@ impl Talk {
                     let (to, late) = oneshot::channel();
                     let (id, hook) = (self.id.clone(), self.hook.clone());
                     let order = Order::Late { id, hook, may_defer, waits, to };
-                    self.wishes.send(Wish::Broker(order)).await.ok()?;
+                    self.commands.send(Command::Broker(order)).await.ok()?;
                     let outcome = match late.await.ok()? {
                         Late::Answered => continue,
                         Late::Expired => EXPIRED,

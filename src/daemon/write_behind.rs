@@ -1,10 +1,10 @@
 //! Write-behind: batches last runs for config.json and keeps journal lines that could not be written yet.
 
 mod lines;
-mod waits;
+mod waiting;
 
 use super::last_runs;
-use super::recent::{Pending, Runs};
+use super::pending_runs::{PendingRuns, Runs};
 use super::state::State;
 use crate::config::edit::EditError;
 use crate::journal::entry::Entry;
@@ -20,109 +20,109 @@ use sys::paths::DataDir;
 use sys::replace::{self, Care, Outcome, Replaced};
 use sys::swap::write_beside;
 use tokio::time::{Instant, sleep_until};
-use waits::Waits;
+use waiting::WaitingLines;
 
 /// How long last runs are collected before they are written.
-const GATHER: Duration = Duration::from_secs(1);
+const BATCH_TIME: Duration = Duration::from_secs(1);
 /// The minimum time between two writes of config.json, as each may conflict with an editor. The journal has the runs too.
-const SPACING: Duration = Duration::from_secs(60);
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
 /// When to retry while another program writes config.json, and how often before it is written anyway: a program may keep
 /// the file open forever.
-const AGAIN: Duration = Duration::from_secs(1);
-const PATIENCE: u32 = 30;
+const RETRY_BUSY: Duration = Duration::from_secs(1);
+const MAX_BUSY: u32 = 30;
 /// How many times in a row another process may hold config.json's lock before that is a problem.
-const LOCK_PATIENCE: u32 = 3;
+const MAX_LOCKED: u32 = 3;
 /// How long after a write to check whether a program that had the old file open has written to it.
-const LOOK_BACK: Duration = Duration::from_secs(2);
+const CHECK_REPLACED_AFTER: Duration = Duration::from_secs(2);
 /// How often to retry on a full disk or an unwritable config.json.
 const RETRY: Duration = Duration::from_secs(10);
 
 /// Everything that waits to be written, and when to retry.
 #[derive(Debug)]
-pub struct Upkeep {
+pub struct WriteBehind {
     dir: DataDir,
-    pending: Pending,
+    pending: PendingRuns,
     flush_at: Option<Instant>,
     /// When config.json was last written.
     written_at: Option<Instant>,
     /// How many times in a row another program was writing config.json.
-    met: u32,
+    busy_count: u32,
     /// The last replaced config.json, and when to check it.
     replaced: Option<(Instant, Replaced)>,
     retry_at: Option<Instant>,
-    waits: Waits,
+    waiting: WaitingLines,
     /// How many lines waited on disk at the last attempt; `None` if unknown.
-    tried: Option<usize>,
+    last_count: Option<usize>,
     /// Why it is unknown which lines wait.
-    untold: Option<String>,
+    unreadable: Option<String>,
     /// Lines that did not even fit into the reserve.
-    homeless: Vec<Entry>,
+    unsaved: Vec<Entry>,
     /// Whether the reserve for a full disk is allocated.
-    has_room: bool,
+    has_reserve: bool,
     /// Why no beat starts: there is no room to keep its line.
     full: Option<String>,
     /// Why config.json does not have the last runs.
     unwritten: Option<String>,
     /// Whether the data folder is gone and nothing is written any more.
-    is_over: bool,
+    is_closed: bool,
 }
 
 /// A task that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chore {
-    /// [`Upkeep::flush`].
+pub enum Task {
+    /// [`WriteBehind::flush`].
     Flush,
-    /// [`Upkeep::look_back`].
-    LookBack,
-    /// [`Upkeep::retry`].
+    /// [`WriteBehind::check_replaced`].
+    CheckReplaced,
+    /// [`WriteBehind::retry`].
     Retry,
 }
 
-impl Upkeep {
+impl WriteBehind {
     /// Creates one with nothing to do.
     #[must_use]
     pub fn new(dir: DataDir) -> Self {
         Self {
-            pending: Pending::default(),
+            pending: PendingRuns::default(),
             flush_at: None,
             written_at: None,
-            met: 0,
+            busy_count: 0,
             replaced: None,
             retry_at: None,
-            homeless: Vec::new(),
-            waits: Waits::default(),
-            tried: Some(0),
-            untold: None,
-            has_room: false,
+            unsaved: Vec::new(),
+            waiting: WaitingLines::default(),
+            last_count: Some(0),
+            unreadable: None,
+            has_reserve: false,
             full: None,
             unwritten: None,
-            is_over: false,
+            is_closed: false,
             dir,
         }
     }
 
     /// Stops writing because the data folder is gone; lines are kept in memory.
-    pub fn end(&mut self) {
-        self.is_over = true;
+    pub fn close(&mut self) {
+        self.is_closed = true;
     }
 
     /// Allocates the reserve for lines on a full disk; retried on errors.
-    pub fn begin(&mut self) -> Result<(), String> {
+    pub fn allocate_reserve(&mut self) -> Result<(), String> {
         let taken = unfinished::allocate(&self.dir);
-        self.has_room = taken.is_ok();
+        self.has_reserve = taken.is_ok();
         self.set_retry();
-        taken.map_err(|error| waits::unreserved(&self.dir, &error))
+        taken.map_err(|error| waiting::reserve_problem(&self.dir, &error))
     }
 
     /// Allocates the reserve if that failed before.
-    pub fn take_room(&mut self) {
-        if !self.has_room && !self.is_over {
-            let _tried_again = self.begin();
+    pub fn ensure_reserve(&mut self) {
+        if !self.has_reserve && !self.is_closed {
+            let _tried_again = self.allocate_reserve();
         }
     }
 
     /// Handles the result of recording a beat before its start. Returns whether it may start, and a message if that is new.
-    pub fn recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
+    pub fn check_recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
         match recorded {
             Err(error) if is_full(error) => {
                 let full = format!(
@@ -141,19 +141,20 @@ impl Upkeep {
     }
 
     /// Waits until a task is due; forever if there is none.
-    pub async fn chore(&self) -> Chore {
+    pub async fn next_task(&self) -> Task {
         tokio::select! {
-            () = at(self.flush_at) => Chore::Flush,
-            () = at(self.replaced.as_ref().map(|(at, _)| *at)) => Chore::LookBack,
-            () = at(self.retry_at) => Chore::Retry,
+            () = at(self.flush_at) => Task::Flush,
+            () = at(self.replaced.as_ref().map(|(at, _)| *at)) => Task::CheckReplaced,
+            () = at(self.retry_at) => Task::Retry,
         }
     }
 
     /// Records that a heartbeat started at `at`.
     pub fn remember(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
         self.pending.add(workspace, name, at);
-        let spaced = self.written_at.map(|written| written + SPACING);
-        self.flush_at.get_or_insert_with(|| spaced.into_iter().fold(Instant::now() + GATHER, Instant::max));
+        let spaced = self.written_at.map(|written| written + MIN_INTERVAL);
+        self.flush_at
+            .get_or_insert_with(|| spaced.into_iter().fold(Instant::now() + BATCH_TIME, Instant::max));
     }
 
     /// Forgets a run that did not start after all.
@@ -162,8 +163,8 @@ impl Upkeep {
     }
 
     /// Postpones [`Self::flush`].
-    pub fn put_off_flush(&mut self) {
-        self.flush_at = Some(Instant::now() + AGAIN);
+    pub fn postpone_flush(&mut self) {
+        self.flush_at = Some(Instant::now() + RETRY_BUSY);
     }
 
     /// Writes `state` to last-runs.json and the last runs to config.json. Returns those it wrote; retried on errors.
@@ -176,19 +177,19 @@ impl Upkeep {
         let saved = last_runs::write(&self.dir, state, clock::now());
         let saved =
             saved.map_err(|error| format!("cannot write {}: {error}", self.dir.last_runs().display()));
-        let care = if self.met < PATIENCE { Care::Full } else { Care::Less };
+        let care = if self.busy_count < MAX_BUSY { Care::Full } else { Care::Less };
         let flushed = match self.pending.flush(&self.dir, care) {
             Ok((runs, replaced)) => {
-                self.met = 0;
+                self.busy_count = 0;
                 if let Some(replaced) = replaced {
                     self.written_at = Some(Instant::now());
-                    self.replaced = Some((Instant::now() + LOOK_BACK, replaced));
+                    self.replaced = Some((Instant::now() + CHECK_REPLACED_AFTER, replaced));
                 }
                 saved.map(|()| runs)
             }
-            Err(error) if self.passes(&error) => {
-                self.met += 1;
-                self.flush_at = Some(Instant::now() + AGAIN);
+            Err(error) if self.is_temporary(&error) => {
+                self.busy_count += 1;
+                self.flush_at = Some(Instant::now() + RETRY_BUSY);
                 return Ok(Runs::new());
             }
             Err(error) => {
@@ -201,24 +202,24 @@ impl Upkeep {
     }
 
     /// Whether the error is temporary: another program is writing config.json.
-    fn passes(&self, error: &EditError) -> bool {
+    fn is_temporary(&self, error: &EditError) -> bool {
         match error {
             EditError::Open { .. } | EditError::Restless { .. } => true,
-            EditError::Busy { .. } => self.met < LOCK_PATIENCE,
+            EditError::Busy { .. } => self.busy_count < MAX_LOCKED,
             _ => false,
         }
     }
 
     /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and if so
     /// restores that edit.
-    pub fn look_back(&mut self) -> Result<(), String> {
+    pub fn check_replaced(&mut self) -> Result<(), String> {
         let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
         let config = self.dir.config();
         let late = match replaced.late_edit() {
             Ok(None) => return Ok(()),
             // It is still writing.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                self.replaced = Some((Instant::now() + LOOK_BACK, replaced));
+                self.replaced = Some((Instant::now() + CHECK_REPLACED_AFTER, replaced));
                 return Ok(());
             }
             Ok(Some(late)) => late,
@@ -242,8 +243,8 @@ impl Upkeep {
 
     /// Why it is unknown which lines wait, for `status`.
     #[must_use]
-    pub fn untold(&self) -> Option<&str> {
-        self.untold.as_deref()
+    pub fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
     }
 
     /// Why config.json does not have the last runs, for `status`.
@@ -259,7 +260,7 @@ impl Upkeep {
     }
 
     fn set_retry(&mut self) {
-        let wants = self.waiting_lines() > 0 || self.untold.is_some() || !self.has_room;
+        let wants = self.waiting_lines() > 0 || self.unreadable.is_some() || !self.has_reserve;
         self.retry_at = wants.then(|| Instant::now() + RETRY);
     }
 }

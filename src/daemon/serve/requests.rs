@@ -8,7 +8,7 @@ use sys::{clock, file};
 
 /// Returns the broker with the requests that an earlier daemon deferred. An answer is used up once the journal has the
 /// beat that was resumed with it.
-pub(super) fn begin(dir: &DataDir, user: &User) -> Broker {
+pub(super) fn load_broker(dir: &DataDir, user: &User) -> Broker {
     let journal = std::cell::OnceCell::new();
     Broker::begin(dir, user.home.clone(), |id| {
         // Read only if an answer was waiting, which is rare.
@@ -20,7 +20,7 @@ pub(super) fn begin(dir: &DataDir, user: &User) -> Broker {
 
 impl<L: FnMut(&str)> Daemon<L> {
     /// Reports the broker's changes and updates the state's deferred beats.
-    pub(super) fn brokered(&mut self) {
+    pub(super) fn report_requests(&mut self) {
         for told in self.broker.told() {
             match &told {
                 Told::Trouble(error) => (self.log)(error),
@@ -28,11 +28,11 @@ impl<L: FnMut(&str)> Daemon<L> {
             }
         }
         self.state.put_off(self.broker.beats());
-        self.lookout.wait(self.broker.agents());
+        self.stuck_monitor.set_waiting(self.broker.agents());
     }
 
     /// Does not defer calls of manual beats in unregistered workspaces: nothing would resume them.
-    pub(super) fn defer_only_what_is_resumed(&self, order: &mut Order) {
+    pub(super) fn prevent_unresumable_defer(&self, order: &mut Order) {
         let Order::Late { id, may_defer, .. } = order else { return };
         let known = self.broker.request(id).is_some_and(|request| {
             let name = request.beat.as_ref().and_then(|beat| beat.heartbeat.as_deref());
@@ -44,16 +44,16 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// Denies requests that were not answered in time.
     pub(super) fn expire(&mut self) {
         self.broker.expire(clock::now());
-        self.brokered();
+        self.report_requests();
     }
 
     /// The beats that were resumed with the answers to these requests ended.
-    pub(super) fn resumed_are_over(&mut self, requests: &[String]) {
+    pub(super) fn resumed_beats_ended(&mut self, requests: &[String]) {
         for id in requests.iter().filter_map(|id| RequestId::parse(id).ok()) {
             self.broker.over(&id);
         }
         if !requests.is_empty() {
-            self.brokered();
+            self.report_requests();
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
 use super::state::{Correction, State};
-use super::upkeep::at;
-use super::{approved, places};
+use super::write_behind::at;
+use super::{approved, watch_paths};
 use crate::config::heartbeat::{Cache, Heartbeat};
 use crate::config::problem::Problem;
 use jiff::tz::TimeZone;
@@ -20,14 +20,14 @@ const TICK: Duration = Duration::from_secs(10);
 /// How long to wait after an edit: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(50);
 /// How many times in a row to reread an invalid file that is open for writing before reporting it.
-const PATIENCE: u32 = 20;
+const MAX_BUSY: u32 = 20;
 
 /// The effect of an invalid configuration where none was read before.
 pub const NOTHING_RUNS: &str = "nothing runs until then";
 
 /// Watches and reloads the configuration.
 #[derive(Debug)]
-pub struct Follow {
+pub struct ConfigWatcher {
     dir: DataDir,
     cache: Cache,
     has_loaded: bool,
@@ -38,14 +38,14 @@ pub struct Follow {
     tick: Option<Interval>,
     reload_at: Option<Instant>,
     /// How many times in a row config.json was being written.
-    met: u32,
+    busy_count: u32,
 }
 
 /// A reason to act.
 #[derive(Debug)]
-pub enum Edit {
-    /// Something changed; call [`Follow::soon`].
-    Noticed(io::Result<()>),
+pub enum ConfigEvent {
+    /// Something changed; call [`ConfigWatcher::schedule_reload`].
+    Changed(io::Result<()>),
     /// It is time to reload.
     Settled,
     /// It is time to check for edits and the clock.
@@ -54,11 +54,11 @@ pub enum Edit {
 
 /// The message about a last run in the future while a daemon runs.
 #[must_use]
-pub fn corrected(ahead: &Problem) -> String {
+pub fn ahead_message(ahead: &Problem) -> String {
     format!("{ahead}; the daemon corrects it within a minute")
 }
 
-impl Follow {
+impl ConfigWatcher {
     /// Reads nothing yet. `tick` is how often the user wants to check for edits.
     #[must_use]
     pub fn new(dir: DataDir, time_zone: TimeZone, tick: Option<Duration>) -> Self {
@@ -72,22 +72,22 @@ impl Follow {
             wanted_tick: tick,
             tick: None,
             reload_at: None,
-            met: 0,
+            busy_count: 0,
         }
     }
 
     /// Waits for an edit.
-    pub async fn edit(&mut self) -> Edit {
+    pub async fn next_event(&mut self) -> ConfigEvent {
         tokio::select! {
-            changed = changed(&mut self.watch) => Edit::Noticed(changed),
-            () = at(self.reload_at) => Edit::Settled,
-            () = ticked(&mut self.tick) => Edit::Tick,
+            changed = changed(&mut self.watch) => ConfigEvent::Changed(changed),
+            () = at(self.reload_at) => ConfigEvent::Settled,
+            () = ticked(&mut self.tick) => ConfigEvent::Tick,
         }
     }
 
     /// Schedules a reload after an edit, or after the watch failed.
-    pub fn soon(&mut self, noticed: &io::Result<()>) {
-        if noticed.is_err() {
+    pub fn schedule_reload(&mut self, changed: &io::Result<()>) {
+        if changed.is_err() {
             self.watch = None;
         }
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
@@ -98,7 +98,7 @@ impl Follow {
         self.reload_at = None;
         let mut corrections = Vec::new();
         let now = clock::now();
-        let before = std::mem::take(&mut self.met);
+        let before = std::mem::take(&mut self.busy_count);
         // Reported once: later they are errors of the beats.
         let mut first = Vec::new();
         let problems = match self.cache.load(&self.dir.config(), now) {
@@ -107,14 +107,14 @@ impl Follow {
                 if !std::mem::replace(&mut self.has_loaded, true) {
                     first = loaded.heartbeat_problem_lines();
                 }
-                let problems = loaded.problem_lines(corrected);
+                let problems = loaded.problem_lines(ahead_message);
                 self.watch(&loaded.heartbeats);
                 corrections = state.load(loaded.heartbeats, loaded.max_concurrent, now);
                 problems
             }
-            Err(_) if before < PATIENCE && replace::is_being_written(&self.dir.config()) => {
-                self.met = before + 1;
-                self.soon(&Ok(()));
+            Err(_) if before < MAX_BUSY && replace::is_being_written(&self.dir.config()) => {
+                self.busy_count = before + 1;
+                self.schedule_reload(&Ok(()));
                 return (Vec::new(), corrections);
             }
             Err(error) => {
@@ -137,7 +137,7 @@ impl Follow {
     /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each time, as
     /// they may have been created or replaced; new ones cause a reload.
     fn watch(&mut self, heartbeats: &[Heartbeat]) {
-        let places = places::edits(&self.dir, heartbeats);
+        let places = watch_paths::edits(&self.dir, heartbeats);
         let added = match &mut self.watch {
             Some(watch) => watch.add(places),
             // The files may have changed between being read and being watched.
@@ -147,7 +147,7 @@ impl Follow {
             }),
         };
         match added {
-            Ok(true) => self.soon(&Ok(())),
+            Ok(true) => self.schedule_reload(&Ok(())),
             Ok(false) => {}
             Err(_) => self.watch = None,
         }
@@ -165,7 +165,7 @@ impl Follow {
 
     /// How edits are noticed: `watch` or `tick`.
     #[must_use]
-    pub fn means(&self) -> &'static str {
+    pub fn method(&self) -> &'static str {
         if self.watch.is_some() { "watch" } else { "tick" }
     }
 }
@@ -196,12 +196,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.config(), "{}").unwrap();
-        let mut follow = Follow::new(dir, TimeZone::UTC, None);
+        let mut watcher = ConfigWatcher::new(dir, TimeZone::UTC, None);
         let mut state = State::default();
-        assert_eq!(follow.reload(&mut state), (Vec::new(), Vec::new()));
+        assert_eq!(watcher.reload(&mut state), (Vec::new(), Vec::new()));
         // Nothing was touched, but there is exactly one more reload.
-        assert!(matches!(follow.edit().await, Edit::Settled));
-        follow.reload(&mut state);
-        assert!(follow.reload_at.is_none());
+        assert!(matches!(watcher.next_event().await, ConfigEvent::Settled));
+        watcher.reload(&mut state);
+        assert!(watcher.reload_at.is_none());
     }
 }

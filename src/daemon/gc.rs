@@ -16,22 +16,22 @@ use sys::paths::DataDir;
 use sys::unreadable::uncommon;
 
 /// How long after its last sign of life an ended agent is kept.
-const KEPT: SignedDuration = SignedDuration::from_hours(24);
+const RETENTION: SignedDuration = SignedDuration::from_hours(24);
 /// How old a temporary file must be to count as left over.
-const NEW: SignedDuration = SignedDuration::from_hours(1);
+const TEMP_FILE_AGE: SignedDuration = SignedDuration::from_hours(1);
 /// The minimum time between two runs.
-const PAUSE: SignedDuration = SignedDuration::from_hours(1);
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 /// A file or folder could not be read or removed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} {}: {source}", .path.display())]
-pub struct GoneError {
+pub struct GcError {
     what: &'static str,
     path: PathBuf,
     source: io::Error,
 }
 
-impl Hinted for GoneError {
+impl Hinted for GcError {
     fn hint(&self) -> Option<String> {
         Some(uncommon(&self.path, &self.source).unwrap_or_else(|| "check its owner and mode".to_owned()))
     }
@@ -39,49 +39,49 @@ impl Hinted for GoneError {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Cleaned {
+pub struct Collected {
     /// When to run next.
     pub next: Timestamp,
     /// The first error.
-    pub trouble: Option<GoneError>,
+    pub error: Option<GcError>,
 }
 
 /// Removes what ended agents left behind, as of `now`.
 #[must_use]
-pub fn clean(dir: &DataDir, now: Timestamp) -> Cleaned {
-    let mut cleaning = Cleaning { dir, now, hosted: hosted(dir), next: after(now, KEPT), trouble: None };
-    cleaning.pulses();
-    cleaning.agents();
-    Cleaned { next: cleaning.next.max(after(now, PAUSE)), trouble: cleaning.trouble }
+pub fn collect(dir: &DataDir, now: Timestamp) -> Collected {
+    let mut collector = Collector { dir, now, hosted: hosted(dir), next: after(now, RETENTION), error: None };
+    collector.pulses();
+    collector.agents();
+    Collected { next: collector.next.max(after(now, MIN_INTERVAL)), error: collector.error }
 }
 
-struct Cleaning<'a> {
+struct Collector<'a> {
     dir: &'a DataDir,
     now: Timestamp,
     /// The folders of agents with a live host, which are kept whatever their pulses say.
     hosted: HashSet<PathBuf>,
     next: Timestamp,
-    trouble: Option<GoneError>,
+    error: Option<GcError>,
 }
 
-impl Cleaning<'_> {
+impl Collector<'_> {
     fn pulses(&mut self) {
         for entry in self.entries(&self.dir.pulses()) {
             let path = entry.path();
-            if is_new_file(&entry) {
+            if is_temp_file(&entry) {
                 self.remove_leftover(&path);
                 continue;
             }
             let is_file = entry.file_type().is_ok_and(|found| found.is_file());
             if let Some(found) = folder::read(&path).filter(|_| is_file) {
-                self.remove_if_gone(&found);
+                self.remove_if_ended(&found);
             }
         }
     }
 
-    fn remove_if_gone(&mut self, found: &Found) {
+    fn remove_if_ended(&mut self, found: &Found) {
         let Some(folder) = found.path.file_stem().map(|stem| self.dir.agents().join(stem)) else { return };
-        if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), KEPT) {
+        if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), RETENTION) {
             return;
         }
         // A hook locks this while it writes a pulse: an agent that is active again stays.
@@ -91,11 +91,12 @@ impl Cleaning<'_> {
         if lock.as_ref().is_some_and(|lock| lock.try_lock().is_err()) {
             return;
         }
-        if !is_gone(&found.pulse, identity::was_alive_at) || folder::read(&found.path).as_ref() != Some(found)
+        if !has_ended(&found.pulse, identity::was_alive_at)
+            || folder::read(&found.path).as_ref() != Some(found)
         {
             return;
         }
-        self.done("remove", &found.path, std::fs::remove_file(&found.path));
+        self.record("remove", &found.path, std::fs::remove_file(&found.path));
         self.remove_folder(&folder);
     }
 
@@ -108,7 +109,7 @@ impl Cleaning<'_> {
             let folder = entry.path();
             let mut newest = changed(entry.metadata());
             for inner in self.entries(&folder) {
-                if is_new_file(&inner) {
+                if is_temp_file(&inner) {
                     self.remove_leftover(&inner.path());
                 }
                 newest = newest.max(changed(inner.metadata()));
@@ -116,7 +117,7 @@ impl Cleaning<'_> {
             let mut pulse = self.dir.pulses().join(entry.file_name());
             pulse.as_mut_os_string().push(".json");
             let is_wanted = pulse.symlink_metadata().is_ok() || self.hosted.contains(&folder);
-            if !is_wanted && self.is_due(newest, KEPT) {
+            if !is_wanted && self.is_due(newest, RETENTION) {
                 self.remove_folder(&folder);
             }
         }
@@ -124,20 +125,20 @@ impl Cleaning<'_> {
 
     /// Removes a temporary file whose writer died.
     fn remove_leftover(&mut self, path: &Path) {
-        if self.is_due(changed(path.symlink_metadata()), NEW) {
-            self.done("remove", path, std::fs::remove_file(path));
+        if self.is_due(changed(path.symlink_metadata()), TEMP_FILE_AGE) {
+            self.record("remove", path, std::fs::remove_file(path));
         }
     }
 
     fn remove_folder(&mut self, folder: &Path) {
         if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            self.done("remove", folder, std::fs::remove_dir_all(folder));
+            self.record("remove", folder, std::fs::remove_dir_all(folder));
         }
     }
 
-    /// Whether `at` is at least `kept` ago; otherwise the next run is scheduled for when it will be.
-    fn is_due(&mut self, at: Option<Timestamp>, kept: SignedDuration) -> bool {
-        let Some(due) = at.map(|at| after(at, kept)) else { return false };
+    /// Whether `at` is at least `retention` ago; otherwise the next run is scheduled for when it will be.
+    fn is_due(&mut self, at: Option<Timestamp>, retention: SignedDuration) -> bool {
+        let Some(due) = at.map(|at| after(at, retention)) else { return false };
         if due > self.now {
             self.next = self.next.min(due);
         }
@@ -152,24 +153,24 @@ impl Cleaning<'_> {
         match std::fs::read_dir(folder) {
             Ok(entries) => entries.flatten().collect(),
             Err(error) => {
-                self.done("read", folder, Err(error));
+                self.record("read", folder, Err(error));
                 Vec::new()
             }
         }
     }
 
-    fn done(&mut self, what: &'static str, path: &Path, result: io::Result<()>) {
+    fn record(&mut self, what: &'static str, path: &Path, result: io::Result<()>) {
         if let Err(source) = result
             && source.kind() != io::ErrorKind::NotFound
         {
-            self.trouble.get_or_insert(GoneError { what, path: path.to_path_buf(), source });
+            self.error.get_or_insert(GcError { what, path: path.to_path_buf(), source });
         }
     }
 }
 
 /// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next call
 /// writes a new pulse, while a dead one would otherwise be reported as stuck forever.
-fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
+fn has_ended(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
     let lives = |at| pulse.process().is_some_and(|pid| was_alive_at(pid, at));
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)
 }
@@ -180,7 +181,7 @@ fn hosted(dir: &DataDir) -> HashSet<PathBuf> {
 }
 
 /// Whether it is one of murmur's temporary files.
-fn is_new_file(entry: &DirEntry) -> bool {
+fn is_temp_file(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let is_ours = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
     [".new-", ".murmur-"].iter().any(is_ours) && entry.file_type().is_ok_and(|found| found.is_file())

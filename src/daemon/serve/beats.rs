@@ -3,8 +3,8 @@
 use super::Daemon;
 use crate::beat::{self, Job, Resumes};
 use crate::daemon::beats::{Beat, End};
-use crate::daemon::launch::{self, Said};
-use crate::daemon::service::Begins;
+use crate::daemon::launch::{self, BeatReport};
+use crate::daemon::rpc_handlers::StartedBeat;
 use crate::daemon::state::{PutOff, Start};
 use crate::journal::unfinished;
 use jiff::SignedDuration;
@@ -31,10 +31,10 @@ impl<L: FnMut(&str)> Daemon<L> {
         is_any_due
     }
 
-    /// Starts a beat's process. `asked` is whether a client requested it, who learns if it does not start.
-    pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, Failure> {
+    /// Starts a beat's process. `requested` is whether a client requested it, who learns if it does not start.
+    pub(super) fn start(&mut self, start: Start, requested: bool) -> Result<StartedBeat, Failure> {
         let Start { running, heartbeat, before, resumes } = start;
-        self.upkeep.remember(running.workspace, running.name, running.since);
+        self.write_behind.remember(running.workspace, running.name, running.since);
         let path = self.path.clone().unwrap_or_default();
         let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
         if let Some(PutOff { id, agent, session, .. }) = resumes {
@@ -42,23 +42,23 @@ impl<L: FnMut(&str)> Daemon<L> {
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
         }
         // Before the process starts, so that no other daemon starts it again and its line has room.
-        self.upkeep.take_room();
+        self.write_behind.ensure_reserve();
         let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
-        let (may_begin, news) = self.upkeep.recorded(&announced);
+        let (may_begin, news) = self.write_behind.check_recorded(&announced);
         if let Some(news) = news {
             (self.log)(&news);
         }
         if !may_begin {
             if let Some(running) = self.state.not_begun(&job.beat, before, clock::now(), FULL_PAUSE) {
-                self.upkeep.forget(running.workspace, running.name);
+                self.write_behind.forget(running.workspace, running.name);
             }
-            return Err(self.upkeep.full().unwrap_or_default().into());
+            return Err(self.write_behind.full().unwrap_or_default().into());
         }
         job.announced = announced.is_ok();
-        let begins = Begins { beat: job.beat.clone(), agent: job.agent.clone() };
+        let begins = StartedBeat { beat: job.beat.clone(), agent: job.agent.clone() };
         match launch::start(self.dir.root()) {
             Ok(child) => {
-                self.ours.add(child, Beat { pid: None, job, since: running.since, before, asked });
+                self.ours.add(child, Beat { pid: None, job, since: running.since, before, requested });
                 Ok(begins)
             }
             Err(error) => {
@@ -66,8 +66,8 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.withdraw(&begins.beat);
                 self.state.ended(&begins.beat);
                 let error = format!("cannot start a process for the beat: {error}");
-                let kept = self.upkeep.keep(job.failed(running.since, error.clone()));
-                self.say(kept);
+                let kept = self.write_behind.keep(job.failed(running.since, error.clone()));
+                self.log_error(kept);
                 Err(error.into())
             }
         }
@@ -76,39 +76,39 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// Handles the end of a beat of ours.
     pub(super) fn ended(&mut self, (beat, said): End) {
         // Reads its line while the beat is still known to be ours.
-        self.tell();
-        let Some(Beat { job, since, before, asked, .. }) = self.ours.take(&beat) else { return };
+        self.read_journal();
+        let Some(Beat { job, since, before, requested, .. }) = self.ours.take(&beat) else { return };
         let result = match said {
-            Ok(Said::Busy) => {
+            Ok(BeatReport::Busy) => {
                 self.withdraw(&beat);
                 if let Some(running) = self.state.found_busy(&beat, before, clock::now()) {
-                    self.upkeep.forget(running.workspace.clone(), running.name.clone());
+                    self.write_behind.forget(running.workspace.clone(), running.name.clone());
                     if let Some(before) = before {
-                        self.upkeep.remember(running.workspace, running.name, before);
+                        self.write_behind.remember(running.workspace, running.name, before);
                     }
                 }
-                if asked {
+                if requested {
                     self.events.not_begun(&beat, &job.agent, "another beat has the workspace");
                 }
                 self.survey();
                 return;
             }
-            Ok(Said::Journalled) => Ok(()),
-            Ok(Said::Homeless { line }) => {
+            Ok(BeatReport::Journaled) => Ok(()),
+            Ok(BeatReport::Unsaved { line }) => {
                 self.withdraw(&beat);
-                self.upkeep.keep_of_dead(&line)
+                self.write_behind.keep_of_dead(&line)
             }
-            Ok(Said::Waiting) => self.upkeep.recover(),
+            Ok(BeatReport::Waiting) => self.write_behind.recover(),
             Err(error) => {
                 self.withdraw(&beat);
-                self.upkeep.recover_or_write(&job.failed(since, error))
+                self.write_behind.recover_or_write(&job.failed(since, error))
             }
         };
         if let Some(resumes) = job.resumes {
-            self.resumed_are_over(&[resumes.request]);
+            self.resumed_beats_ended(&[resumes.request]);
         }
         self.state.ended(&beat);
-        self.say(result);
+        self.log_error(result);
     }
 
     /// Withdraws an announced beat, unless a process took it over.
@@ -126,7 +126,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             match (unfinished::withdraw(&self.dir, &begun.entry.beat), begun.entry.started()) {
                 (Ok(true), _) => self.state.withdrawn(workspace, name, begun.before, clock::now()),
                 // A process is taking it over; its record may not say so yet.
-                (Ok(false), Some(at)) => self.learn(workspace, name, at),
+                (Ok(false), Some(at)) => self.record_run(workspace, name, at),
                 _ => {}
             }
         }
