@@ -1,7 +1,7 @@
-//! Every agent, kept up to date: told by the system of what changes in the folders, by hosts of what their agents do, and
-//! by processes of their end. Of a change only what changed is read again.
+//! Keeps the list of agents up to date: watches the folders, follows the hosts' events, and waits for processes to end.
+//! Only what changed is read again.
 //!
-//! Where the system cannot tell, all is read again every second.
+//! Where files cannot be watched, everything is read every second.
 
 mod hosts;
 
@@ -20,38 +20,34 @@ use sys::watch::{Changes, Place, Watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-/// How often all is read where the system cannot tell of changes.
+/// How often everything is read where files cannot be watched.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long [`Follower::look_again`] may wait.
+/// How often to call [`Follower::look_again`].
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The most processes whose end is waited for: each takes a descriptor. Whether the others live is looked at by
-/// [`Follower::look_again`].
+/// The most processes to wait for, as each takes a descriptor. [`Follower::look_again`] checks the others.
 const MOST: usize = 256;
 
-/// Every agent, and what is needed to hear of changes.
+/// Follows all agents.
 #[derive(Debug)]
 pub struct Follower {
     sources: Sources,
     known: Known,
     watch: Option<Watch>,
-    /// When all is read where the system cannot tell, whatever else happens between.
+    /// When everything is read next where files cannot be watched.
     tick: Interval,
     hosts: Hosts,
-    /// When all that nobody tells of was looked at.
+    /// When [`Self::look_again`] was last called.
     looked_at: Instant,
     ends: JoinSet<u32>,
     awaited: HashSet<u32>,
 }
 
 impl Follower {
-    /// Begins with what there is.
-    ///
-    /// # Errors
-    /// What the system says of reading the folders. Those that do not exist are waited for.
+    /// Reads everything. Waits for missing folders to be created.
     pub async fn new(sources: Sources) -> io::Result<Self> {
-        // Watched before it is read, so that nothing is missed between.
+        // Watch before reading, so that no change is missed.
         let watch = Watch::new(places(&sources)).ok();
         let known = Known::read(&sources).await?;
         let hosts = Hosts::new(sources.dir.hosts());
@@ -64,19 +60,19 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Whether the system tells of changes. Where it does not, what is shown may be a second old.
+    /// Whether files are watched; otherwise the data may be a second old.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// Every agent as it is at `now`, by id.
+    /// Returns every agent as of `now`, sorted by id.
     #[must_use]
     pub fn agents(&self, now: Timestamp) -> Vec<Agent> {
         join::agents(&self.known, &self.sources.quiet, now)
     }
 
-    /// Waits until something may have changed, and takes it. What is not waited for to the end is not lost.
+    /// Waits until something may have changed and applies it. Cancel safe.
     pub async fn changed(&mut self) -> io::Result<()> {
         let Self { watch, tick, hosts, ends, .. } = self;
         let happened = tokio::select! {
@@ -105,7 +101,7 @@ impl Follower {
         Ok(())
     }
 
-    /// How long what nobody tells of may wait for [`Self::look_again`] at most; `None` if there is none of it.
+    /// When to call [`Self::look_again`]; `None` if there is no need.
     #[must_use]
     pub fn looks_again_in(&self) -> Option<Duration> {
         let is_left = !self.known.sessions.is_empty()
@@ -115,15 +111,15 @@ impl Follower {
         is_left.then(|| MINUTE.saturating_sub(self.looked_at.elapsed()))
     }
 
-    /// Hosts that live and do not say how their agents are.
+    /// Live hosts that do not report their agents' state.
     fn closed(&self) -> impl Iterator<Item = AgentId> {
         let hosts = self.known.hosts.iter();
         let closed = hosts.filter(|(_, host)| matches!(host.standing, Standing::Closed { .. }));
         closed.filter_map(|(id, _)| AgentId::parse(id).ok())
     }
 
-    /// Looks again at what nobody tells of: when the conversations of sessions were written to, whether the processes live
-    /// whose end is not waited for, and hosts that did not say how their agents are.
+    /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited for, and
+    /// hosts that did not report their agents' state.
     pub fn look_again(&mut self) {
         self.looked_at = Instant::now();
         let awaited = &self.awaited;
@@ -144,7 +140,7 @@ impl Follower {
                 Some(folder) if Some(folder) == sessions.as_deref() => {
                     self.known.read_session(&self.sources, path);
                 }
-                // A step to a folder that was not there.
+                // A parent of a missing folder.
                 _ => more = true,
             }
         }
@@ -153,7 +149,7 @@ impl Follower {
 
     fn read_all(&mut self) -> io::Result<()> {
         if let Some(watch) = &mut self.watch {
-            // What came before it was watched may be the next step.
+            // A folder created before it was watched may contain the next one.
             while watch.add(places(&self.sources))? {}
         }
         self.known.read_pulses(&self.sources)?;
@@ -195,10 +191,10 @@ async fn changes(watch: &mut Option<Watch>, tick: &mut Interval) -> io::Result<C
     }
 }
 
-/// The folders, or where they are to come.
+/// The folders, or the parents of missing ones.
 fn places(sources: &Sources) -> Vec<Place> {
     let sessions = sources.claude.as_deref().map(session::folder);
-    // A record is rewritten by a host that keeps it open.
+    // A host rewrites its record in place.
     let folders: [(Option<PathBuf>, bool); 3] =
         [(Some(sources.dir.pulses()), false), (Some(sources.dir.hosts()), true), (sessions, false)];
     let place = |(folder, writes): (Option<PathBuf>, bool)| {

@@ -1,4 +1,4 @@
-//! What is looked at again, and when.
+//! What is checked again, and when.
 
 use super::*;
 use crate::config::quiet::Quiet;
@@ -14,7 +14,7 @@ fn sources(folder: &Path) -> Sources {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn what_nobody_tells_of_is_looked_at_within_a_minute() {
+async fn what_cannot_be_watched_is_checked_within_a_minute() {
     let folder = tempfile::tempdir().unwrap();
     let sources = sources(folder.path());
     let follower = Follower::new(sources.clone()).await.unwrap();
@@ -33,7 +33,7 @@ async fn what_nobody_tells_of_is_looked_at_within_a_minute() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn where_the_system_does_not_tell_all_is_read_however_often_something_else_comes_between() {
+async fn without_a_watch_everything_is_read_even_if_other_events_keep_coming() {
     let folder = tempfile::tempdir().unwrap();
     let sources = sources(folder.path());
     let mut follower = Follower::new(sources.clone()).await.unwrap();
@@ -43,7 +43,7 @@ async fn where_the_system_does_not_tell_all_is_read_however_often_something_else
     std::fs::write(sources.dir.pulse("a"), pulse.to_string()).unwrap();
     let read = async {
         while follower.agents(clock::now()).is_empty() {
-            // Whoever waits is woken by something else.
+            // Another event wakes the waiting task.
             let _woken = timeout(TICK / 50, follower.changed()).await;
         }
     };

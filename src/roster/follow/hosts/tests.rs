@@ -1,4 +1,4 @@
-//! Hosts that refuse, that do not answer, that tell of less than happens, and scans that are older than what is known.
+//! Hosts that refuse, do not answer, or drop events, and scans that are older than the known state.
 
 use super::*;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn hosts() -> Hosts {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn of_what_is_lost_a_host_is_asked_and_one_that_tells_no_more_is_left() {
+async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
     let folder = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(folder.path().join(agent("a").socket())).unwrap();
     let host = tokio::spawn(async move {
@@ -39,13 +39,13 @@ async fn of_what_is_lost_a_host_is_asked_and_one_that_tells_no_more_is_left() {
     while let Some(Told::Changed(_)) = told.recv().await {
         changes += 1;
     }
-    // When it was attached to, and after the gap.
+    // On attach, and after the gap.
     assert_eq!(changes, 2);
     drop(host.await.unwrap());
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_host_is_refused_for_good_only_if_it_says_no() {
+async fn only_a_refusal_is_permanent() {
     let mut hosts = hosts();
     hosts.left(&agent("no"), Err(AskError::Refused("full".into())));
     hosts.left(&agent("slow"), Err(AskError::Silent(PATIENCE)));
@@ -53,7 +53,7 @@ async fn a_host_is_refused_for_good_only_if_it_says_no() {
     assert_eq!(hosts.refused, [agent("no")].into());
     assert_eq!(hosts.failed, [agent("slow")].into());
     assert!(hosts.is_to_look_again());
-    // It is not tried over and over, but the next time that all is looked at.
+    // It is retried only with the next check.
     hosts.follow(&seen("slow", Condition::Silent));
     assert!(hosts.awaited.is_empty());
     hosts.look_again(vec![agent("silent")]);
@@ -68,7 +68,7 @@ async fn a_host_is_refused_for_good_only_if_it_says_no() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn of_who_was_asked_since_a_scan_began_it_says_nothing() {
+async fn a_scan_does_not_report_hosts_queried_since_it_started() {
     let mut hosts = hosts();
     hosts.look(agent("before"));
     hosts.look_at_all();
