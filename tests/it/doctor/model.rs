@@ -21,7 +21,7 @@ fn a_model_that_can_never_be_asked_is_a_failure() {
     let llm = |more: &str| {
         format!("[llm_auth]\nprovider = \"openai\"\nmodel = \"m\"\n[providers.openai]\n{more}\n")
     };
-    let never = "no model can be asked, so that its calls are denied: ";
+    let never = "calls are denied because no model can be asked: ";
     assert_eq!(of(""), format!("fail: {never}no model is configured: add [llm_auth] to DIR/config.toml"));
     let none = of(&llm("api-key-file = \"/nope/key\""));
     assert!(none.starts_with(&format!("fail: {never}cannot read key file /nope/key: ")), "{none}");
