@@ -1,4 +1,4 @@
-//! murmur's entries put into a text and taken out of it. Every foreign byte stays.
+//! Adds murmur's entries to a text and removes them, keeping every foreign byte.
 
 use super::splice::{Splices, without};
 use super::style::{Node, Slot, Style};
@@ -10,28 +10,25 @@ use crate::config::problem::Problem;
 use serde_json::Value;
 use std::path::Path;
 
-/// What became of a text.
+/// What happened to a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing of murmur's was there, and now it is.
+    /// murmur's hooks were added.
     Configured,
-    /// What was there was another's path or version, or more or less than is wanted.
+    /// Existing hooks of murmur were replaced or completed.
     Updated,
-    /// It was there.
+    /// The hooks were already there.
     AlreadyConfigured,
-    /// What was there is gone.
+    /// The hooks were removed.
     Removed,
-    /// Nothing was there.
+    /// There were no hooks to remove.
     NotConfigured,
-    /// They are as they were, there or not: only flat entries were looked for.
+    /// The hooks were left alone: only flat entries were rewritten.
     Untouched,
 }
 
-/// Puts the wanted entries into `source`, each once, and takes out what else of murmur's is there; `path` is for
-/// messages. A blank text becomes a whole file.
-///
-/// # Errors
-/// `source` is not JSON, no object, or has something in the place of `hooks` or an event to which nothing can be added.
+/// Adds each wanted entry to `source` once and removes murmur's other entries; `path` is for messages. A blank text becomes
+/// a new file. Fails if `source`, `hooks` or an event has the wrong type.
 pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Outcome), Problem> {
     let events = wanted.events();
     let settings = Settings::read(source, path, &events)?;
@@ -49,10 +46,7 @@ pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Out
     Ok((text, outcome))
 }
 
-/// Takes all of murmur's entries out, with the groups, events and `hooks` that get empty by it.
-///
-/// # Errors
-/// As [`set_up`], but for events.
+/// Removes all of murmur's entries, and the groups, events and `hooks` that become empty.
 pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
     let settings = Settings::read(source, path, &[])?;
     Ok(match settle(&settings, &Wanted(Vec::new())) {
@@ -61,7 +55,7 @@ pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem>
     })
 }
 
-/// What of a hook of murmur's becomes.
+/// What happens to an installed hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -69,8 +63,7 @@ enum Fate {
     Goes,
 }
 
-/// The text in which of each wanted event at most one entry of murmur's is left, as it is to be, and of others none.
-/// `None` where it is so already.
+/// Updates murmur's entry of each wanted event and removes all others. Returns `None` if there is nothing to change.
 fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
     let hooks = settings.hooks.as_ref()?;
     let mut splices = Splices::default();
@@ -81,7 +74,7 @@ fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
         match settle_event(settings, event, wanted, &mut splices) {
             Settled::Same => {}
             Settled::Changed => changes = true,
-            // The one before would count again, which it did not.
+            // Removing it would activate the earlier duplicate key.
             Settled::Empty if event.is_repeated => {
                 splices.replace(settings.span(event.text), "[]");
                 changes = true;
@@ -110,7 +103,7 @@ fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
     Some(splices.apply(settings.source))
 }
 
-/// Takes the member `hooks` out, whose value is `text`, unless an equal key would count in its place.
+/// Removes the member `hooks` with the value `text`, or empties it if an earlier duplicate key would become active.
 fn take_hooks_out(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
     let members = &settings.root.0;
     let is_own = |index: usize| members.get(index).is_some_and(|member| std::ptr::eq(member.value, text));
@@ -128,11 +121,11 @@ fn take_hooks_out(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
     }
 }
 
-/// What became of an event's array.
+/// The result for an event's array.
 enum Settled {
     Same,
     Changed,
-    /// Nothing would be left in it, and nothing was done.
+    /// It would become empty; nothing was done.
     Empty,
 }
 
@@ -189,7 +182,7 @@ fn settle_event(
     Settled::Changed
 }
 
-/// `wanted`, laid out as `text`, in whose place it comes.
+/// `wanted` in the layout of `text`, which it replaces.
 fn like(text: &str, wanted: &Value) -> String {
     let layout = Object::parse(text).ok().and_then(|object| Layout::of_object(text, &object));
     let (style, indent) = match &layout {
@@ -199,7 +192,7 @@ fn like(text: &str, wanted: &Value) -> String {
     style.render(&Node::of(wanted), indent)
 }
 
-/// Adds the groups of those events that have nothing of murmur's.
+/// Adds the groups of events without an entry of murmur's.
 fn add(settings: &Settings<'_>, wanted: &Wanted) -> String {
     let has = |name: &str| settings.events().any(|event| event.name == name && event.has_ours());
     let missing: Vec<&(String, Value)> = wanted.0.iter().filter(|(name, _)| !has(name)).collect();
@@ -258,7 +251,7 @@ fn add(settings: &Settings<'_>, wanted: &Wanted) -> String {
                 }
             }
             if let Some(last) = hooks.object.0.last() {
-                // After the last event's own change, which ends before its array does.
+                // After changes within the last event's array.
                 let end = settings.span(last.value).end;
                 splices.replace(end..end, members);
             }

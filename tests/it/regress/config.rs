@@ -23,8 +23,8 @@ fn a_held_config_lock_stops_neither_beats_nor_status() {
     held.lock().unwrap();
     let daemon = env.daemon();
     env.wait_for_journal(1);
-    assert_snapshot!(daemon.says("lastRun"), @"[TIME] cannot write lastRun: [ENV]/data/config.lock is held by another process; it is tried again");
-    assert_snapshot!(problem(&env.run(["status"])), @"problem: cannot write lastRun: [ENV]/data/config.lock is held by another process; it is tried again");
+    assert_snapshot!(daemon.says("lastRun"), @"[TIME] cannot write lastRun: [ENV]/data/config.lock is held by another process; murmur retries");
+    assert_snapshot!(problem(&env.run(["status"])), @"problem: cannot write lastRun: [ENV]/data/config.lock is held by another process; murmur retries");
     // Beats go on.
     site.named("nightly", "Count.");
     assert_eq!(env.wait_for_journal(2)[1]["heartbeat"], "nightly");
