@@ -278,7 +278,7 @@ mod tests {
              2.1.197 silently, so your permissions.deny is off; make it"
         ));
         assert!(
-            at("Stop").contains("so that your permissions.deny is off, 2.1.329 ignores the entry; make it")
+            at("Stop").contains("so your permissions.deny is off, 2.1.329 ignores the entry; make it")
         );
     }
 }

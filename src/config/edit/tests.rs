@@ -184,11 +184,11 @@ fn existing_workspaces_are_not_added_and_missing_ones_not_removed() {
     let source = r#"{"workspaces":[{"path":"/a"}]}"#;
     assert_eq!(
         add_workspace(source, &new("/a/")).unwrap_err().line(),
-        "workspace /a/ is in config.json already; change its entry there"
+        "workspace /a/ is already in config.json; change its entry there"
     );
     assert_eq!(
         remove_workspace(source, Path::new("/b")).unwrap_err().line(),
-        "workspace /b is not in config.json; `murmur workspaces list` shows those that are"
+        "workspace /b is not in config.json; see: murmur workspaces list"
     );
     assert!(add_workspace("{\"workspaces\": 7}", &new("/a")).is_err());
 }
