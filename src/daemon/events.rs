@@ -3,7 +3,7 @@
 //! So it includes manual beats and those of earlier daemons. Every new journal line is one event with the offset after
 //! it, so a client that loses the daemon can read on from there. Nothing here waits; the loop says when to check.
 
-use super::broker::Told;
+use super::broker::BrokerEvent;
 use super::client::Attached;
 use super::hosts::HostChange;
 use crate::host::protocol::Card;
@@ -113,7 +113,7 @@ impl Events {
     }
 
     /// Reports that a beat did not start because another one holds the workspace.
-    pub fn not_begun(&self, beat: &str, agent: &str, error: &str) {
+    pub fn not_started(&self, beat: &str, agent: &str, error: &str) {
         self.push(
             "beat_refused",
             agent,
@@ -184,14 +184,14 @@ impl Events {
     }
 
     /// Reports that a request was opened or closed.
-    pub fn request(&self, told: &Told) {
-        match told {
-            Told::Requested(row) => self.push("request_opened", &row.agent, row),
-            Told::Closed(row, how) => {
+    pub fn request(&self, event: &BrokerEvent) {
+        match event {
+            BrokerEvent::Opened(row) => self.push("request_opened", &row.agent, row),
+            BrokerEvent::Closed(row, how) => {
                 let payload = serde_json::json!({ "id": row.id.as_str(), "agent": row.agent, "how": how });
                 self.push("request_closed", &row.agent, &payload);
             }
-            Told::Trouble(_) => {}
+            BrokerEvent::Error(_) => {}
         }
     }
 

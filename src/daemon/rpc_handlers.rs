@@ -3,7 +3,7 @@
 
 use super::agents;
 use super::broker::model::Models;
-use super::broker::{Cursor, Order, Response};
+use super::broker::{BrokerCommand, Cursor, Response};
 use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
@@ -41,7 +41,7 @@ pub enum Command {
     /// Stops the daemon. Answered before it stops.
     Stop(Beats, ReplyTo<()>),
     /// A command for the broker.
-    Broker(Order),
+    Broker(BrokerCommand),
 }
 
 /// Where an answer or an error goes.
@@ -151,11 +151,11 @@ impl RpcHandlers {
             "permission.list" | "question.list" => {
                 let After { after } =
                     if request.payload.is_null() { After::default() } else { read(request)? };
-                payload(&self.command(|to| Command::Broker(Order::List(after, to))).await?)
+                payload(&self.command(|to| Command::Broker(BrokerCommand::List(after, to))).await?)
             }
             "permission.respond" | "question.respond" => {
                 let response = Response { answerer: asker.answerer(), ..read(request)? };
-                payload(&self.command(|to| Command::Broker(Order::Respond(response, to))).await??)
+                payload(&self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??)
             }
             other if other.starts_with(agents::PREFIX) => {
                 agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await

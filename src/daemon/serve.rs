@@ -267,7 +267,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         // A killed host may have left only its socket, which a scan does not see.
         self.hosts.clean();
         let saved = last_runs::read(&self.dir, now);
-        self.state.recall(saved.runs, now);
+        self.state.merge_last_runs(saved.runs, now);
         // After the saved runs, which may include a beat that was announced and never started.
         self.withdraw_announced();
         self.survey();
@@ -275,7 +275,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.unread = true;
         // After the survey: what had ended by then has its line.
         let missed = last_runs::since(&self.dir, saved.as_of, &self.state).unwrap_or_default();
-        self.state.recall(missed, now);
+        self.state.merge_last_runs(missed, now);
         self.correct(self.state.unwritten());
         self.stuck_monitor.scan_if_due(clock::now());
         self.dirty = true;

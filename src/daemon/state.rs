@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub use entry::Entry;
 pub use last_run::{Correction, LastRuns};
-pub use refusal::{NotNow, approve_hint};
+pub use refusal::{StartRefusal, approve_hint};
 pub use running::Running;
 use running::RunningBeats;
 
@@ -26,12 +26,12 @@ use running::RunningBeats;
 pub struct State {
     entries: Vec<Entry>,
     /// The index of each heartbeat in `entries`.
-    places: HashMap<HeartbeatId, usize>,
+    indices: HashMap<HeartbeatId, usize>,
     /// When each heartbeat is due, and its index in `entries`. Heartbeats that are never due are left out.
     queue: BTreeSet<(Timestamp, usize)>,
     running: RunningBeats,
     /// Beats that wait for an answer or to be resumed.
-    put_off: Vec<PutOff>,
+    deferred: Vec<DeferredBeat>,
     /// The last runs of heartbeats that are not in the configuration, in case they come back.
     retired: LastRuns,
     max_concurrent: usize,
@@ -40,7 +40,7 @@ pub struct State {
 
 /// A beat that ended unfinished: one of its calls waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutOff {
+pub struct DeferredBeat {
     /// The request.
     pub id: RequestId,
     /// The agent's id, which the resumed beat keeps.
@@ -65,7 +65,7 @@ pub struct Start {
     /// The heartbeat's previous run.
     pub before: Option<Timestamp>,
     /// The deferred beat that it resumes.
-    pub resumes: Option<PutOff>,
+    pub resumes: Option<DeferredBeat>,
 }
 
 /// How long a heartbeat waits after its workspace turned out to be taken.
@@ -108,7 +108,7 @@ impl State {
             .collect();
         self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
-        self.places = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
         corrections
@@ -124,17 +124,23 @@ impl State {
     }
 
     /// Records a run that config.json may not have; returns whether it is new.
-    pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) -> bool {
+    pub fn record_run(
+        &mut self,
+        workspace: &Path,
+        name: Option<&str>,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> bool {
         let Some(place) = self.place(workspace, name) else { return false };
         let is_news = self.entries[place].last_run.is_none_or(|last| last < at);
         if is_news {
-            self.change(place, |entry| entry.ran_last(Some(at), now));
+            self.change(place, |entry| entry.set_last_run(Some(at), now));
         }
         is_news
     }
 
     /// Records that config.json has this run.
-    pub fn written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
+    pub fn set_written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
         if let Some(place) = self.place(workspace, name) {
             self.entries[place].heartbeat.last_run = Some(at);
         }
@@ -177,9 +183,9 @@ impl State {
         name: Option<&str>,
         now: Timestamp,
         id: String,
-    ) -> Result<Start, NotNow> {
+    ) -> Result<Start, StartRefusal> {
         if self.stopping {
-            return Err(NotNow::Stopping);
+            return Err(StartRefusal::Stopping);
         }
         let Some(index) = self.place(workspace, name) else {
             let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
@@ -187,18 +193,21 @@ impl State {
                 here.clone().map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null")).collect();
             let workspace = workspace.to_path_buf();
             return Err(match names.is_empty() {
-                true => NotNow::Unknown { workspace },
-                false => NotNow::Unnamed { workspace, names: names.join(", ") },
+                true => StartRefusal::Unknown { workspace },
+                false => StartRefusal::Unnamed { workspace, names: names.join(", ") },
             });
         };
         if let (Some(name), false) = (name, self.entries[index].is_approved()) {
-            return Err(NotNow::Unapproved { workspace: workspace.to_path_buf(), name: name.to_owned() });
+            return Err(StartRefusal::Unapproved {
+                workspace: workspace.to_path_buf(),
+                name: name.to_owned(),
+            });
         }
         if self.is_taken(&self.entries[index]) {
-            return Err(NotNow::Busy { workspace: workspace.to_path_buf() });
+            return Err(StartRefusal::Busy { workspace: workspace.to_path_buf() });
         }
         if self.running.len() >= self.max_concurrent {
-            return Err(NotNow::Full { running: self.running.len() });
+            return Err(StartRefusal::Full { running: self.running.len() });
         }
         Ok(self.start(index, now, id, None))
     }
@@ -207,7 +216,7 @@ impl State {
         let before = self.entries[index].last_run;
         self.change(index, |entry| {
             entry.not_before = None;
-            entry.ran_last(Some(now), now);
+            entry.set_last_run(Some(now), now);
         });
         let entry = &self.entries[index];
         let running = Running {
@@ -225,29 +234,29 @@ impl State {
 
     /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
     /// send the same request again.
-    pub fn put_off(&mut self, put_off: Vec<PutOff>) {
-        self.put_off = put_off;
+    pub fn set_deferred(&mut self, deferred: Vec<DeferredBeat>) {
+        self.deferred = deferred;
     }
 
     /// A beat that can be resumed now.
-    fn resumable(&self, now: Timestamp) -> Option<(usize, PutOff)> {
-        self.put_off.iter().filter(|put_off| self.is_to_resume(put_off)).find_map(|put_off| {
-            let index = self.place(&put_off.workspace, put_off.name.as_deref())?;
+    fn resumable(&self, now: Timestamp) -> Option<(usize, DeferredBeat)> {
+        self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
+            let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
             let entry = &self.entries[index];
             let may = entry.not_before.is_none_or(|at| at <= now) && !self.is_taken(entry);
-            may.then(|| (index, put_off.clone()))
+            may.then(|| (index, deferred.clone()))
         })
     }
 
-    fn is_to_resume(&self, put_off: &PutOff) -> bool {
+    fn is_to_resume(&self, deferred: &DeferredBeat) -> bool {
         let mut running = self.running.all().iter().filter_map(|running| running.resumes.as_ref());
-        put_off.is_answered && !running.any(|id| *id == put_off.id)
+        deferred.is_answered && !running.any(|id| *id == deferred.id)
     }
 
     /// The request that the last beat of `entry` waits for.
     #[must_use]
     pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
-        self.put_off.iter().find(|put_off| entry.is_of(put_off)).map(|put_off| &put_off.id)
+        self.deferred.iter().find(|deferred| entry.is_of(deferred)).map(|deferred| &deferred.id)
     }
 
     fn is_deferred(&self, entry: &Entry) -> bool {
@@ -261,11 +270,11 @@ impl State {
 
     /// A beat of ours did not start because another one holds the workspace: it is due again.
     pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
-        self.not_begun(beat, before, now, BUSY_PAUSE)
+        self.not_started(beat, before, now, BUSY_PAUSE)
     }
 
     /// A beat of ours did not start: it is due again after `pause`.
-    pub fn not_begun(
+    pub fn not_started(
         &mut self,
         beat: &str,
         before: Option<Timestamp>,
@@ -275,7 +284,7 @@ impl State {
         let running = self.running.remove(beat)?;
         if let Some(place) = self.place(&running.workspace, running.name.as_deref()) {
             self.change(place, |entry| {
-                entry.ran_last(before, now);
+                entry.set_last_run(before, now);
                 entry.not_before = now.checked_add(pause).ok();
             });
         }
@@ -291,12 +300,12 @@ impl State {
         now: Timestamp,
     ) {
         if let Some(place) = self.place(workspace, name) {
-            self.change(place, |entry| entry.ran_last(before, now));
+            self.change(place, |entry| entry.set_last_run(before, now));
         }
     }
 
     /// Sets the running beats of others.
-    pub fn others(&mut self, running: Vec<Running>) {
+    pub fn set_others(&mut self, running: Vec<Running>) {
         self.running.replace_others(running);
     }
 
@@ -314,7 +323,7 @@ impl State {
         let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
         // Retries a beat that could not be resumed at once.
         let again =
-            self.put_off.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
+            self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
                 let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
                 entry.not_before.filter(|_| !self.is_taken(entry))
             });
@@ -333,11 +342,11 @@ impl State {
     }
 
     fn is_taken(&self, entry: &Entry) -> bool {
-        self.running.take(&entry.heartbeat.workspace)
+        self.running.holds(&entry.heartbeat.workspace)
     }
 
     fn place(&self, workspace: &Path, name: Option<&str>) -> Option<usize> {
-        let place = self.places.get(&HeartbeatId::new(workspace, name)).copied()?;
+        let place = self.indices.get(&HeartbeatId::new(workspace, name)).copied()?;
         // Ids are text: two paths that are not UTF-8 can have the same.
         if self.entries[place].is(workspace, name) {
             return Some(place);

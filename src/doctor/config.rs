@@ -65,11 +65,11 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
     let mut askings = heartbeats.flat_map(|heartbeat| [&heartbeat.asking, &heartbeat.tighter]);
     let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {
-        match model::reached(&path, &environment.keys) {
+        match model::configured_model(&path, &environment.keys) {
             Ok(model) => format!("; {model} is asked"),
             Err(error) => {
                 let finding = check.failed(&error).after("calls are denied because no model can be asked: ");
-                return if error.is_of_environment() { finding.into_warning() } else { finding };
+                return if error.depends_on_environment() { finding.into_warning() } else { finding };
             }
         }
     } else {

@@ -277,8 +277,6 @@ mod tests {
             "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code ignores the whole file because of it, \
              2.1.197 silently, so your permissions.deny is off; make it"
         ));
-        assert!(
-            at("Stop").contains("so your permissions.deny is off, 2.1.329 ignores the entry; make it")
-        );
+        assert!(at("Stop").contains("so your permissions.deny is off, 2.1.329 ignores the entry; make it"));
     }
 }

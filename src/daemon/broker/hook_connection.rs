@@ -4,8 +4,8 @@
 //! In: the hook's lines. Out: one answer. If the hook hangs up, its agent is gone and the request is closed; a hook that
 //! loses the daemon sends its request to the next one.
 
-use super::Order;
-use super::requests::Late;
+use super::BrokerCommand;
+use super::requests::TimeoutOutcome;
 use crate::daemon::rpc_handlers::Command;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
 use crate::rpc::envelope::{Request as Line, Response};
@@ -21,26 +21,26 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, commands: mps
     let (reading, writing) = stream.into_split();
     let lines = Lines::new(reading, LONGEST, None);
     let hook = asked.hook.clone();
-    let (door, answer) = oneshot::channel();
+    let (sender, answer) = oneshot::channel();
     let (to, id) = oneshot::channel();
-    let order = Order::Ask(Box::new(asked), door, to);
-    if commands.send(Command::Broker(order)).await.is_err() {
+    let command = BrokerCommand::Ask(Box::new(asked), sender, to);
+    if commands.send(Command::Broker(command)).await.is_err() {
         return;
     }
     let Ok(id) = id.await else { return };
-    let mut door = Talk { id, hook, lines, writing, commands };
-    if door.until_answered(line, answer).await.is_none() {
-        let gone = Order::Gone { id: door.id, hook: door.hook };
+    let mut connection = HookConnection { id, hook, lines, writing, commands };
+    if connection.until_answered(line, answer).await.is_none() {
+        let gone = BrokerCommand::Disconnected { id: connection.id, hook: connection.hook };
         // If the daemon is ending, the hook sends its request to the next one.
-        let _ending = door.commands.send(Command::Broker(gone)).await;
+        let _ending = connection.commands.send(Command::Broker(gone)).await;
         return;
     }
     // Keep reading: if the hook just reported a timeout to a closed socket, it might not receive the answer either.
-    let _ended = door.writing.shutdown().await;
-    while let Ok(Some(_)) = door.lines.next().await {}
+    let _ended = connection.writing.shutdown().await;
+    while let Ok(Some(_)) = connection.lines.next().await {}
 }
 
-struct Talk {
+struct HookConnection {
     id: RequestId,
     hook: String,
     lines: Lines<OwnedReadHalf>,
@@ -48,7 +48,7 @@ struct Talk {
     commands: mpsc::Sender<Command>,
 }
 
-impl Talk {
+impl HookConnection {
     /// Returns `None` if the hook left without an answer.
     async fn until_answered(&mut self, asked: Line, mut answer: oneshot::Receiver<Answer>) -> Option<()> {
         loop {
@@ -68,13 +68,13 @@ impl Talk {
                     }
                     let (to, late) = oneshot::channel();
                     let (id, hook) = (self.id.clone(), self.hook.clone());
-                    let order = Order::Late { id, hook, may_defer, waits, to };
-                    self.commands.send(Command::Broker(order)).await.ok()?;
+                    let command = BrokerCommand::TimedOut { id, hook, may_defer, waits, to };
+                    self.commands.send(Command::Broker(command)).await.ok()?;
                     let outcome = match late.await.ok()? {
-                        Late::Answered => continue,
-                        Late::Expired => EXPIRED,
-                        Late::Deferred(_) => DEFERRED,
-                        Late::Waits => WAITING,
+                        TimeoutOutcome::Answered => continue,
+                        TimeoutOutcome::Expired => EXPIRED,
+                        TimeoutOutcome::Deferred(_) => DEFERRED,
+                        TimeoutOutcome::Waits => WAITING,
                     };
                     let payload = json!({ "outcome": outcome, "id": self.id.as_str() });
                     self.say(&line, payload).await?;

@@ -1,8 +1,8 @@
 //! The broker's commands, answers, and requests as people see them.
 
 use super::body::Body;
-use super::requests::{Late, Open, Standing};
-use crate::journal::deferred as put_off;
+use super::requests::{Open, Standing, TimeoutOutcome};
+use crate::journal::deferred;
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Answerer, Request, RequestId};
 use jiff::Timestamp;
@@ -14,15 +14,15 @@ use sys::error::Failure;
 use tokio::sync::oneshot;
 
 /// Where an answer goes.
-pub type Door = oneshot::Sender<Answer>;
+pub type AnswerSender = oneshot::Sender<Answer>;
 
 /// A command for the broker.
 #[derive(Debug)]
-pub enum Order {
+pub enum BrokerCommand {
     /// A hook sends a request; it gets the request's id first.
-    Ask(Box<Request>, Door, oneshot::Sender<RequestId>),
+    Ask(Box<Request>, AnswerSender, oneshot::Sender<RequestId>),
     /// A hook's time is up.
-    Late {
+    TimedOut {
         /// The request.
         id: RequestId,
         /// The hook.
@@ -32,10 +32,10 @@ pub enum Order {
         /// Whether it otherwise keeps waiting.
         waits: bool,
         /// Where the result goes.
-        to: oneshot::Sender<Late>,
+        to: oneshot::Sender<TimeoutOutcome>,
     },
     /// A hook disconnected.
-    Gone {
+    Disconnected {
         /// The request.
         id: RequestId,
         /// The hook.
@@ -162,7 +162,7 @@ impl Row {
     #[must_use]
     pub fn waiting(id: &RequestId, request: &Request) -> Self {
         let asked = request.asked(clock::now());
-        let standing = Standing::<()>::Waiting { until: request.until(asked), doors: Vec::new() };
+        let standing = Standing::<()>::Waiting { until: request.until(asked), hooks: Vec::new() };
         Self::of(id, &Open::new(request.clone(), Body::new(request.input.clone()), asked, standing))
     }
 
@@ -172,8 +172,8 @@ impl Row {
         let input = input.read().unwrap_or_else(|error| format!("not readable: {error}").into());
         let (standing, until) = match standing {
             Standing::Waiting { until, .. } => ("waiting", *until),
-            Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", *until),
-            Standing::PutOff(_) => ("answered", None),
+            Standing::Deferred(deferred::Standing::Deferred { until }) => ("deferred", *until),
+            Standing::Deferred(_) => ("answered", None),
         };
         Self {
             id: id.clone(),

@@ -17,7 +17,7 @@ use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request};
 use crate::rpc::envelope::{Request as Line, Response};
 use access::{Access, AccessError};
-use decision::{JudgementError, Word};
+use decision::{Decision, DecisionError};
 use http::HttpError;
 use prompt::PromptError;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub struct Models {
     settings: SettingsDir,
     keys: Arc<BTreeMap<Provider, Secret>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// Why no model can be asked at all.
@@ -61,13 +61,13 @@ impl Hinted for Unreachable {
 impl Unreachable {
     /// Whether a daemon with a different environment might have a key.
     #[must_use]
-    pub fn is_of_environment(&self) -> bool {
+    pub fn depends_on_environment(&self) -> bool {
         matches!(self.0, AccessError::NoKey { .. })
     }
 }
 
 /// Returns the model that would be asked, as `provider/model`, without asking it.
-pub fn reached(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<String, Unreachable> {
+pub fn configured_model(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<String, Unreachable> {
     Access::find(settings, keys).map(|access| access.to_string()).map_err(Unreachable)
 }
 
@@ -85,9 +85,9 @@ enum ModelError {
     #[error("{model} returned an invalid decision: {error}")]
     Wire { model: String, error: WireError },
     #[error("{model} returned an invalid decision: {error}")]
-    Judgement { model: String, error: JudgementError },
+    Decision { model: String, error: DecisionError },
     #[error("no model answered within {}", humantime::format_duration(*.0))]
-    Late(Duration),
+    Timeout(Duration),
     #[error("cannot start a thread to ask a model: {0}")]
     Thread(#[source] io::Error),
     #[error("asking a model failed")]
@@ -106,10 +106,10 @@ impl Hinted for ModelError {
 
 /// A model's decision on a call.
 #[derive(Debug)]
-struct Judgement {
+struct ModelDecision {
     /// `provider/model`.
     model: String,
-    word: Word,
+    decision: Decision,
     reason: String,
 }
 
@@ -135,18 +135,18 @@ impl Models {
     /// Uses the model in config.toml of `settings`, read for each request. `keys` are for providers without a key there.
     #[must_use]
     pub fn new(settings: &SettingsDir, keys: BTreeMap<Provider, Secret>) -> Self {
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        Self { settings: settings.clone(), keys: Arc::new(keys), places }
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        Self { settings: settings.clone(), keys: Arc::new(keys), permits }
     }
 
     async fn answer(&self, request: Request) -> Answer {
         let id = request.id(0);
-        let (verdict, reason, by) = match self.judgement(request).await {
-            Ok(Judgement { model, word, reason }) => {
-                let (verdict, reason) = match word {
-                    Word::Allow => (Verdict::Allow, format!("{model} allows it: {reason}")),
-                    Word::Deny => (Verdict::Deny, format!("{model} denies it: {reason}")),
-                    Word::Unsure => {
+        let (verdict, reason, by) = match self.decision(request).await {
+            Ok(ModelDecision { model, decision, reason }) => {
+                let (verdict, reason) = match decision {
+                    Decision::Allow => (Verdict::Allow, format!("{model} allows it: {reason}")),
+                    Decision::Deny => (Verdict::Deny, format!("{model} denies it: {reason}")),
+                    Decision::Unsure => {
                         (Verdict::Deny, format!("{model} is not sure, so the call is denied: {reason}"))
                     }
                 };
@@ -157,7 +157,7 @@ impl Models {
         Answer { verdict, reason: Some(reason), answers: None, by, id, answered_by: None }
     }
 
-    async fn judgement(&self, request: Request) -> Result<Judgement, ModelError> {
+    async fn decision(&self, request: Request) -> Result<ModelDecision, ModelError> {
         // The hook never sends these to a model.
         if request.is_question() || request.doubt.is_some() {
             return Err(ModelError::NotForModels);
@@ -167,22 +167,22 @@ impl Models {
         // Reject a long prompt before waiting.
         let prompt = prompt::about(&request)?;
         drop(request);
-        let late = |_| ModelError::Late(limit);
-        let place = timeout_at(until, Arc::clone(&self.places).acquire_owned()).await.map_err(late)?;
-        let place = place.map_err(|_| ModelError::Broken)?;
-        let (to, judgement) = oneshot::channel();
+        let late = |_| ModelError::Timeout(limit);
+        let permit = timeout_at(until, Arc::clone(&self.permits).acquire_owned()).await.map_err(late)?;
+        let permit = permit.map_err(|_| ModelError::Broken)?;
+        let (to, decision) = oneshot::channel();
         let (settings, keys) = (self.settings.settings(), Arc::clone(&self.keys));
         let ask = move || {
-            let place: OwnedSemaphorePermit = place;
+            let permit: OwnedSemaphorePermit = permit;
             let access = Access::find(&settings, &keys).map_err(ModelError::from);
-            let judgement = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
+            let decision = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
             // Before the answer, so that a client that has it can send the next request.
-            drop(place);
-            let _heard = to.send(judgement);
+            drop(permit);
+            let _heard = to.send(decision);
         };
         // Not a runtime thread: the daemon would wait for it at shutdown.
         std::thread::Builder::new().name("model".to_owned()).spawn(ask).map_err(ModelError::Thread)?;
-        timeout_at(until, judgement).await.map_err(late)?.map_err(|_| ModelError::Broken)?
+        timeout_at(until, decision).await.map_err(late)?.map_err(|_| ModelError::Broken)?
     }
 }
 
@@ -192,19 +192,19 @@ fn ask(
     prompt: &str,
     until: std::time::Instant,
     limit: Duration,
-) -> Result<Judgement, ModelError> {
+) -> Result<ModelDecision, ModelError> {
     let model = access.to_string();
     let call = wire::call(access, prompt);
     let left = until.saturating_duration_since(std::time::Instant::now());
     let body = http::post(&call, left).map_err(|error| match error {
-        HttpError::Late => ModelError::Late(limit),
+        HttpError::Timeout => ModelError::Timeout(limit),
         error => ModelError::Http { model: model.clone(), error },
     })?;
     let text = wire::text(access.provider, &body)
         .map_err(|error| ModelError::Wire { model: model.clone(), error })?;
-    let (word, reason) = decision::read(&text, access.key.reveal())
-        .map_err(|error| ModelError::Judgement { model: model.clone(), error })?;
-    Ok(Judgement { model, word, reason })
+    let (decision, reason) = decision::read(&text, access.key.reveal())
+        .map_err(|error| ModelError::Decision { model: model.clone(), error })?;
+    Ok(ModelDecision { model, decision, reason })
 }
 
 #[cfg(test)]

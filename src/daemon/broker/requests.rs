@@ -3,7 +3,7 @@
 //! `D` is where an answer goes: a hook's connection.
 
 use super::body::Body;
-use crate::journal::deferred::{self as put_off, DeferredCall as PutOff};
+use crate::journal::deferred::{self, DeferredCall};
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
@@ -60,10 +60,10 @@ pub enum Standing<D> {
         /// When they stop waiting, if ever.
         until: Option<Timestamp>,
         /// The hooks, and where the answer goes.
-        doors: Vec<(String, D)>,
+        hooks: Vec<(String, D)>,
     },
     /// The call is deferred: no process waits.
-    PutOff(put_off::Standing),
+    Deferred(deferred::Standing),
 }
 
 /// How a request ended.
@@ -83,16 +83,16 @@ pub enum Ended {
 
 /// The result of sending a request.
 #[derive(Debug)]
-pub enum Asked<D> {
+pub enum Sent<D> {
     /// It waits, with this id.
-    Waits(RequestId),
+    Waiting(RequestId),
     /// It was already answered.
-    Given(RequestId, Answer, D),
+    Answered(RequestId, Answer, D),
 }
 
 /// What happens to a request whose time is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Late {
+pub enum TimeoutOutcome {
     /// It is denied.
     Expired,
     /// It is deferred until then, or until it is answered.
@@ -105,16 +105,16 @@ pub enum Late {
 
 /// What to do after an answer.
 #[derive(Debug)]
-pub enum Answered<D> {
+pub enum AnswerEffect<D> {
     /// Notify these hooks.
-    Tell(Vec<D>),
+    Notify(Vec<D>),
     /// Resume the agent.
     Resume,
 }
 
 /// Why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
+pub enum AnswerError {
     /// The request has ended.
     #[error("request {id} {how}")]
     Over {
@@ -128,7 +128,7 @@ pub enum NotTaken {
     Unknown(RequestId),
 }
 
-impl Hinted for NotTaken {
+impl Hinted for AnswerError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Over { .. } => "see: murmur permission list".to_owned(),
@@ -146,40 +146,40 @@ impl<D> Default for Requests<D> {
 impl<D> Requests<D> {
     /// Adds `request`, whose input is `input`. Answers at once if it is a deferred call that was answered, which works once, or
     /// a repeated call that was allowed.
-    pub fn ask(&mut self, request: Request, input: Body, door: D, now: Timestamp) -> Asked<D> {
+    pub fn ask(&mut self, request: Request, input: Body, sender: D, now: Timestamp) -> Sent<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
-            return Asked::Given(answer.id.clone(), answer.clone(), door);
+            return Sent::Answered(answer.id.clone(), answer.clone(), sender);
         }
         let (asked, hook) = (request.asked(now), request.hook.clone());
         let until = request.until(asked);
         let (id, same) = self.find(&request);
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
-            let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
+            let standing = Standing::Waiting { until, hooks: vec![(hook, sender)] };
             self.ended.retain(|(ended, _)| *ended != id);
             self.open.insert(id.clone(), Open::new(request, input, asked, standing));
-            return Asked::Waits(id);
+            return Sent::Waiting(id);
         };
         match &mut open.standing {
-            Standing::PutOff(put_off::Standing::Answered(answer)) => {
+            Standing::Deferred(deferred::Standing::Answered(answer)) => {
                 let answer = answer.clone();
-                let given = put_off::Standing::Given { answer: answer.clone(), hook };
-                open.standing = Standing::PutOff(given);
-                Asked::Given(id, answer, door)
+                let given = deferred::Standing::Given { answer: answer.clone(), hook };
+                open.standing = Standing::Deferred(given);
+                Sent::Answered(id, answer, sender)
             }
-            Standing::PutOff(put_off::Standing::Given { answer, hook: given }) if *given == hook => {
-                Asked::Given(id, answer.clone(), door)
+            Standing::Deferred(deferred::Standing::Given { answer, hook: given }) if *given == hook => {
+                Sent::Answered(id, answer.clone(), sender)
             }
-            Standing::Waiting { doors, .. } => {
+            Standing::Waiting { hooks, .. } => {
                 // A hook that lost its connection takes the place of its old one.
-                doors.retain(|(other, _)| *other != hook);
-                doors.push((hook, door));
-                Asked::Waits(id)
+                hooks.retain(|(other, _)| *other != hook);
+                hooks.push((hook, sender));
+                Sent::Waiting(id)
             }
             // An answer is valid for one call: a repeated one is a new request.
-            Standing::PutOff(_) => {
-                let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
+            Standing::Deferred(_) => {
+                let standing = Standing::Waiting { until, hooks: vec![(hook, sender)] };
                 *open = Open::new(request, input, asked, standing);
-                Asked::Waits(id)
+                Sent::Waiting(id)
             }
         }
     }
@@ -212,12 +212,12 @@ impl<D> Requests<D> {
     }
 
     /// Removes a hook that left with its agent; returns whether that closes the request.
-    pub fn gone(&mut self, id: &RequestId, hook: &str) -> bool {
-        let Some(Open { standing: Standing::Waiting { doors, .. }, .. }) = self.open.get_mut(id) else {
+    pub fn disconnect(&mut self, id: &RequestId, hook: &str) -> bool {
+        let Some(Open { standing: Standing::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
             return false;
         };
-        doors.retain(|(other, _)| other != hook);
-        let is_last = doors.is_empty();
+        hooks.retain(|(other, _)| other != hook);
+        let is_last = hooks.is_empty();
         if is_last {
             self.end(id, Ended::Gone);
         }
@@ -227,57 +227,63 @@ impl<D> Requests<D> {
     /// Decides what happens to a request whose hook stops waiting: deferred if `may_defer`, otherwise it keeps waiting if
     /// `waits`.
     #[must_use]
-    pub fn late(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Late {
+    pub fn timeout_outcome(
+        &self,
+        id: &RequestId,
+        may_defer: bool,
+        waits: bool,
+        now: Timestamp,
+    ) -> TimeoutOutcome {
         match self.open.get(id) {
-            Some(Open { standing: Standing::Waiting { doors, .. }, request, .. }) => {
-                match (may_defer && request.may_defer() && doors.len() == 1, waits) {
-                    (true, _) => Late::Deferred(request.expiry.map(|expiry| after(now, expiry))),
-                    (false, true) => Late::Waits,
-                    (false, false) => Late::Expired,
+            Some(Open { standing: Standing::Waiting { hooks, .. }, request, .. }) => {
+                match (may_defer && request.may_defer() && hooks.len() == 1, waits) {
+                    (true, _) => TimeoutOutcome::Deferred(request.expiry.map(|expiry| after(now, expiry))),
+                    (false, true) => TimeoutOutcome::Waits,
+                    (false, false) => TimeoutOutcome::Expired,
                 }
             }
-            Some(_) => Late::Answered,
+            Some(_) => TimeoutOutcome::Answered,
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
-                Some((_, Ended::Answered)) => Late::Answered,
-                _ => Late::Expired,
+                Some((_, Ended::Answered)) => TimeoutOutcome::Answered,
+                _ => TimeoutOutcome::Expired,
             },
         }
     }
 
-    /// Applies the decision of [`Self::late`].
-    pub fn is_late(&mut self, id: &RequestId, hook: &str, late: &Late) {
-        if *late == Late::Waits {
+    /// Applies the decision of [`Self::timeout_outcome`].
+    pub fn apply_timeout(&mut self, id: &RequestId, hook: &str, late: &TimeoutOutcome) {
+        if *late == TimeoutOutcome::Waits {
             return;
         }
         let Some(open) = self.open.get_mut(id) else { return };
-        let Standing::Waiting { doors, .. } = &mut open.standing else { return };
-        doors.retain(|(other, _)| other != hook);
+        let Standing::Waiting { hooks, .. } = &mut open.standing else { return };
+        hooks.retain(|(other, _)| other != hook);
         match late {
-            Late::Deferred(until) => {
-                open.standing = Standing::PutOff(put_off::Standing::Deferred { until: *until });
+            TimeoutOutcome::Deferred(until) => {
+                open.standing = Standing::Deferred(deferred::Standing::Deferred { until: *until });
             }
-            Late::Expired if doors.is_empty() => self.end(id, Ended::Expired),
-            Late::Expired | Late::Answered | Late::Waits => {}
+            TimeoutOutcome::Expired if hooks.is_empty() => self.end(id, Ended::Expired),
+            TimeoutOutcome::Expired | TimeoutOutcome::Answered | TimeoutOutcome::Waits => {}
         }
     }
 
     /// The unanswered request `id`, without its input.
-    pub fn unanswered(&self, id: &RequestId) -> Result<&Request, NotTaken> {
-        let over = |how| NotTaken::Over { id: id.clone(), how };
+    pub fn unanswered(&self, id: &RequestId) -> Result<&Request, AnswerError> {
+        let over = |how| AnswerError::Over { id: id.clone(), how };
         match self.open.get(id) {
             Some(open) if open.is_answered() => Err(over(Ended::Answered)),
             Some(open) => Ok(&open.request),
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
                 Some((_, how)) => Err(over(*how)),
-                None => Err(NotTaken::Unknown(id.clone())),
+                None => Err(AnswerError::Unknown(id.clone())),
             },
         }
     }
 
     /// Answers a request. The first answer wins.
-    pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<Answered<D>, NotTaken> {
+    pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<AnswerEffect<D>, AnswerError> {
         self.unanswered(id)?;
-        let Some(open) = self.open.get_mut(id) else { return Err(NotTaken::Unknown(id.clone())) };
+        let Some(open) = self.open.get_mut(id) else { return Err(AnswerError::Unknown(id.clone())) };
         if open.request.beat.is_none() && answer.verdict == Verdict::Allow && answer.answers.is_none() {
             if self.allowed.len() == ALLOWED {
                 self.allowed.pop_front();
@@ -285,13 +291,13 @@ impl<D> Requests<D> {
             let (request, input) = (open.request.clone(), open.input.hash());
             self.allowed.push_back(Allowed { request, input, answer: answer.clone() });
         }
-        let answered = Standing::PutOff(put_off::Standing::Answered(answer));
+        let answered = Standing::Deferred(deferred::Standing::Answered(answer));
         match std::mem::replace(&mut open.standing, answered) {
-            Standing::Waiting { doors, .. } => {
+            Standing::Waiting { hooks, .. } => {
                 self.end(id, Ended::Answered);
-                Ok(Answered::Tell(doors.into_iter().map(|(_, door)| door).collect()))
+                Ok(AnswerEffect::Notify(hooks.into_iter().map(|(_, sender)| sender).collect()))
             }
-            _ => Ok(Answered::Resume),
+            _ => Ok(AnswerEffect::Resume),
         }
     }
 
@@ -319,9 +325,9 @@ impl<D> Requests<D> {
     }
 
     /// Restores a call that an earlier daemon deferred; `input` is its request's.
-    pub fn restore(&mut self, id: RequestId, call: PutOff, input: Body) {
-        let PutOff { request, asked, standing } = call;
-        self.open.insert(id, Open::new(request, input, asked, Standing::PutOff(standing)));
+    pub fn restore(&mut self, id: RequestId, call: DeferredCall, input: Body) {
+        let DeferredCall { request, asked, standing } = call;
+        self.open.insert(id, Open::new(request, input, asked, Standing::Deferred(standing)));
     }
 
     /// All open requests, oldest first.
@@ -357,16 +363,17 @@ impl<D> Open<D> {
     /// Whether it was answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        use put_off::Standing::{Answered, Given};
-        matches!(self.standing, Standing::PutOff(Answered(_) | Given { .. }))
+        use deferred::Standing::{Answered, Given};
+        matches!(self.standing, Standing::Deferred(Answered(_) | Given { .. }))
     }
 
     /// What to store on disk, if the call is deferred.
-    pub fn put_off(&self) -> io::Result<Option<PutOff>> {
+    pub fn deferred_call(&self) -> io::Result<Option<DeferredCall>> {
         match &self.standing {
             Standing::Waiting { .. } => Ok(None),
-            Standing::PutOff(standing) => {
-                let call = PutOff { request: self.whole()?, asked: self.asked, standing: standing.clone() };
+            Standing::Deferred(standing) => {
+                let call =
+                    DeferredCall { request: self.whole()?, asked: self.asked, standing: standing.clone() };
                 Ok(Some(call))
             }
         }
@@ -374,7 +381,7 @@ impl<D> Open<D> {
 
     fn expires(&self) -> Option<Timestamp> {
         match self.standing {
-            Standing::PutOff(put_off::Standing::Deferred { until }) => until,
+            Standing::Deferred(deferred::Standing::Deferred { until }) => until,
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use crate::beat::{self, Job, Resumes};
 use crate::daemon::beats::{Beat, End};
 use crate::daemon::launch::{self, BeatReport};
 use crate::daemon::rpc_handlers::StartedBeat;
-use crate::daemon::state::{PutOff, Start};
+use crate::daemon::state::{DeferredBeat, Start};
 use crate::journal::unfinished;
 use jiff::SignedDuration;
 use sys::clock;
@@ -37,7 +37,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.write_behind.remember(running.workspace, running.name, running.since);
         let path = self.path.clone().unwrap_or_default();
         let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
-        if let Some(PutOff { id, agent, session, .. }) = resumes {
+        if let Some(DeferredBeat { id, agent, session, .. }) = resumes {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
         }
@@ -49,7 +49,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             (self.log)(&news);
         }
         if !may_begin {
-            if let Some(running) = self.state.not_begun(&job.beat, before, clock::now(), FULL_PAUSE) {
+            if let Some(running) = self.state.not_started(&job.beat, before, clock::now(), FULL_PAUSE) {
                 self.write_behind.forget(running.workspace, running.name);
             }
             return Err(self.write_behind.full().unwrap_or_default().into());
@@ -88,7 +88,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                     }
                 }
                 if requested {
-                    self.events.not_begun(&beat, &job.agent, "another beat has the workspace");
+                    self.events.not_started(&beat, &job.agent, "another beat has the workspace");
                 }
                 self.survey();
                 return;

@@ -6,7 +6,7 @@ use crate::beat;
 use crate::config::settings::Settings;
 use crate::daemon::client::Beats;
 use crate::daemon::rpc_handlers::{Command, HeartbeatRef, StartedBeat};
-use crate::daemon::state::{NotNow, Start};
+use crate::daemon::state::{Start, StartRefusal};
 use crate::daemon::status::{self, Status};
 use crate::journal::{append, unfinished};
 use std::path::Path;
@@ -26,9 +26,9 @@ impl<L: FnMut(&str)> Daemon<L> {
             Command::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
             Command::Beat(which, to) => drop(to.send(self.beat_now(&which))),
             Command::Stop(beats, to) => drop(to.send(self.stop(beats))),
-            Command::Broker(mut order) => {
-                self.prevent_unresumable_defer(&mut order);
-                self.broker.take(order, clock::now());
+            Command::Broker(mut command) => {
+                self.prevent_unresumable_defer(&mut command);
+                self.broker.handle(command, clock::now());
                 self.report_requests();
             }
         }
@@ -79,11 +79,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         // A manual beat may have just started, or the workspace may have just been registered.
         self.check_beats();
         let start = match self.start_now(which) {
-            Err(NotNow::Unknown { .. } | NotNow::Unnamed { .. }) => {
+            Err(StartRefusal::Unknown { .. } | StartRefusal::Unnamed { .. }) => {
                 self.reload();
                 self.start_now(which)
             }
-            Err(NotNow::Busy { .. } | NotNow::Full { .. }) if self.end_written_beats() => {
+            Err(StartRefusal::Busy { .. } | StartRefusal::Full { .. }) if self.end_written_beats() => {
                 self.start_now(which)
             }
             decided => decided,
@@ -101,13 +101,13 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.state.running().len() < before
     }
 
-    fn start_now(&mut self, which: &HeartbeatRef) -> Result<Start, NotNow> {
+    fn start_now(&mut self, which: &HeartbeatRef) -> Result<Start, StartRefusal> {
         let now = clock::now();
         let mut start =
             |workspace: &Path| self.state.start_now(workspace, which.name.as_deref(), now, beat::new_id(now));
         match (start(&which.workspace), which.workspace.canonicalize()) {
             // config.json may list its real path.
-            (Err(NotNow::Unknown { .. }), Ok(real)) if real != which.workspace => start(&real),
+            (Err(StartRefusal::Unknown { .. }), Ok(real)) if real != which.workspace => start(&real),
             (decided, _) => decided,
         }
     }

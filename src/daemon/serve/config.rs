@@ -49,7 +49,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         match self.write_behind.flush(&self.state) {
             Ok(runs) => {
                 for ((workspace, name), at) in runs {
-                    self.state.written(&workspace, name.as_deref(), at);
+                    self.state.set_written(&workspace, name.as_deref(), at);
                 }
             }
             Err(error) => (self.log)(&error),

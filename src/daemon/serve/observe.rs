@@ -29,7 +29,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 over.extend(entry.resumes.clone());
                 // A manual beat may have ended before it was noticed.
                 if let (false, Some(at)) = (self.ours.contains(&entry.beat), entry.started()) {
-                    self.state.ran(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
+                    self.state.record_run(entry.workspace.as_ref(), entry.heartbeat.as_deref(), at, now);
                 }
             },
         );
@@ -51,7 +51,7 @@ impl<L: FnMut(&str)> Daemon<L> {
 
     /// Records a beat of an earlier daemon, which may have died before it did.
     pub(super) fn record_run(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
-        if self.state.ran(workspace, name, at, clock::now()) {
+        if self.state.record_run(workspace, name, at, clock::now()) {
             self.write_behind.remember(workspace.to_path_buf(), name.map(str::to_owned), at);
         }
     }
@@ -70,10 +70,10 @@ impl<L: FnMut(&str)> Daemon<L> {
                 self.record_run(&other.workspace, other.name.as_deref(), other.since);
             } else {
                 // A manual beat writes its last run itself.
-                self.state.ran(&other.workspace, other.name.as_deref(), other.since, clock::now());
+                self.state.record_run(&other.workspace, other.name.as_deref(), other.since, clock::now());
             }
         }
-        self.state.others(others.into_iter().map(|(other, _)| other).collect());
+        self.state.set_others(others.into_iter().map(|(other, _)| other).collect());
         if survey.dead.iter().any(|(_, begun)| !begun.over) {
             let recovered = self.write_behind.recover();
             self.log_error(recovered);

@@ -1,7 +1,7 @@
 //! Requests: reports and expires them, and resumes the beats that waited for an answer.
 
 use super::Daemon;
-use crate::daemon::broker::{Broker, Order, Told};
+use crate::daemon::broker::{Broker, BrokerCommand, BrokerEvent};
 use crate::permit::request::RequestId;
 use sys::paths::{DataDir, User};
 use sys::{clock, file};
@@ -10,7 +10,7 @@ use sys::{clock, file};
 /// beat that was resumed with it.
 pub(super) fn load_broker(dir: &DataDir, user: &User) -> Broker {
     let journal = std::cell::OnceCell::new();
-    Broker::begin(dir, user.home.clone(), |id| {
+    Broker::load(dir, user.home.clone(), |id| {
         // Read only if an answer was waiting, which is rare.
         let text =
             journal.get_or_init(|| file::read_regular(&dir.journal()).ok().flatten().unwrap_or_default());
@@ -21,19 +21,19 @@ pub(super) fn load_broker(dir: &DataDir, user: &User) -> Broker {
 impl<L: FnMut(&str)> Daemon<L> {
     /// Reports the broker's changes and updates the state's deferred beats.
     pub(super) fn report_requests(&mut self) {
-        for told in self.broker.told() {
-            match &told {
-                Told::Trouble(error) => (self.log)(error),
-                _ => self.events.request(&told),
+        for event in self.broker.take_events() {
+            match &event {
+                BrokerEvent::Error(error) => (self.log)(error),
+                _ => self.events.request(&event),
             }
         }
-        self.state.put_off(self.broker.beats());
+        self.state.set_deferred(self.broker.beats());
         self.stuck_monitor.set_waiting(self.broker.agents());
     }
 
     /// Does not defer calls of manual beats in unregistered workspaces: nothing would resume them.
-    pub(super) fn prevent_unresumable_defer(&self, order: &mut Order) {
-        let Order::Late { id, may_defer, .. } = order else { return };
+    pub(super) fn prevent_unresumable_defer(&self, command: &mut BrokerCommand) {
+        let BrokerCommand::TimedOut { id, may_defer, .. } = command else { return };
         let known = self.broker.request(id).is_some_and(|request| {
             let name = request.beat.as_ref().and_then(|beat| beat.heartbeat.as_deref());
             self.state.has(&request.workspace, name)
@@ -50,7 +50,7 @@ impl<L: FnMut(&str)> Daemon<L> {
     /// The beats that were resumed with the answers to these requests ended.
     pub(super) fn resumed_beats_ended(&mut self, requests: &[String]) {
         for id in requests.iter().filter_map(|id| RequestId::parse(id).ok()) {
-            self.broker.over(&id);
+            self.broker.beat_ended(&id);
         }
         if !requests.is_empty() {
             self.report_requests();

@@ -1,6 +1,6 @@
 //! A heartbeat and its schedule.
 
-use super::PutOff;
+use super::DeferredBeat;
 use crate::config::heartbeat::Heartbeat;
 use crate::schedule;
 use jiff::Timestamp;
@@ -57,7 +57,7 @@ impl Entry {
     }
 
     /// Sets the last run, and counts the next from it.
-    pub(super) fn ran_last(&mut self, last: Option<Timestamp>, now: Timestamp) {
+    pub(super) fn set_last_run(&mut self, last: Option<Timestamp>, now: Timestamp) {
         self.last_run = last;
         self.anchor = last;
         self.count_from(now);
@@ -67,8 +67,8 @@ impl Entry {
         self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
     }
 
-    pub(super) fn is_of(&self, put_off: &PutOff) -> bool {
-        self.is(&put_off.workspace, put_off.name.as_deref())
+    pub(super) fn is_of(&self, deferred: &DeferredBeat) -> bool {
+        self.is(&deferred.workspace, deferred.name.as_deref())
     }
 
     pub(super) fn is(&self, workspace: &Path, name: Option<&str>) -> bool {

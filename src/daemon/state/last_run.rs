@@ -37,7 +37,7 @@ impl Correction {
 
 impl State {
     /// Adds last runs that config.json may not have. Never moves one back.
-    pub fn recall(&mut self, mut runs: LastRuns, now: Timestamp) {
+    pub fn merge_last_runs(&mut self, mut runs: LastRuns, now: Timestamp) {
         for entry in &mut self.entries {
             if entry.ran(runs.remove(&entry.heartbeat.id)) {
                 entry.count_from(now);

@@ -6,7 +6,7 @@ use sys::shell;
 
 /// Why a requested beat cannot start.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotNow {
+pub enum StartRefusal {
     /// The workspace is not registered.
     #[error("{} is not registered", .workspace.display())]
     Unknown {
@@ -53,7 +53,7 @@ pub fn approve_hint(workspace: &Path, name: &str) -> String {
     format!("review it, then run: murmur workspaces approve {workspace} --name {name}")
 }
 
-impl Hinted for NotNow {
+impl Hinted for StartRefusal {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { workspace, .. } => {

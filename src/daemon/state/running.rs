@@ -78,7 +78,7 @@ impl RunningBeats {
         theirs.into_iter().chain(ours).for_each(|running| self.add(running));
     }
 
-    pub(super) fn take(&self, workspace: &Path) -> bool {
+    pub(super) fn holds(&self, workspace: &Path) -> bool {
         self.workspaces.contains_key(workspace)
     }
 

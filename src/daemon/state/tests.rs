@@ -121,10 +121,10 @@ fn a_beat_of_somebody_else_holds_its_workspace_and_counts() {
         ours: false,
         resumes: None,
     };
-    state.ran(Path::new("/a"), None, other.since, at("10:00:00"));
-    state.others(vec![other]);
+    state.record_run(Path::new("/a"), None, other.since, at("10:00:00"));
+    state.set_others(vec![other]);
     assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
-    state.others(Vec::new());
+    state.set_others(Vec::new());
     assert_eq!(state.running().len(), 1, "ours is not forgotten with the others");
     assert!(starts(&mut state, "10:00:01").is_empty());
     assert_eq!(starts(&mut state, "10:29:00"), ["/a"]);
@@ -157,7 +157,7 @@ fn our_own_writing_of_a_last_run_is_no_edit() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
     state.ended("10:00:00#1");
-    state.written(Path::new("/a"), None, at("10:00:00"));
+    state.set_written(Path::new("/a"), None, at("10:00:00"));
     assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
     state.ended("10:30:00#1");
     // The file still has the run before.
@@ -207,8 +207,8 @@ fn a_last_run_in_the_future_counts_as_now_once() {
 fn what_was_saved_counts_for_heartbeats_that_are_there_and_that_come_back() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:00:00"))], "10:00:00");
     let id = |path: &str| HeartbeatId::new(Path::new(path), None);
-    state.recall([(id("/a"), at("09:50:00")), (id("/b"), at("09:55:00"))].into(), at("10:00:00"));
-    state.recall([(id("/a"), at("09:40:00")), (id("/b"), at("09:45:00"))].into(), at("10:00:00"));
+    state.merge_last_runs([(id("/a"), at("09:50:00")), (id("/b"), at("09:55:00"))].into(), at("10:00:00"));
+    state.merge_last_runs([(id("/a"), at("09:40:00")), (id("/b"), at("09:45:00"))].into(), at("10:00:00"));
     assert_eq!(state.unwritten()[0].at, at("09:50:00"));
     assert_eq!(state.retired()[&id("/b")], at("09:55:00"));
     let both = ["/a", "/b"].map(|path| heartbeat(path, None, 30, None));

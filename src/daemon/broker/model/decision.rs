@@ -10,7 +10,7 @@ const REASON: usize = 500;
 
 /// What a model decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Decision {
     /// The call may run.
     Allow,
     /// The call may not run.
@@ -21,7 +21,7 @@ pub(super) enum Word {
 
 /// Why an answer is not a decision.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum JudgementError {
+pub(super) enum DecisionError {
     /// It is not one JSON object with a decision and a reason.
     #[error("not exactly one JSON object with \"decision\" and \"reason\"")]
     Shape,
@@ -32,24 +32,24 @@ pub(super) enum JudgementError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct Response {
     decision: String,
     reason: String,
 }
 
 /// Reads an answer. Its reason becomes one printable line without `key`.
-pub(super) fn read(text: &str, key: &str) -> Result<(Word, String), JudgementError> {
+pub(super) fn read(text: &str, key: &str) -> Result<(Decision, String), DecisionError> {
     let text = text.trim_ascii();
     // serde would accept an array too.
     if !text.starts_with('{') {
-        return Err(JudgementError::Shape);
+        return Err(DecisionError::Shape);
     }
-    let said: Said = serde_json::from_str(text).map_err(|_| JudgementError::Shape)?;
-    let word = match said.decision.as_str() {
-        "allow" => Word::Allow,
-        "deny" => Word::Deny,
-        "unsure" => Word::Unsure,
-        _ => return Err(JudgementError::Unknown),
+    let said: Response = serde_json::from_str(text).map_err(|_| DecisionError::Shape)?;
+    let decision = match said.decision.as_str() {
+        "allow" => Decision::Allow,
+        "deny" => Decision::Deny,
+        "unsure" => Decision::Unsure,
+        _ => return Err(DecisionError::Unknown),
     };
     let mut reason = plain_line(&said.reason);
     if !key.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str, key: &str) -> Result<(Word, String), JudgementErr
     if reason.is_empty() {
         reason.push_str("no reason given");
     }
-    Ok((word, reason))
+    Ok((decision, reason))
 }
 
 #[cfg(test)]
@@ -73,35 +73,35 @@ mod tests {
     fn one_object_with_a_known_decision_is_an_answer_and_nothing_else_is() {
         let read = |text: &str| read(text, "sk-1");
         let allow = r#"{"decision":"allow","reason":"harmless"}"#;
-        assert_eq!(read(allow), Ok((Word::Allow, "harmless".to_owned())));
-        assert_eq!(read(&format!(" \n{allow}\r\n\t")), Ok((Word::Allow, "harmless".to_owned())));
-        assert_eq!(read(r#"{"reason":"r","decision":"deny"}"#), Ok((Word::Deny, "r".to_owned())));
+        assert_eq!(read(allow), Ok((Decision::Allow, "harmless".to_owned())));
+        assert_eq!(read(&format!(" \n{allow}\r\n\t")), Ok((Decision::Allow, "harmless".to_owned())));
+        assert_eq!(read(r#"{"reason":"r","decision":"deny"}"#), Ok((Decision::Deny, "r".to_owned())));
         assert_eq!(
             read(r#"{"reason":" ","decision":"unsure"}"#),
-            Ok((Word::Unsure, "no reason given".to_owned()))
+            Ok((Decision::Unsure, "no reason given".to_owned()))
         );
         for (text, error) in [
-            (String::new(), JudgementError::Shape),
-            ("allow".to_owned(), JudgementError::Shape),
-            (r#""allow""#.to_owned(), JudgementError::Shape),
-            (r#"["allow","harmless"]"#.to_owned(), JudgementError::Shape),
-            (format!("```json\n{allow}\n```"), JudgementError::Shape),
-            (format!("Sure: {allow}"), JudgementError::Shape),
-            (format!("{allow}\nso it is allowed"), JudgementError::Shape),
-            (format!("{allow}{allow}"), JudgementError::Shape),
-            (format!("[{allow}]"), JudgementError::Shape),
-            (format!("\u{feff}{allow}"), JudgementError::Shape),
-            (format!("\u{a0}{allow}"), JudgementError::Shape),
-            (allow[..allow.len() - 1].to_owned(), JudgementError::Shape),
-            (r#"{"decision":"allow"}"#.to_owned(), JudgementError::Shape),
-            (r#"{"reason":"harmless"}"#.to_owned(), JudgementError::Shape),
-            (r#"{"decision":"allow","reason":null}"#.to_owned(), JudgementError::Shape),
-            (r#"{"decision":"allow","reason":"r","also":1}"#.to_owned(), JudgementError::Shape),
-            (r#"{"decision":"deny","reason":"r","decision":"allow"}"#.to_owned(), JudgementError::Shape),
-            (r#"{"decision":{"allow":null},"reason":"r"}"#.to_owned(), JudgementError::Shape),
-            (r#"{"decision":true,"reason":"r"}"#.to_owned(), JudgementError::Shape),
-            (r#"{"decision":"Allow","reason":"r"}"#.to_owned(), JudgementError::Unknown),
-            (r#"{"decision":"allow ","reason":"r"}"#.to_owned(), JudgementError::Unknown),
+            (String::new(), DecisionError::Shape),
+            ("allow".to_owned(), DecisionError::Shape),
+            (r#""allow""#.to_owned(), DecisionError::Shape),
+            (r#"["allow","harmless"]"#.to_owned(), DecisionError::Shape),
+            (format!("```json\n{allow}\n```"), DecisionError::Shape),
+            (format!("Sure: {allow}"), DecisionError::Shape),
+            (format!("{allow}\nso it is allowed"), DecisionError::Shape),
+            (format!("{allow}{allow}"), DecisionError::Shape),
+            (format!("[{allow}]"), DecisionError::Shape),
+            (format!("\u{feff}{allow}"), DecisionError::Shape),
+            (format!("\u{a0}{allow}"), DecisionError::Shape),
+            (allow[..allow.len() - 1].to_owned(), DecisionError::Shape),
+            (r#"{"decision":"allow"}"#.to_owned(), DecisionError::Shape),
+            (r#"{"reason":"harmless"}"#.to_owned(), DecisionError::Shape),
+            (r#"{"decision":"allow","reason":null}"#.to_owned(), DecisionError::Shape),
+            (r#"{"decision":"allow","reason":"r","also":1}"#.to_owned(), DecisionError::Shape),
+            (r#"{"decision":"deny","reason":"r","decision":"allow"}"#.to_owned(), DecisionError::Shape),
+            (r#"{"decision":{"allow":null},"reason":"r"}"#.to_owned(), DecisionError::Shape),
+            (r#"{"decision":true,"reason":"r"}"#.to_owned(), DecisionError::Shape),
+            (r#"{"decision":"Allow","reason":"r"}"#.to_owned(), DecisionError::Unknown),
+            (r#"{"decision":"allow ","reason":"r"}"#.to_owned(), DecisionError::Unknown),
         ] {
             assert_eq!(read(&text), Err(error), "{text}");
         }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_reason_is_one_short_line_without_the_key() {
         let said = r#"{"decision":"deny","reason":"\u001b[2Jno\n\u0007 sk-1 \u202e"}"#;
-        assert_eq!(read(said, "sk-1"), Ok((Word::Deny, "no [key]".to_owned())));
+        assert_eq!(read(said, "sk-1"), Ok((Decision::Deny, "no [key]".to_owned())));
         let long = format!(r#"{{"decision":"deny","reason":"{}"}}"#, "ä".repeat(9_000));
         assert_eq!(read(&long, "").unwrap().1, format!("{}…", "ä".repeat(REASON)));
     }

@@ -18,7 +18,7 @@ const BUFFER: usize = 16 * 1024;
 pub(super) enum HttpError {
     /// It timed out.
     #[error("timed out")]
-    Late,
+    Timeout,
     /// The provider returned an error.
     #[error("HTTP status {status}{}", meaning(*status))]
     Status {
@@ -46,7 +46,7 @@ fn meaning(status: u16) -> &'static str {
 impl From<ureq::Error> for HttpError {
     fn from(error: ureq::Error) -> Self {
         match error {
-            ureq::Error::Timeout(_) => Self::Late,
+            ureq::Error::Timeout(_) => Self::Timeout,
             ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..) => Self::Long,
             other => Self::Failed(Box::new(other)),
         }
@@ -56,7 +56,7 @@ impl From<ureq::Error> for HttpError {
 /// Sends `call` and returns the response body.
 pub(super) fn post(call: &Call, limit: Duration) -> Result<Vec<u8>, HttpError> {
     if limit.is_zero() {
-        return Err(HttpError::Late);
+        return Err(HttpError::Timeout);
     }
     let config = Agent::config_builder()
         .timeout_global(Some(limit))

@@ -140,12 +140,12 @@ struct Completion {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Said,
+    message: ChatMessage,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ChatMessage {
     role: Option<String>,
     content: Option<String>,
     refusal: Option<String>,
