@@ -211,7 +211,7 @@ fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_w
     entry("PreTolUse", &format!("'{hook}' PreToolUse || exit 2"));
     let found = of_settings(&env);
     assert_eq!(found[0][0], "warn", "{found:?}");
-    assert!(found[0][1].contains("hooks.PreTolUse: no Claude Code"), "{found:?}");
+    assert!(found[0][1].contains("hooks.PreTolUse: unknown event, so "), "{found:?}");
     for fine in [format!("'{hook}' Stop"), "other-program Stop".to_owned()] {
         entry("Stop", &fine);
         assert_eq!(of_settings(&env)[0][0], "ok", "{fine}");
@@ -219,7 +219,7 @@ fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_w
 }
 
 #[test]
-fn a_flat_hook_is_told_with_the_command_that_mends_that_very_file() {
+fn a_flat_hook_is_told_with_the_command_that_fixes_it() {
     let env = Env::new();
     let site = env.workspace("my site", "Look.");
     env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
