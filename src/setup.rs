@@ -50,7 +50,7 @@ pub enum Scope {
 
 /// The folders that determine where settings are.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct Locations<'a> {
     /// Claude Code's folder, `$CLAUDE_CONFIG_DIR` or `~/.claude`, if known.
     pub claude: Option<&'a Path>,
     /// The current folder, absolute.
@@ -59,9 +59,9 @@ pub struct Surroundings<'a> {
 
 impl Scope {
     /// The settings file, absolute. It need not exist.
-    pub fn file(self, around: &Surroundings<'_>) -> Result<PathBuf, SetupError> {
+    pub fn file(self, around: &Locations<'_>) -> Result<PathBuf, SetupError> {
         Ok(match self {
-            Self::User => around.here.join(around.claude.ok_or(SetupError::Homeless)?).join("settings.json"),
+            Self::User => around.here.join(around.claude.ok_or(SetupError::NoHome)?).join("settings.json"),
             Self::Project => around.here.join(".claude/settings.json"),
             Self::Local => around.here.join(".claude/settings.local.json"),
         })
@@ -73,7 +73,7 @@ impl Scope {
 pub enum SetupError {
     /// No variable gives the location of the user's settings.
     #[error("neither HOME nor CLAUDE_CONFIG_DIR is set")]
-    Homeless,
+    NoHome,
     /// The hook's path cannot be written to settings.
     #[error(transparent)]
     NotText(#[from] NotUtf8),
@@ -139,7 +139,7 @@ pub enum SetupError {
 impl Hinted for SetupError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Homeless => "set one, or pass --scope project".to_owned(),
+            Self::NoHome => "set one, or pass --scope project".to_owned(),
             Self::NotText(error) => return error.hint(),
             Self::Renamed { .. } => "rename the program, or put murmur-hook beside it".to_owned(),
             Self::Foreign { .. } => "run this as that user".to_owned(),

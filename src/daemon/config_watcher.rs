@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_changed_before_the_watch_was_there_is_read_again() {
+    async fn changes_before_the_watch_are_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.config(), "{}").unwrap();

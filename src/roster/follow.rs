@@ -9,7 +9,7 @@ use super::hosted::Standing;
 use super::known::Known;
 use super::{Agent, Sources, join, session};
 use crate::host::id::AgentId;
-use hosts::{Hosts, News};
+use hosts::{HostChange, Hosts};
 use jiff::Timestamp;
 use std::collections::HashSet;
 use std::io;
@@ -23,10 +23,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 /// How often everything is read where files cannot be watched.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How often to call [`Follower::look_again`].
+/// How often to call [`Follower::recheck`].
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The most processes to wait for, as each takes a descriptor. [`Follower::look_again`] checks the others.
+/// The most processes to wait for, as each takes a descriptor. [`Follower::recheck`] checks the others.
 const MOST: usize = 256;
 
 /// Follows all agents.
@@ -38,8 +38,8 @@ pub struct Follower {
     /// When everything is read next where files cannot be watched.
     tick: Interval,
     hosts: Hosts,
-    /// When [`Self::look_again`] was last called.
-    looked_at: Instant,
+    /// When [`Self::recheck`] was last called.
+    checked_at: Instant,
     ends: JoinSet<u32>,
     awaited: HashSet<u32>,
 }
@@ -52,17 +52,17 @@ impl Follower {
         let known = Known::read(&sources).await?;
         let hosts = Hosts::new(sources.dir.hosts());
         let (ends, awaited) = (JoinSet::new(), HashSet::new());
-        let looked_at = Instant::now();
-        let mut tick = interval_at(looked_at + TICK, TICK);
+        let checked_at = Instant::now();
+        let mut tick = interval_at(checked_at + TICK, TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut follower = Self { sources, known, watch, tick, hosts, looked_at, ends, awaited };
+        let mut follower = Self { sources, known, watch, tick, hosts, checked_at, ends, awaited };
         follower.read_all()?;
         Ok(follower)
     }
 
     /// Whether files are watched; otherwise the data may be a second old.
     #[must_use]
-    pub fn is_told(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
 
@@ -75,40 +75,40 @@ impl Follower {
     /// Waits until something may have changed and applies it. Cancel safe.
     pub async fn changed(&mut self) -> io::Result<()> {
         let Self { watch, tick, hosts, ends, .. } = self;
-        let happened = tokio::select! {
-            changes = changes(watch, tick) => Happened::Changed(changes),
-            news = hosts.happened() => Happened::Host(news),
-            Some(Ok(pid)) = ends.join_next() => Happened::Ended(pid),
+        let event = tokio::select! {
+            changes = changes(watch, tick) => Event::Changed(changes),
+            news = hosts.next_change() => Event::Host(news),
+            Some(Ok(pid)) = ends.join_next() => Event::Ended(pid),
         };
-        match happened {
-            Happened::Changed(Ok(changes)) => self.take(changes)?,
-            Happened::Changed(Err(_)) => {
+        match event {
+            Event::Changed(Ok(changes)) => self.take(changes)?,
+            Event::Changed(Err(_)) => {
                 self.watch = None;
                 self.read_all()?;
             }
-            Happened::Host(News::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
-            Happened::Host(News::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
-            Happened::Host(News::All { seen, newer }) => {
+            Event::Host(HostChange::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
+            Event::Host(HostChange::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
+            Event::Host(HostChange::All { seen, newer }) => {
                 self.known.hosts.retain(|id, _| newer.iter().any(|newer| newer.as_str() == id));
                 seen.iter().for_each(|seen| self.known.host(&self.sources, seen));
             }
-            Happened::Ended(pid) => {
+            Event::Ended(pid) => {
                 self.awaited.remove(&pid);
-                self.known.look_again(&self.sources, |living| living == pid);
+                self.known.recheck(&self.sources, |living| living == pid);
             }
         }
         self.await_ends();
         Ok(())
     }
 
-    /// When to call [`Self::look_again`]; `None` if there is no need.
+    /// When to call [`Self::recheck`]; `None` if there is no need.
     #[must_use]
-    pub fn looks_again_in(&self) -> Option<Duration> {
+    pub fn recheck_in(&self) -> Option<Duration> {
         let is_left = !self.known.sessions.is_empty()
             || self.closed().next().is_some()
-            || self.hosts.is_to_look_again()
+            || self.hosts.needs_recheck()
             || self.known.pids().any(|pid| !self.awaited.contains(&pid));
-        is_left.then(|| MINUTE.saturating_sub(self.looked_at.elapsed()))
+        is_left.then(|| MINUTE.saturating_sub(self.checked_at.elapsed()))
     }
 
     /// Live hosts that do not report their agents' state.
@@ -120,12 +120,12 @@ impl Follower {
 
     /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited for, and
     /// hosts that did not report their agents' state.
-    pub fn look_again(&mut self) {
-        self.looked_at = Instant::now();
+    pub fn recheck(&mut self) {
+        self.checked_at = Instant::now();
         let awaited = &self.awaited;
-        self.known.look_again(&self.sources, |pid| !awaited.contains(&pid));
-        self.known.look_at_sessions(&self.sources);
-        self.hosts.look_again(self.closed().collect());
+        self.known.recheck(&self.sources, |pid| !awaited.contains(&pid));
+        self.known.refresh_sessions(&self.sources);
+        self.hosts.recheck(self.closed().collect());
     }
 
     fn take(&mut self, changes: Changes) -> io::Result<()> {
@@ -136,7 +136,7 @@ impl Follower {
         for path in &changes.paths {
             match path.parent() {
                 Some(folder) if folder == pulses => self.known.read_pulse(&self.sources, path),
-                Some(folder) if folder == hosts => self.hosts.look_at(path),
+                Some(folder) if folder == hosts => self.hosts.query_file(path),
                 Some(folder) if Some(folder) == sessions.as_deref() => {
                     self.known.read_session(&self.sources, path);
                 }
@@ -154,7 +154,7 @@ impl Follower {
         }
         self.known.read_pulses(&self.sources)?;
         self.known.read_sessions(&self.sources);
-        self.hosts.look_at_all();
+        self.hosts.query_all();
         self.await_ends();
         Ok(())
     }
@@ -175,9 +175,9 @@ impl Follower {
     }
 }
 
-enum Happened {
+enum Event {
     Changed(io::Result<Changes>),
-    Host(News),
+    Host(HostChange),
     Ended(u32),
 }
 

@@ -4,7 +4,7 @@
 //! then whatever is newest.
 
 use super::hosted::{Hosted, Standing};
-use super::known::{Heard, Known};
+use super::known::{Known, KnownPulse};
 use super::session::Session;
 use super::{Agent, Source, session_agent};
 use crate::config::quiet::Quiet;
@@ -18,7 +18,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 struct Row<'a> {
     host: Option<&'a Hosted>,
-    heard: Option<&'a Heard>,
+    heard: Option<&'a KnownPulse>,
     session: Option<&'a (Session, Option<String>)>,
 }
 

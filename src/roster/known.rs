@@ -18,14 +18,14 @@ pub struct Known {
     /// Hosts, by agent id.
     pub hosts: BTreeMap<String, Hosted>,
     /// Pulses, by file.
-    pub pulses: BTreeMap<PathBuf, Heard>,
+    pub pulses: BTreeMap<PathBuf, KnownPulse>,
     /// Claude Code's sessions with their tasks, by file.
     pub sessions: BTreeMap<PathBuf, (Session, Option<String>)>,
 }
 
 /// A pulse and related data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct KnownPulse {
     /// The pulse.
     pub pulse: Pulse,
     /// Its time.
@@ -36,7 +36,7 @@ pub struct Heard {
     pub task: Option<String>,
 }
 
-impl Heard {
+impl KnownPulse {
     /// Its process, unless that is dead.
     fn process(&self) -> Option<u32> {
         process(&self.pulse).filter(|_| self.is_alive != Some(false))
@@ -94,8 +94,8 @@ impl Known {
     }
 
     /// Checks again which processes are alive, of those for which `is_wanted` is true.
-    pub fn look_again(&mut self, sources: &Sources, is_wanted: impl Fn(u32) -> bool) {
-        let wanted = |heard: &&mut Heard| heard.process().is_some_and(&is_wanted);
+    pub fn recheck(&mut self, sources: &Sources, is_wanted: impl Fn(u32) -> bool) {
+        let wanted = |heard: &&mut KnownPulse| heard.process().is_some_and(&is_wanted);
         for heard in self.pulses.values_mut().filter(wanted) {
             heard.is_alive = is_alive(&heard.pulse, heard.at);
         }
@@ -106,7 +106,7 @@ impl Known {
     }
 
     /// Updates the sessions' last signs of life.
-    pub fn look_at_sessions(&mut self, sources: &Sources) {
+    pub fn refresh_sessions(&mut self, sources: &Sources) {
         for path in self.sessions.keys().cloned().collect::<Vec<_>>() {
             self.read_session(sources, &path);
         }
@@ -114,17 +114,17 @@ impl Known {
 
     /// The processes that are not known to be dead, without hosts.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
-        let pulses = self.pulses.values().filter_map(Heard::process);
+        let pulses = self.pulses.values().filter_map(KnownPulse::process);
         let sessions = self.sessions.values().map(|(session, _)| session.pid);
         pulses.chain(sessions)
     }
 }
 
-fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, Heard)> {
+fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
     let task = task::said(&sources.dir, &found.pulse.agent_id);
     let is_alive = is_alive(&found.pulse, at);
-    Some((found.path, Heard { pulse: found.pulse, at, is_alive, task }))
+    Some((found.path, KnownPulse { pulse: found.pulse, at, is_alive, task }))
 }
 
 fn is_alive(pulse: &Pulse, at: Timestamp) -> Option<bool> {

@@ -47,7 +47,7 @@ pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Out
 }
 
 /// Removes all of murmur's entries, and the groups, events and `hooks` that become empty.
-pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
+pub fn remove_hooks(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
     let settings = Settings::read(source, path, &[])?;
     Ok(match settle(&settings, &Wanted(Vec::new())) {
         Some(text) => (text, Outcome::Removed),
@@ -58,9 +58,9 @@ pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem>
 /// What happens to an installed hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
-    Stays,
-    Becomes(String),
-    Goes,
+    Keep,
+    Replace(String),
+    Remove,
 }
 
 /// Updates murmur's entry of each wanted event and removes all others. Returns `None` if there is nothing to change.
@@ -98,13 +98,13 @@ fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
         .collect();
     match without(&spans, |index| gone.get(index) == Some(&true)) {
         Some(ranges) => splices.delete(ranges),
-        None => take_hooks_out(settings, hooks.text, &mut splices),
+        None => remove_hooks_member(settings, hooks.text, &mut splices),
     }
     Some(splices.apply(settings.source))
 }
 
 /// Removes the member `hooks` with the value `text`, or empties it if an earlier duplicate key would become active.
-fn take_hooks_out(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
+fn remove_hooks_member(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
     let members = &settings.root.0;
     let is_own = |index: usize| members.get(index).is_some_and(|member| std::ptr::eq(member.value, text));
     if members.iter().filter(|member| member.name() == "hooks").count() > 1 {
@@ -140,28 +140,27 @@ fn settle_event(
     let mut fates = Vec::with_capacity(event.groups.len());
     for group in &event.groups {
         let fate = |hook: &super::tree::Hook<'_>| match wanted {
-            _ if !hook.is_ours => Fate::Stays,
+            _ if !hook.is_ours => Fate::Keep,
             Some(wanted) if !is_there && group.matches_all() => {
                 is_there = true;
                 if hook.value().as_ref() == Some(wanted) {
-                    Fate::Stays
+                    Fate::Keep
                 } else {
-                    Fate::Becomes(like(hook.text, wanted))
+                    Fate::Replace(like(hook.text, wanted))
                 }
             }
-            _ => Fate::Goes,
+            _ => Fate::Remove,
         };
         fates.push(group.hooks.iter().flatten().map(fate).collect::<Vec<_>>());
     }
-    if fates.iter().flatten().all(|fate| *fate == Fate::Stays)
-        && !event.groups.iter().any(Group::is_flat_ours)
+    if fates.iter().flatten().all(|fate| *fate == Fate::Keep) && !event.groups.iter().any(Group::is_flat_ours)
     {
         return Settled::Same;
     }
     let goes = |index: usize| {
         let hooks = fates.get(index).filter(|fates| !fates.is_empty());
         event.groups.get(index).is_some_and(Group::is_flat_ours)
-            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == Fate::Goes))
+            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == Fate::Remove))
     };
     let spans: Vec<_> = event.groups.iter().map(|group| settings.span(group.text)).collect();
     let Some(ranges) = without(&spans, goes) else { return Settled::Empty };
@@ -172,9 +171,9 @@ fn settle_event(
         }
         let hooks = group.hooks.as_deref().unwrap_or_default();
         let spans: Vec<_> = hooks.iter().map(|hook| settings.span(hook.text)).collect();
-        splices.delete(without(&spans, |index| fates.get(index) == Some(&Fate::Goes)).unwrap_or_default());
+        splices.delete(without(&spans, |index| fates.get(index) == Some(&Fate::Remove)).unwrap_or_default());
         for (fate, span) in fates.iter().zip(spans) {
-            if let Fate::Becomes(text) = fate {
+            if let Fate::Replace(text) = fate {
                 splices.replace(span, text.as_str());
             }
         }

@@ -29,18 +29,18 @@ pub struct Plan<T> {
     /// What to do with the backup.
     pub backup: Backup,
     /// The decision, for the caller.
-    pub said: T,
+    pub decision: T,
 }
 
 /// What to do with the backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backup {
     /// Leave it, if there is one.
-    Stays,
+    Keep,
     /// Write the file's old bytes to it.
-    Made,
+    Write,
     /// Remove it.
-    Goes,
+    Remove,
 }
 
 /// A change that was made or was unnecessary.
@@ -58,7 +58,7 @@ pub struct Changed<T> {
 
 /// Points at which another process could interfere, for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum Stage {
     /// The plan was made, and the file is about to be reread.
     Decided,
     /// The file was reread, and is about to be replaced.
@@ -74,7 +74,7 @@ pub fn backup_of(real: &Path) -> PathBuf {
 }
 
 /// Plans a change of the file at `path` with `decide`, and writes nothing.
-pub fn look<T>(
+pub fn preview<T>(
     path: &Path,
     decide: impl FnOnce(Found<'_>) -> Result<Plan<T>, SetupError>,
 ) -> Result<Changed<T>, SetupError> {
@@ -94,12 +94,12 @@ pub fn change<T>(
     change_watched(path, lock_path, decide, &mut |_, _| ())
 }
 
-/// The same, calling `moments` with the resolved path.
+/// The same, calling `stages` with the resolved path.
 pub fn change_watched<T>(
     path: &Path,
     lock_path: &Path,
     mut decide: impl FnMut(Found<'_>) -> Result<Plan<T>, SetupError>,
-    moments: &mut dyn FnMut(Moment, &Path),
+    stages: &mut dyn FnMut(Stage, &Path),
 ) -> Result<Changed<T>, SetupError> {
     let _lock =
         lock::lock(lock_path).map_err(|source| SetupError::Lock { path: lock_path.to_owned(), source })?;
@@ -113,17 +113,17 @@ pub fn change_watched<T>(
             return Ok(Changed { real, before, plan, left_behind: None });
         }
         ours_to_write(&real)?;
-        if plan.backup == Backup::Made
+        if plan.backup == Backup::Write
             && let Some(bytes) = &before
         {
             let mode = real.metadata().map_or(0o600, |found| found.mode() & 0o600);
             write_beside(&beside, bytes, mode).map_err(cannot)?;
         }
-        moments(Moment::Decided, &real);
-        let mut replacing = || moments(Moment::Replacing, &real);
+        stages(Stage::Decided, &real);
+        let mut replacing = || stages(Stage::Replacing, &real);
         match swap(&real, before.as_deref(), plan.next.as_deref(), &mut replacing).map_err(cannot)? {
             Swap::Done => {
-                let gone = if plan.backup == Backup::Goes { std::fs::remove_file(&beside) } else { Ok(()) };
+                let gone = if plan.backup == Backup::Remove { std::fs::remove_file(&beside) } else { Ok(()) };
                 let left_behind =
                     gone.err().map(|error| error.kind()).filter(|kind| *kind != io::ErrorKind::NotFound);
                 return Ok(Changed { real, before, plan, left_behind });
@@ -213,15 +213,15 @@ mod tests {
         let beside = backup_of(&path.canonicalize().unwrap());
         std::fs::write(&beside, "b").unwrap();
         let decide = |found: Found<'_>| {
-            Ok(Plan { next: found.backup.map(<[u8]>::to_vec), backup: Backup::Goes, said: () })
+            Ok(Plan { next: found.backup.map(<[u8]>::to_vec), backup: Backup::Remove, decision: () })
         };
-        let mut moments = |moment, _: &Path| {
-            if moment == Moment::Replacing {
+        let mut stages = |stage, _: &Path| {
+            if stage == Stage::Replacing {
                 std::fs::remove_file(&beside).unwrap();
                 std::fs::create_dir(&beside).unwrap();
             }
         };
-        let changed = change_watched(&path, &folder.path().join("lock"), decide, &mut moments).unwrap();
+        let changed = change_watched(&path, &folder.path().join("lock"), decide, &mut stages).unwrap();
         assert!(changed.left_behind.is_some());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "b");
     }

@@ -1,6 +1,6 @@
 //! Rewrites hooks in the flat form, `{"matcher", "command"}`, to the one that Claude Code reads.
 
-use super::flaw::looked_at;
+use super::flaw::known_events;
 use super::splice::Splices;
 use super::style::{Node, Slot, Style};
 use super::tree::{Group, Settings};
@@ -14,7 +14,7 @@ pub fn fix_flat(source: &str, path: &Path) -> Result<(String, Vec<String>), Prob
     let settings = Settings::read(source, path, &[])?;
     let mut splices = Splices::default();
     let mut entries = Vec::new();
-    for event in looked_at(&settings) {
+    for event in known_events(&settings) {
         for (index, group) in event.groups.iter().enumerate() {
             if group.flat_command().is_some() {
                 entries.push(format!("hooks.{}[{index}]", event.name));

@@ -71,7 +71,7 @@ pub fn is_event(name: &str) -> bool {
 }
 
 /// The events that Claude Code reads.
-pub(super) fn looked_at<'a>(settings: &'a Settings<'a>) -> impl Iterator<Item = &'a Event<'a>> {
+pub(super) fn known_events<'a>(settings: &'a Settings<'a>) -> impl Iterator<Item = &'a Event<'a>> {
     settings.events().filter(|event| EVENTS.contains(&event.name.as_ref()))
 }
 
@@ -123,7 +123,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
         });
     }
     let deny = if denies { ", so your permissions.deny is off" } else { "" };
-    for event in looked_at(&settings) {
+    for event in known_events(&settings) {
         let dropped = match DECIDING.contains(&event.name.as_ref()) {
             true => format!("Claude Code ignores the whole file because of it, 2.1.197 silently{deny}"),
             false => format!(
@@ -137,7 +137,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
         for (index, group) in event.groups.iter().enumerate() {
             let entry = format!("hooks.{}[{index}]", event.name);
             let Some(hooks) = &group.hooks else {
-                let (is_flat, what, to_do) = about(group);
+                let (is_flat, what, to_do) = group_problem(group);
                 push(group.text, entry, is_flat, &what, to_do);
                 continue;
             };
@@ -148,7 +148,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
                 push(matcher.key, entry.clone(), false, &what, "set it to \"*\" or a pattern");
             }
             for (number, hook) in hooks.iter().enumerate() {
-                if let Some((what, to_do)) = about_hook(hook.text) {
+                if let Some((what, to_do)) = hook_problem(hook.text) {
                     push(hook.text, format!("{entry}.hooks[{number}]"), false, &what, &to_do);
                 }
             }
@@ -158,7 +158,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
 }
 
 /// The problem of a group without an array of hooks.
-fn about(group: &Group<'_>) -> (bool, String, &'static str) {
+fn group_problem(group: &Group<'_>) -> (bool, String, &'static str) {
     if group.flat_command().is_some() {
         let to_do = "`murmur setup hooks --fix-flat` rewrites it as {\"matcher\", \"hooks\": [...]}";
         return (true, "has its command next to the matcher (flat form)".to_owned(), to_do);
@@ -171,7 +171,7 @@ fn about(group: &Group<'_>) -> (bool, String, &'static str) {
 }
 
 /// The problem of a hook, and the hint.
-fn about_hook(hook: &str) -> Option<(String, String)> {
+fn hook_problem(hook: &str) -> Option<(String, String)> {
     let typed = "add \"type\": \"command\" and a command, or remove it".to_owned();
     if !hook.starts_with('{') {
         return Some((format!("is {}, not an object", kind(hook)), typed));

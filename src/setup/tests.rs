@@ -1,5 +1,5 @@
-use super::change::{Outcome, set_up, take_out};
-use super::file::{Backup, Changed, Found, Moment, Plan, backup_of, change_watched};
+use super::change::{Outcome, remove_hooks, set_up};
+use super::file::{Backup, Changed, Found, Plan, Stage, backup_of, change_watched};
 use super::flat::fix_flat;
 use super::flaw::flaws;
 use super::undo::{Undone, undo};
@@ -174,7 +174,7 @@ fn another_path_is_replaced_in_place_and_one_entry_remains() {
       ]
     }}
     "#);
-    assert_snapshot!(take_out(&text, Path::new(PATH)).unwrap().0, @r#"
+    assert_snapshot!(remove_hooks(&text, Path::new(PATH)).unwrap().0, @r#"
     {"hooks": {
       "PostToolUse": [
         {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
@@ -188,10 +188,10 @@ fn another_path_is_replaced_in_place_and_one_entry_remains() {
 fn of_duplicate_keys_the_last_stays_active() {
     let source = r#"{"hooks":{"Stop":7},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"dead"}]}],"Stop":[]}}"#;
     let text = set(source);
-    let (out, _) = take_out(&text, Path::new(PATH)).unwrap();
+    let (out, _) = remove_hooks(&text, Path::new(PATH)).unwrap();
     assert_eq!(out, source);
     let source = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"dead"}]}]},"a":1,"hooks":{}}"#;
-    assert_eq!(take_out(&set(source), Path::new(PATH)).unwrap().0, source);
+    assert_eq!(remove_hooks(&set(source), Path::new(PATH)).unwrap().0, source);
 }
 
 #[test]
@@ -289,11 +289,11 @@ fn flat_entries_are_named_and_nested_on_demand() {
     assert_eq!(fix_flat(&text, Path::new(PATH)).unwrap(), (text, vec![]));
 }
 
-/// Sets up a file that another process replaces with `late` at each of `moments`.
+/// Sets up a file that another process replaces with `late` at each of `stages`.
 fn raced(
     before: Option<&str>,
-    late: &[(Moment, Option<&str>)],
-) -> (Result<Changed<plan::Said>, SetupError>, Option<String>, usize) {
+    late: &[(Stage, Option<&str>)],
+) -> (Result<Changed<plan::Decision>, SetupError>, Option<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let (path, lock) = (folder.path().join("settings.json"), folder.path().join("lock"));
     if let Some(before) = before {
@@ -301,8 +301,8 @@ fn raced(
     }
     let mut late = late.iter();
     let mut next = late.next();
-    let mut moments = |moment: Moment, real: &Path| {
-        if let Some((_, text)) = next.filter(|(when, _)| *when == moment) {
+    let mut stages = |stage: Stage, real: &Path| {
+        if let Some((_, text)) = next.filter(|(when, _)| *when == stage) {
             match text {
                 Some(text) => {
                     let other = real.with_file_name("other");
@@ -315,8 +315,8 @@ fn raced(
         }
     };
     let decide = |found: Found<'_>| plan::set_up(found, &two(), Path::new(PATH));
-    let changed = change_watched(&path, &lock, decide, &mut moments);
-    assert_eq!(next, None, "every moment came");
+    let changed = change_watched(&path, &lock, decide, &mut stages);
+    assert_eq!(next, None, "every stage came");
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     let backup = backup_of(&path.canonicalize().unwrap_or(path.clone())).exists();
     (changed, std::fs::read_to_string(&path).ok(), left - 1 - usize::from(backup))
@@ -325,25 +325,25 @@ fn raced(
 #[test]
 fn a_concurrent_edit_is_never_lost() {
     let edited = "{\n  \"edited\": 1\n}\n";
-    for moment in [Moment::Decided, Moment::Replacing] {
+    for stage in [Stage::Decided, Stage::Replacing] {
         for before in [None, Some("{}\n"), Some("{\"model\":\"opus\"}")] {
-            let (changed, text, left) = raced(before, &[(moment, Some(edited))]);
-            assert_eq!(changed.unwrap().plan.said.outcome, Outcome::Configured);
-            assert_eq!((text.unwrap(), left), (set(edited), 1), "{moment:?} {before:?}");
+            let (changed, text, left) = raced(before, &[(stage, Some(edited))]);
+            assert_eq!(changed.unwrap().plan.decision.outcome, Outcome::Configured);
+            assert_eq!((text.unwrap(), left), (set(edited), 1), "{stage:?} {before:?}");
         }
         let again = "{\"edited\":2}";
-        let (changed, text, _) = raced(Some("{}"), &[(moment, Some(edited)), (moment, Some(again))]);
+        let (changed, text, _) = raced(Some("{}"), &[(stage, Some(edited)), (stage, Some(again))]);
         assert_eq!(changed.unwrap().before.unwrap(), again.as_bytes());
         assert_eq!(text.unwrap(), set(again));
-        let (changed, text, _) = raced(Some("{\"a\":1}"), &[(moment, None)]);
+        let (changed, text, _) = raced(Some("{\"a\":1}"), &[(stage, None)]);
         assert_eq!(changed.unwrap().before, None);
         assert_eq!(text.unwrap(), set(""));
         // Set up concurrently: nothing to do.
-        let (changed, text, _) = raced(Some("{}"), &[(moment, Some(&set(edited)))]);
-        assert_eq!(changed.unwrap().plan.said.outcome, Outcome::AlreadyConfigured);
+        let (changed, text, _) = raced(Some("{}"), &[(stage, Some(&set(edited)))]);
+        assert_eq!(changed.unwrap().plan.decision.outcome, Outcome::AlreadyConfigured);
         assert_eq!(text.unwrap(), set(edited));
         // Broken concurrently: that version stays.
-        let (changed, text, left) = raced(Some("{}"), &[(moment, Some("{torn"))]);
+        let (changed, text, left) = raced(Some("{}"), &[(stage, Some("{torn"))]);
         assert!(matches!(changed, Err(SetupError::Wrong(_))));
         assert_eq!((text.unwrap().as_str(), left), ("{torn", 1));
     }
@@ -356,16 +356,16 @@ fn a_backup_is_never_replaced_by_a_text_with_our_hooks() {
         plan::set_up(found, &wanted("/b"), Path::new(PATH)).unwrap()
     };
     let old = set_up("{}", &wanted("/a"), Path::new(PATH)).unwrap().0;
-    assert_eq!(decided(&old, Some("{}")).backup, Backup::Stays);
-    assert_eq!(decided(&old, None).backup, Backup::Made);
+    assert_eq!(decided(&old, Some("{}")).backup, Backup::Keep);
+    assert_eq!(decided(&old, None).backup, Backup::Write);
     // A file with only murmur's hooks was created by setup.
     let made = set_up("", &wanted("/a"), Path::new(PATH)).unwrap().0;
-    assert_eq!(decided(&made, None).backup, Backup::Stays);
-    assert_eq!(decided("{}", Some("{\"a\":1}")).backup, Backup::Made);
+    assert_eq!(decided(&made, None).backup, Backup::Keep);
+    assert_eq!(decided("{}", Some("{\"a\":1}")).backup, Backup::Write);
     let Plan { next, backup, .. } = decided("{}", None);
-    assert_eq!(backup, Backup::Made);
+    assert_eq!(backup, Backup::Write);
     let text = String::from_utf8(next.unwrap()).unwrap();
-    assert_eq!(decided(&text, Some("{}")).backup, Backup::Stays);
+    assert_eq!(decided(&text, Some("{}")).backup, Backup::Keep);
 }
 
 #[test]

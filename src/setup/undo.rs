@@ -1,6 +1,6 @@
 //! Restores a file's state before setup: exactly its backup, if nobody else has changed it since.
 
-use super::change::{Outcome, set_up, take_out};
+use super::change::{Outcome, remove_hooks, set_up};
 use super::tree::{Settings, text_of};
 use super::wanted::Wanted;
 use crate::config::problem::Problem;
@@ -21,7 +21,7 @@ pub enum Undone {
 
 /// Returns how to undo setup in `current`, given the backup's bytes; `path` is for messages.
 pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone, Problem> {
-    let (text, outcome) = take_out(current, path)?;
+    let (text, outcome) = remove_hooks(current, path)?;
     if outcome == Outcome::NotConfigured {
         return Ok(Undone::NotConfigured);
     }
@@ -62,7 +62,7 @@ mod tests {
             let source = json!({ "hooks": { "Stop": [{ "hooks": [hook] }] } }).to_string();
             let text = set_up(&source, &wanted(), Path::new(PATH)).unwrap().0;
             assert!(text.contains(more), "{text}");
-            assert_eq!(take_out(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
+            assert_eq!(remove_hooks(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
             assert_eq!(undo(&source, None, Path::new(PATH)).unwrap(), Undone::NotConfigured);
         }
     }

@@ -25,7 +25,7 @@ const TELLING: [&str; 6] = ["state", "session", "tool_use", "tool_result", "resu
 #[derive(Debug)]
 pub(super) struct Hosts {
     folder: PathBuf,
-    looking: JoinSet<News>,
+    querying: JoinSet<HostChange>,
     /// Hosts being queried, and whether to query them again.
     asked: HashMap<AgentId, bool>,
     is_scanning: bool,
@@ -39,13 +39,13 @@ pub(super) struct Hosts {
     /// Unresponsive hosts that are waited for.
     awaited: HashSet<AgentId>,
     following: JoinSet<()>,
-    tell: Sender<Told>,
-    told: Receiver<Told>,
+    sender: Sender<Message>,
+    messages: Receiver<Message>,
 }
 
 /// A change.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum HostChange {
     /// One host; `None` if it is gone.
     One(AgentId, Option<Box<Seen>>),
     /// All hosts.
@@ -58,7 +58,7 @@ pub(super) enum News {
 }
 
 #[derive(Debug)]
-enum Told {
+enum Message {
     Changed(AgentId),
     /// The events ended, if there were any.
     Left(AgentId, Result<(), AskError>),
@@ -69,10 +69,10 @@ enum Told {
 impl Hosts {
     pub(super) fn new(folder: PathBuf) -> Self {
         // When full, followers wait and the hosts buffer their events.
-        let (tell, told) = mpsc::channel(64);
+        let (sender, messages) = mpsc::channel(64);
         Self {
             folder,
-            looking: JoinSet::new(),
+            querying: JoinSet::new(),
             asked: HashMap::new(),
             is_scanning: false,
             asked_meanwhile: HashSet::new(),
@@ -81,46 +81,46 @@ impl Hosts {
             failed: HashSet::new(),
             awaited: HashSet::new(),
             following: JoinSet::new(),
-            tell,
-            told,
+            sender,
+            messages,
         }
     }
 
     /// Queries the host that the file at `path` belongs to.
-    pub(super) fn look_at(&mut self, path: &Path) {
+    pub(super) fn query_file(&mut self, path: &Path) {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         if let Some(Ok(agent)) = stem.map(AgentId::parse) {
-            self.look(agent);
+            self.query(agent);
         }
     }
 
     /// Queries every host.
-    pub(super) fn look_at_all(&mut self) {
+    pub(super) fn query_all(&mut self) {
         if !std::mem::replace(&mut self.is_scanning, true) {
             let folder = self.folder.clone();
             self.asked_meanwhile = self.asked.keys().cloned().collect();
-            self.looking.spawn(async move {
+            self.querying.spawn(async move {
                 // An unreadable folder was reported at the start.
                 let seen = discover::scan(&folder, PATIENCE).await.unwrap_or_default();
-                News::All { seen, newer: HashSet::new() }
+                HostChange::All { seen, newer: HashSet::new() }
             });
         }
     }
 
     /// Queries those of `closed` again that are not waited for, and those that could not be followed.
-    pub(super) fn look_again(&mut self, closed: Vec<AgentId>) {
+    pub(super) fn recheck(&mut self, closed: Vec<AgentId>) {
         let closed = closed.into_iter().filter(|agent| !self.awaited.contains(agent));
         let again: HashSet<AgentId> = closed.chain(self.failed.iter().cloned()).collect();
         self.failed.clear();
-        again.into_iter().for_each(|agent| self.look(agent));
+        again.into_iter().for_each(|agent| self.query(agent));
     }
 
-    /// Whether there are hosts that only [`Self::look_again`] queries.
-    pub(super) fn is_to_look_again(&self) -> bool {
+    /// Whether there are hosts that only [`Self::recheck`] queries.
+    pub(super) fn needs_recheck(&self) -> bool {
         !self.failed.is_empty()
     }
 
-    fn look(&mut self, agent: AgentId) {
+    fn query(&mut self, agent: AgentId) {
         if self.is_scanning {
             self.asked_meanwhile.insert(agent.clone());
         }
@@ -130,30 +130,30 @@ impl Hosts {
         }
         self.asked.insert(agent.clone(), false);
         let folder = self.folder.clone();
-        self.looking.spawn(async move {
+        self.querying.spawn(async move {
             let seen = discover::find(&folder, &agent, PATIENCE).await;
-            News::One(agent, seen.map(Box::new))
+            HostChange::One(agent, seen.map(Box::new))
         });
     }
 
     /// Waits for a change.
-    pub(super) async fn happened(&mut self) -> News {
+    pub(super) async fn next_change(&mut self) -> HostChange {
         loop {
             tokio::select! {
-                Some(told) = self.told.recv() => match told {
-                    Told::Changed(agent) => self.look(agent),
-                    Told::Left(agent, left) => {
+                Some(message) = self.messages.recv() => match message {
+                    Message::Changed(agent) => self.query(agent),
+                    Message::Left(agent, left) => {
                         self.followed.remove(&agent);
                         self.left(&agent, left);
-                        self.look(agent);
+                        self.query(agent);
                     }
-                    Told::Answered(agent, answered) => {
+                    Message::Answered(agent, answered) => {
                         self.awaited.remove(&agent);
                         self.left(&agent, answered);
-                        self.look(agent);
+                        self.query(agent);
                     }
                 },
-                Some(Ok(news)) = self.looking.join_next() => return self.take(news),
+                Some(Ok(news)) = self.querying.join_next() => return self.take(news),
                 Some(_) = self.following.join_next() => {}
             }
         }
@@ -168,17 +168,17 @@ impl Hosts {
         }
     }
 
-    fn take(&mut self, mut news: News) -> News {
+    fn take(&mut self, mut news: HostChange) -> HostChange {
         match &mut news {
-            News::All { seen, newer } => {
+            HostChange::All { seen, newer } => {
                 self.is_scanning = false;
                 *newer = std::mem::take(&mut self.asked_meanwhile);
                 seen.retain(|seen| !newer.contains(&seen.agent_id));
                 seen.iter().for_each(|seen| self.follow(seen));
             }
-            News::One(agent, seen) => {
+            HostChange::One(agent, seen) => {
                 if self.asked.remove(agent) == Some(true) {
-                    self.look(agent.clone());
+                    self.query(agent.clone());
                 }
                 match seen {
                     Some(seen) if seen.is_alive() => self.follow(seen),
@@ -197,18 +197,18 @@ impl Hosts {
         if self.refused.contains(agent) || self.failed.contains(agent) {
             return;
         }
-        let (folder, agent, tell) = (self.folder.clone(), agent.clone(), self.tell.clone());
+        let (folder, agent, sender) = (self.folder.clone(), agent.clone(), self.sender.clone());
         match seen.condition {
             Condition::Up(_) if self.followed.len() < MOST && self.followed.insert(agent.clone()) => {
                 self.following.spawn(async move {
-                    let left = follow(&folder, &agent, &tell).await;
-                    let _nobody_hears = tell.send(Told::Left(agent, left)).await;
+                    let left = follow(&folder, &agent, &sender).await;
+                    let _nobody_hears = sender.send(Message::Left(agent, left)).await;
                 });
             }
             Condition::Silent if self.awaited.len() < MOST && self.awaited.insert(agent.clone()) => {
                 self.following.spawn(async move {
                     let answered = answer(&folder, &agent).await;
-                    let _nobody_hears = tell.send(Told::Answered(agent, answered)).await;
+                    let _nobody_hears = sender.send(Message::Answered(agent, answered)).await;
                 });
             }
             _ => {}
@@ -223,13 +223,13 @@ async fn answer(folder: &Path, agent: &AgentId) -> Result<(), AskError> {
 }
 
 /// Forwards the events of `agent`'s host until they end.
-async fn follow(folder: &Path, agent: &AgentId, tell: &Sender<Told>) -> Result<(), AskError> {
+async fn follow(folder: &Path, agent: &AgentId, sender: &Sender<Message>) -> Result<(), AskError> {
     let mut client = Client::connect(folder, &agent.socket(), PATIENCE).await?;
     client.attach(None, PATIENCE).await?;
     // Something may have happened since the query.
     let mut is_telling = true;
     loop {
-        if is_telling && tell.send(Told::Changed(agent.clone())).await.is_err() {
+        if is_telling && sender.send(Message::Changed(agent.clone())).await.is_err() {
             return Ok(());
         }
         // After lagging, this connection gets no more events.

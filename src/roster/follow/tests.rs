@@ -18,18 +18,18 @@ async fn what_cannot_be_watched_is_checked_within_a_minute() {
     let folder = tempfile::tempdir().unwrap();
     let sources = sources(folder.path());
     let follower = Follower::new(sources.clone()).await.unwrap();
-    assert_eq!(follower.looks_again_in(), None);
+    assert_eq!(follower.recheck_in(), None);
     let sessions = session::folder(sources.claude.as_deref().unwrap());
     std::fs::create_dir_all(&sessions).unwrap();
     let (pid, began) = (std::process::id(), clock::now().as_millisecond());
     let session = json!({ "pid": pid, "sessionId": "s", "startedAt": began });
     std::fs::write(sessions.join("1.json"), session.to_string()).unwrap();
     let mut follower = Follower::new(sources).await.unwrap();
-    assert!(follower.looks_again_in().unwrap() <= MINUTE);
-    follower.looked_at = Instant::now().checked_sub(MINUTE).unwrap();
-    assert_eq!(follower.looks_again_in(), Some(Duration::ZERO));
-    follower.look_again();
-    assert_ne!(follower.looks_again_in(), Some(Duration::ZERO));
+    assert!(follower.recheck_in().unwrap() <= MINUTE);
+    follower.checked_at = Instant::now().checked_sub(MINUTE).unwrap();
+    assert_eq!(follower.recheck_in(), Some(Duration::ZERO));
+    follower.recheck();
+    assert_ne!(follower.recheck_in(), Some(Duration::ZERO));
 }
 
 #[tokio::test(flavor = "current_thread")]

@@ -49,7 +49,7 @@ impl Case {
             pid: if is_alive.is_some() { 2 } else { 0 },
             ..Pulse::default()
         };
-        let heard = Heard { pulse, at: minute(at), is_alive, task: None };
+        let heard = KnownPulse { pulse, at: minute(at), is_alive, task: None };
         self.known.pulses.insert(PathBuf::from(format!("{id}-{at}")), heard);
         self
     }

@@ -70,7 +70,7 @@ fn the_first_answer_wins_and_every_other_is_an_error() {
 }
 
 #[test]
-fn a_hook_that_lost_the_daemon_takes_its_old_place() {
+fn a_reconnected_hook_replaces_its_old_connection() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     assert_eq!(waiting(&mut requests, request("t1"), 2), id);
@@ -78,7 +78,7 @@ fn a_hook_that_lost_the_daemon_takes_its_old_place() {
 }
 
 #[test]
-fn two_hooks_of_one_call_hear_one_answer() {
+fn two_hooks_of_one_call_get_the_same_answer() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     waiting(&mut requests, Request { hook: "h2".to_owned(), ..request("t1") }, 2);
@@ -86,14 +86,14 @@ fn two_hooks_of_one_call_hear_one_answer() {
     assert_eq!(
         requests.timeout_outcome(&id, true, false, NOW),
         TimeoutOutcome::Expired,
-        "a call that another hook waits for is not put off"
+        "a call that another hook waits for is not deferred"
     );
     requests.apply_timeout(&id, "h1", &TimeoutOutcome::Expired);
     assert_eq!(told(requests.answer(&id, allowed(&id))), [2]);
 }
 
 #[test]
-fn a_request_goes_with_its_agent() {
+fn a_request_is_closed_with_its_agent() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     assert!(requests.disconnect(&id, "h1"));
@@ -102,12 +102,12 @@ fn a_request_goes_with_its_agent() {
 }
 
 #[test]
-fn a_request_that_nobody_answered_expires_where_it_cannot_be_put_off() {
+fn an_unanswered_request_expires_if_it_cannot_be_deferred() {
     for (defer, may_defer) in [(false, true), (true, false)] {
         let mut requests = Requests::default();
         let expiry = defer.then_some(9);
         let id = waiting(&mut requests, Request { defer, expiry, ..request("t1") }, 1);
-        // Where its hook has as long as it takes, it stays.
+        // If its hook can wait, it stays.
         let late = requests.timeout_outcome(&id, may_defer, true, NOW);
         assert_eq!(late, TimeoutOutcome::Waits);
         requests.apply_timeout(&id, "h1", &late);
@@ -121,7 +121,7 @@ fn a_request_that_nobody_answered_expires_where_it_cannot_be_put_off() {
 }
 
 #[test]
-fn the_answer_to_a_call_that_was_put_off_is_given_once() {
+fn the_answer_to_a_deferred_call_is_given_once() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     let late = requests.timeout_outcome(&id, true, true, NOW);
@@ -140,7 +140,7 @@ fn the_answer_to_a_call_that_was_put_off_is_given_once() {
     assert!(
         matches!(ask(&mut requests, resumed.clone(), 2), Sent::Answered(_, answer, 2) if answer == allowed(&id))
     );
-    // The same hook may have lost the daemon before it heard; any other is a new call.
+    // The same hook may have lost its connection; any other is a new call.
     assert!(matches!(ask(&mut requests, resumed.clone(), 3), Sent::Answered(..)));
     assert!(matches!(ask(&mut requests, Request { hook: "h3".to_owned(), ..resumed }, 4), Sent::Waiting(_)));
 }
@@ -168,7 +168,7 @@ fn an_answer_is_not_given_to_another_call() {
 }
 
 #[test]
-fn what_was_put_off_expires() {
+fn deferred_requests_expire() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     let until = NOW + SignedDuration::from_secs(60);
@@ -178,19 +178,19 @@ fn what_was_put_off_expires() {
 }
 
 #[test]
-fn who_has_allowed_a_call_is_not_asked_again_by_claude_code_itself() {
+fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     let live = |id: &str| Request { defer: false, expiry: None, ..request(id) };
     let again = |id: &str| Request { again: true, hook: "h2".to_owned(), ..live(id) };
     let mut requests = Requests::default();
     let id = waiting(&mut requests, live("t1"), 1);
-    // Before there is an answer it waits with the first.
+    // Until there is an answer it waits with the first.
     assert_eq!(waiting(&mut requests, again("t1"), 2), id);
     requests.answer(&id, allowed(&id)).unwrap();
     for named in ["t1", ""] {
         let Sent::Answered(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
         assert_eq!((given, answer.verdict), (id.clone(), Verdict::Allow));
     }
-    // Another call, another conversation, and the same call made once more are asked about.
+    // A different call or conversation, or the same call made again, is asked about.
     for other in [
         again("t2"),
         Request { session: "s2".to_owned(), ..again("") },
@@ -200,7 +200,7 @@ fn who_has_allowed_a_call_is_not_asked_again_by_claude_code_itself() {
     ] {
         waiting(&mut requests, other, 4);
     }
-    // A denial is none, and a beat's call is asked about each time.
+    // A denied call, and a call of a beat, is asked about each time.
     let mut requests = Requests::default();
     let id = waiting(&mut requests, live("t1"), 1);
     requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();

@@ -32,11 +32,11 @@ async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
         }
         stream
     });
-    let (tell, mut told) = mpsc::channel(64);
-    follow(folder.path(), &agent("a"), &tell).await.unwrap();
-    drop(tell);
+    let (sender, mut messages) = mpsc::channel(64);
+    follow(folder.path(), &agent("a"), &sender).await.unwrap();
+    drop(sender);
     let mut changes = 0;
-    while let Some(Told::Changed(_)) = told.recv().await {
+    while let Some(Message::Changed(_)) = messages.recv().await {
         changes += 1;
     }
     // On attach, and after the gap.
@@ -52,17 +52,17 @@ async fn only_a_refusal_is_permanent() {
     hosts.left(&agent("ended"), Ok(()));
     assert_eq!(hosts.refused, [agent("no")].into());
     assert_eq!(hosts.failed, [agent("slow")].into());
-    assert!(hosts.is_to_look_again());
+    assert!(hosts.needs_recheck());
     // It is retried only with the next check.
     hosts.follow(&seen("slow", Condition::Silent));
     assert!(hosts.awaited.is_empty());
-    hosts.look_again(vec![agent("silent")]);
-    assert!(!hosts.is_to_look_again());
+    hosts.recheck(vec![agent("silent")]);
+    assert!(!hosts.needs_recheck());
     let mut asked: Vec<_> = hosts.asked.keys().map(ToString::to_string).collect();
     asked.sort();
     assert_eq!(asked, ["silent", "slow"]);
     hosts.follow(&seen("slow", Condition::Silent));
-    hosts.look_again(vec![agent("slow")]);
+    hosts.recheck(vec![agent("slow")]);
     assert_eq!((hosts.awaited.len(), hosts.asked.len()), (1, 2));
     assert!(!hosts.asked[&agent("slow")]);
 }
@@ -70,11 +70,12 @@ async fn only_a_refusal_is_permanent() {
 #[tokio::test(flavor = "current_thread")]
 async fn a_scan_does_not_report_hosts_queried_since_it_started() {
     let mut hosts = hosts();
-    hosts.look(agent("before"));
-    hosts.look_at_all();
-    hosts.look(agent("since"));
+    hosts.query(agent("before"));
+    hosts.query_all();
+    hosts.query(agent("since"));
     let old = ["before", "since", "other"].map(|id| seen(id, Condition::Dead)).to_vec();
-    let News::All { seen, newer } = hosts.take(News::All { seen: old, newer: HashSet::new() }) else {
+    let HostChange::All { seen, newer } = hosts.take(HostChange::All { seen: old, newer: HashSet::new() })
+    else {
         panic!("another kind of news");
     };
     let ids: Vec<_> = seen.iter().map(|seen| seen.agent_id.as_str()).collect();

@@ -2,7 +2,7 @@ use super::*;
 use std::os::unix::fs::PermissionsExt;
 use sys::error::Hinted;
 
-/// What is found with `text` for config.toml, and `key` and its mode in the file `key` beside it.
+/// Finds the access with config.toml `text` and a key file `key` with this content and mode.
 fn find(text: &str, key: Option<(&str, u32)>) -> Result<Access, String> {
     let folder = tempfile::tempdir().unwrap();
     let settings = folder.path().join("config.toml");
@@ -22,7 +22,7 @@ fn of(provider: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_key_is_in_the_settings_or_their_file_or_else_in_the_environment() {
+fn a_key_comes_from_the_settings_or_a_key_file_or_the_environment() {
     for (text, key, expected) in [
         (of("openai", "api-key = \" sk-1\""), None, "sk-1"),
         (of("openai", ""), None, "of-environment"),
@@ -40,7 +40,7 @@ fn a_key_is_in_the_settings_or_their_file_or_else_in_the_environment() {
 }
 
 #[test]
-fn without_a_model_a_key_or_an_address_nobody_is_asked() {
+fn without_a_model_key_or_valid_url_no_model_is_asked() {
     for (text, key, expected) in [
         ("", None, "no model is configured; add [llm_auth] to /config.toml"),
         ("approval = 1", None, "/config.toml:1:12: "),
@@ -81,7 +81,7 @@ fn without_a_model_a_key_or_an_address_nobody_is_asked() {
 }
 
 #[test]
-fn a_fifo_in_place_of_a_key_is_not_waited_for() {
+fn a_fifo_in_place_of_a_key_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
     sys::fifo::make(&path).unwrap();
