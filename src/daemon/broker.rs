@@ -1,7 +1,7 @@
 //! The broker: the requests and questions that wait for a person or a model, and their answers.
 //!
-//! [`requests`] is the pure state; [`hook_connection`] serves one hook's connection. The broker, owned by the daemon's loop, keeps
-//! deferred calls on disk and collects events for the loop. [`model`] serves hooks that ask a model, without the loop.
+//! [`requests`] is the pure state, [`hook_connection`] serves one hook, and [`model`] asks a model, without the loop. The
+//! broker, owned by the daemon's loop, keeps deferred calls on disk and collects events.
 
 mod always;
 pub mod body;
@@ -21,7 +21,7 @@ use crate::permit::rules::Action;
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use reply::{answer, unreadable};
-use requests::{AnswerEffect, Ended, Open, Requests, Sent, Standing, TimeoutOutcome};
+use requests::{AnswerEffect, AnswerError, Ended, Open, Requests, Sent, Standing, Timeout};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
@@ -29,7 +29,7 @@ use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
 use messages::PAGE;
-pub use messages::{AnswerSender, BrokerCommand, Cursor, Kind, Page, Reply, Response, Row};
+pub use messages::{AnswerTo, BrokerCommand, Cursor, Kind, Page, Reply, Response, Row};
 
 /// An event of the broker.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub enum BrokerEvent {
 /// The broker.
 #[derive(Debug)]
 pub struct Broker {
-    requests: Requests<AnswerSender>,
+    requests: Requests<AnswerTo>,
     dir: DataDir,
     home: PathBuf,
     folder: Folder,
@@ -74,9 +74,8 @@ impl Broker {
         for (id, call) in broker.folder.all(|error| events.push(BrokerEvent::Error(error.to_string()))) {
             let answered = !matches!(call.standing, deferred::Standing::Deferred { .. });
             if answered && is_over(&id) {
-                events.extend(
-                    broker.folder.remove(&id).err().map(|error| BrokerEvent::Error(error.to_string())),
-                );
+                let error = broker.folder.remove(&id).err();
+                events.extend(error.map(|error| BrokerEvent::Error(error.to_string())));
             } else {
                 let input = Body::on_disk(&call.request.input, dir.root());
                 broker.requests.restore(id, call, input);
@@ -91,7 +90,7 @@ impl Broker {
         match command {
             BrokerCommand::Ask(request, sender, to) => self.ask(*request, sender, to, now),
             BrokerCommand::TimedOut { id, hook, may_defer, waits, to } => {
-                let late = self.time_out(&id, &hook, may_defer, waits, now);
+                let late = self.late(&id, &hook, may_defer, waits, now);
                 // A disconnected hook is handled when its connection closes.
                 let _heard = to.send(late);
             }
@@ -107,18 +106,12 @@ impl Broker {
                 let _heard = to.send(self.page(after));
             }
             BrokerCommand::Respond(response, to) => {
-                let _heard = to.send(self.respond(response, now));
+                let _heard = to.send(self.respond(response));
             }
         }
     }
 
-    fn ask(
-        &mut self,
-        request: Request,
-        sender: AnswerSender,
-        to: oneshot::Sender<RequestId>,
-        now: Timestamp,
-    ) {
+    fn ask(&mut self, request: Request, sender: AnswerTo, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
         // A known request already counts toward the limits.
         let is_known = self.requests.is_known(&request);
@@ -127,9 +120,8 @@ impl Broker {
             Some(reason) => Err(reason),
             None => {
                 let input = Body::on_disk(&request.input, self.dir.root());
-                let refusal =
-                    if is_known { None } else { limits::over_memory(&self.requests, &request, &input) };
-                refusal.map_or(Ok(input), Err)
+                let over = || limits::over_memory(&self.requests, &request, &input);
+                if is_known { None } else { over() }.map_or(Ok(input), Err)
             }
         };
         let input = match input {
@@ -176,17 +168,10 @@ impl Broker {
         }
     }
 
-    fn time_out(
-        &mut self,
-        id: &RequestId,
-        hook: &str,
-        may_defer: bool,
-        waits: bool,
-        now: Timestamp,
-    ) -> TimeoutOutcome {
+    fn late(&mut self, id: &RequestId, hook: &str, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
         let mut late = self.requests.timeout_outcome(id, may_defer, waits, now);
         let row = self.row(id);
-        if let TimeoutOutcome::Deferred(until) = late
+        if let Timeout::Deferred(until) = late
             && let Some(open) = self.requests.get(id)
         {
             // On disk first: a call that cannot be stored cannot be deferred.
@@ -200,26 +185,26 @@ impl Broker {
             };
             if let Err(error) = kept {
                 self.events.push(BrokerEvent::Error(error));
-                late = if waits { TimeoutOutcome::Waits } else { TimeoutOutcome::Expired };
+                late = if waits { Timeout::Waits } else { Timeout::Expired };
             }
         }
         self.requests.apply_timeout(id, hook, &late);
-        if late == TimeoutOutcome::Expired && self.requests.get(id).is_none() {
+        if late == Timeout::Expired && self.requests.get(id).is_none() {
             self.close(row, "expired");
         }
         late
     }
 
-    fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, Failure> {
+    fn respond(&mut self, response: Response) -> Result<Row, Failure> {
         let Response { id, reply, answerer } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Whom::Model {
-            return Err(requests::AnswerError::Unknown(id).failure());
+            return Err(AnswerError::Unknown(id).failure());
         }
         // A request that cannot be shown cannot be answered.
         let request = match self.requests.get(&id).map(Open::whole) {
             Some(request) => request.map_err(|error| unreadable(&id, &error))?,
-            None => return Err(requests::AnswerError::Unknown(id).failure()),
+            None => return Err(AnswerError::Unknown(id).failure()),
         };
         let rule = match reply {
             Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
@@ -231,13 +216,13 @@ impl Broker {
         if let Some(action) = rule {
             always::add(&self.dir, &self.home, &request, action)?;
         }
-        let row = self.row(&id).ok_or_else(|| requests::AnswerError::Unknown(id.clone()).failure())?;
-        self.answer_request(&id, answer, now)?;
+        let row = self.row(&id).ok_or_else(|| AnswerError::Unknown(id.clone()).failure())?;
+        self.answer_request(&id, answer)?;
         Ok(row)
     }
 
     /// Answers `id` with `answer`.
-    fn answer_request(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), Failure> {
+    fn answer_request(&mut self, id: &RequestId, answer: Answer) -> Result<(), Failure> {
         let row = self.row(id);
         let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
         let kept = self.requests.get(id).map(Open::deferred_call);
@@ -272,7 +257,7 @@ impl Broker {
                 answered_by: None,
             };
             let request = self.asked(&id);
-            if let Err(error) = self.answer_request(&id, answer, now) {
+            if let Err(error) = self.answer_request(&id, answer) {
                 self.events.push(BrokerEvent::Error(error.line()));
                 self.retry_at = now.checked_add(RETRY).ok();
                 return;
@@ -312,7 +297,7 @@ impl Broker {
     /// The beats that wait for an answer or to be resumed.
     #[must_use]
     pub fn beats(&self) -> Vec<DeferredBeat> {
-        let beat = |(id, open): (&RequestId, &Open<AnswerSender>)| {
+        let beat = |(id, open): (&RequestId, &Open<AnswerTo>)| {
             let is_answered = match &open.standing {
                 Standing::Deferred(deferred::Standing::Deferred { .. }) => false,
                 Standing::Deferred(_) => true,

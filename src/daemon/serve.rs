@@ -106,13 +106,8 @@ pub async fn serve(
     let (shell, own, started) = (setup.shell.clone(), setup.path.clone(), clock::now());
     let login_path = Arc::new(OnceLock::new());
     let models = Models::new(&setup.user.settings, setup.keys.clone());
-    let handlers = RpcHandlers::new(
-        about(&setup, started),
-        command_sender,
-        setup.dir.clone(),
-        Arc::clone(&login_path),
-        models,
-    );
+    let (about, dir) = (about(&setup, started), setup.dir.clone());
+    let handlers = RpcHandlers::new(about, command_sender, dir, Arc::clone(&login_path), models);
     let (_no_other, next) = mpsc::channel(1);
     let mut talking = tokio::spawn(rpc::serve::serve(listener, next, handlers, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;

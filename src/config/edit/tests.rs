@@ -184,7 +184,7 @@ fn existing_workspaces_are_not_added_and_missing_ones_not_removed() {
     let source = r#"{"workspaces":[{"path":"/a"}]}"#;
     assert_eq!(
         add_workspace(source, &new("/a/")).unwrap_err().line(),
-        "workspace /a/ is already in config.json; change its entry there"
+        "workspace /a/ is already in config.json; edit its entry there"
     );
     assert_eq!(
         remove_workspace(source, Path::new("/b")).unwrap_err().line(),

@@ -5,7 +5,7 @@
 //! loses the daemon sends its request to the next one.
 
 use super::BrokerCommand;
-use super::requests::TimeoutOutcome;
+use super::requests::Timeout;
 use crate::daemon::rpc_handlers::Command;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
 use crate::rpc::envelope::{Request as Line, Response};
@@ -71,10 +71,10 @@ impl HookConnection {
                     let command = BrokerCommand::TimedOut { id, hook, may_defer, waits, to };
                     self.commands.send(Command::Broker(command)).await.ok()?;
                     let outcome = match late.await.ok()? {
-                        TimeoutOutcome::Answered => continue,
-                        TimeoutOutcome::Expired => EXPIRED,
-                        TimeoutOutcome::Deferred(_) => DEFERRED,
-                        TimeoutOutcome::Waits => WAITING,
+                        Timeout::Answered => continue,
+                        Timeout::Expired => EXPIRED,
+                        Timeout::Deferred(_) => DEFERRED,
+                        Timeout::Waits => WAITING,
                     };
                     let payload = json!({ "outcome": outcome, "id": self.id.as_str() });
                     self.say(&line, payload).await?;

@@ -1,7 +1,7 @@
 //! The broker's commands, answers, and requests as people see them.
 
 use super::body::Body;
-use super::requests::{Open, Standing, TimeoutOutcome};
+use super::requests::{Open, Standing, Timeout};
 use crate::journal::deferred;
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Answerer, Request, RequestId};
@@ -14,13 +14,13 @@ use sys::error::Failure;
 use tokio::sync::oneshot;
 
 /// Where an answer goes.
-pub type AnswerSender = oneshot::Sender<Answer>;
+pub type AnswerTo = oneshot::Sender<Answer>;
 
 /// A command for the broker.
 #[derive(Debug)]
 pub enum BrokerCommand {
     /// A hook sends a request; it gets the request's id first.
-    Ask(Box<Request>, AnswerSender, oneshot::Sender<RequestId>),
+    Ask(Box<Request>, AnswerTo, oneshot::Sender<RequestId>),
     /// A hook's time is up.
     TimedOut {
         /// The request.
@@ -32,7 +32,7 @@ pub enum BrokerCommand {
         /// Whether it otherwise keeps waiting.
         waits: bool,
         /// Where the result goes.
-        to: oneshot::Sender<TimeoutOutcome>,
+        to: oneshot::Sender<Timeout>,
     },
     /// A hook disconnected.
     Disconnected {

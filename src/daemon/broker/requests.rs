@@ -92,7 +92,7 @@ pub enum Sent<D> {
 
 /// What happens to a request whose time is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TimeoutOutcome {
+pub enum Timeout {
     /// It is denied.
     Expired,
     /// It is deferred until then, or until it is answered.
@@ -227,43 +227,37 @@ impl<D> Requests<D> {
     /// Decides what happens to a request whose hook stops waiting: deferred if `may_defer`, otherwise it keeps waiting if
     /// `waits`.
     #[must_use]
-    pub fn timeout_outcome(
-        &self,
-        id: &RequestId,
-        may_defer: bool,
-        waits: bool,
-        now: Timestamp,
-    ) -> TimeoutOutcome {
+    pub fn timeout_outcome(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
         match self.open.get(id) {
             Some(Open { standing: Standing::Waiting { hooks, .. }, request, .. }) => {
                 match (may_defer && request.may_defer() && hooks.len() == 1, waits) {
-                    (true, _) => TimeoutOutcome::Deferred(request.expiry.map(|expiry| after(now, expiry))),
-                    (false, true) => TimeoutOutcome::Waits,
-                    (false, false) => TimeoutOutcome::Expired,
+                    (true, _) => Timeout::Deferred(request.expiry.map(|expiry| after(now, expiry))),
+                    (false, true) => Timeout::Waits,
+                    (false, false) => Timeout::Expired,
                 }
             }
-            Some(_) => TimeoutOutcome::Answered,
+            Some(_) => Timeout::Answered,
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
-                Some((_, Ended::Answered)) => TimeoutOutcome::Answered,
-                _ => TimeoutOutcome::Expired,
+                Some((_, Ended::Answered)) => Timeout::Answered,
+                _ => Timeout::Expired,
             },
         }
     }
 
     /// Applies the decision of [`Self::timeout_outcome`].
-    pub fn apply_timeout(&mut self, id: &RequestId, hook: &str, late: &TimeoutOutcome) {
-        if *late == TimeoutOutcome::Waits {
+    pub fn apply_timeout(&mut self, id: &RequestId, hook: &str, late: &Timeout) {
+        if *late == Timeout::Waits {
             return;
         }
         let Some(open) = self.open.get_mut(id) else { return };
         let Standing::Waiting { hooks, .. } = &mut open.standing else { return };
         hooks.retain(|(other, _)| other != hook);
         match late {
-            TimeoutOutcome::Deferred(until) => {
+            Timeout::Deferred(until) => {
                 open.standing = Standing::Deferred(deferred::Standing::Deferred { until: *until });
             }
-            TimeoutOutcome::Expired if hooks.is_empty() => self.end(id, Ended::Expired),
-            TimeoutOutcome::Expired | TimeoutOutcome::Answered | TimeoutOutcome::Waits => {}
+            Timeout::Expired if hooks.is_empty() => self.end(id, Ended::Expired),
+            Timeout::Expired | Timeout::Answered | Timeout::Waits => {}
         }
     }
 

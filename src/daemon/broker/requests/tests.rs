@@ -85,10 +85,10 @@ fn two_hooks_of_one_call_get_the_same_answer() {
     assert!(!requests.disconnect(&id, "h3"));
     assert_eq!(
         requests.timeout_outcome(&id, true, false, NOW),
-        TimeoutOutcome::Expired,
+        Timeout::Expired,
         "a call that another hook waits for is not deferred"
     );
-    requests.apply_timeout(&id, "h1", &TimeoutOutcome::Expired);
+    requests.apply_timeout(&id, "h1", &Timeout::Expired);
     assert_eq!(told(requests.answer(&id, allowed(&id))), [2]);
 }
 
@@ -109,11 +109,11 @@ fn an_unanswered_request_expires_if_it_cannot_be_deferred() {
         let id = waiting(&mut requests, Request { defer, expiry, ..request("t1") }, 1);
         // If its hook can wait, it stays.
         let late = requests.timeout_outcome(&id, may_defer, true, NOW);
-        assert_eq!(late, TimeoutOutcome::Waits);
+        assert_eq!(late, Timeout::Waits);
         requests.apply_timeout(&id, "h1", &late);
         assert!(requests.unanswered(&id).is_ok());
         let late = requests.timeout_outcome(&id, may_defer, false, NOW);
-        assert_eq!(late, TimeoutOutcome::Expired);
+        assert_eq!(late, Timeout::Expired);
         requests.apply_timeout(&id, "h1", &late);
         let over = requests.answer(&id, allowed(&id)).unwrap_err();
         assert_eq!(over, AnswerError::Over { id, how: Ended::Expired });
@@ -126,7 +126,7 @@ fn the_answer_to_a_deferred_call_is_given_once() {
     let id = waiting(&mut requests, request("t1"), 1);
     let late = requests.timeout_outcome(&id, true, true, NOW);
     let until = NOW + SignedDuration::from_hours(24);
-    assert_eq!(late, TimeoutOutcome::Deferred(Some(until)));
+    assert_eq!(late, Timeout::Deferred(Some(until)));
     requests.apply_timeout(&id, "h1", &late);
     assert_eq!(requests.next_expiry(), Some(until));
     assert!(matches!(requests.answer(&id, allowed(&id)), Ok(AnswerEffect::Resume)));
@@ -149,7 +149,7 @@ fn the_answer_to_a_deferred_call_is_given_once() {
 fn an_answer_is_not_given_to_another_call() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
-    requests.apply_timeout(&id, "h1", &TimeoutOutcome::Deferred(Some(NOW)));
+    requests.apply_timeout(&id, "h1", &Timeout::Deferred(Some(NOW)));
     assert!(matches!(requests.answer(&id, allowed(&id)), Ok(AnswerEffect::Resume)));
     let other = |change: fn(&mut Request)| {
         let mut request = request("t1");
@@ -172,7 +172,7 @@ fn deferred_requests_expire() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     let until = NOW + SignedDuration::from_secs(60);
-    requests.apply_timeout(&id, "h1", &TimeoutOutcome::Deferred(Some(until)));
+    requests.apply_timeout(&id, "h1", &Timeout::Deferred(Some(until)));
     assert!(requests.expired(NOW).is_empty());
     assert_eq!(requests.expired(until), [id]);
 }
