@@ -1,11 +1,11 @@
-//! The daemon: decides when beats run, and has them run by processes of their own.
+//! The daemon: decides when beats run and starts a process for each.
 //!
-//! [`state`] is the decision, pure; [`serve`] is the loop that feeds it and carries out what it says. A beat's
-//! process writes its own journal line, so that the daemon may die at any moment without losing one.
+//! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and acts on them. Each beat's
+//! process writes its own journal line, so none is lost if the daemon dies.
 //!
-//! What is asked on the socket comes to [`service`], and from there to the loop; [`client`] is the other end.
-//! [`events`] is the stream that clients follow, [`broker`] what waits for a person's answer. [`lookout`] watches over the
-//! agents, whoever started them.
+//! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that clients
+//! follow, [`broker`] holds requests that wait for approval, and [`stuck_monitor`] looks for stuck agents, whoever started
+//! them.
 
 pub mod agents;
 pub mod approved;
@@ -13,20 +13,20 @@ pub mod beats;
 pub mod broker;
 mod claims;
 pub mod client;
+pub mod config_watcher;
 pub mod data_folder;
 pub mod events;
-pub mod follow;
-pub mod gone;
+pub mod gc;
 pub mod hosts;
 pub mod instance;
 pub mod last_runs;
 pub mod launch;
-pub mod lookout;
-pub mod places;
-pub mod recent;
+pub mod pending_runs;
+pub mod rpc_handlers;
 pub mod serve;
-pub mod service;
-pub mod silence;
 pub mod state;
 pub mod status;
-pub mod upkeep;
+pub mod stuck;
+pub mod stuck_monitor;
+pub mod watch_paths;
+pub mod write_behind;

@@ -1,7 +1,6 @@
-//! Whether everything murmur needs is there and as it should be: one finding a check, each with what to do about it.
+//! Checks the installation and configuration: one finding per check, with a hint on what to do.
 //!
-//! In comes what the environment says, out go findings; nothing is changed. Doubt is a finding too: what could not be
-//! looked at is never called well.
+//! In: the environment. Out: findings; nothing is changed. What could not be checked is never reported as ok.
 
 mod agent;
 mod config;
@@ -29,7 +28,7 @@ use std::path::PathBuf;
 use sys::clock;
 use sys::paths::{DataDir, User};
 
-/// What the environment says.
+/// The environment to check.
 #[derive(Debug)]
 pub struct Environment {
     /// murmur's data folder.
@@ -40,26 +39,26 @@ pub struct Environment {
     pub shell: PathBuf,
     /// This process's PATH.
     pub path: OsString,
-    /// The time zone of cron expressions that name none.
+    /// The default time zone of cron expressions.
     pub time_zone: TimeZone,
-    /// Whether a variable holds credentials for Claude Code; their values are not known here.
+    /// Whether a variable holds credentials for Claude Code.
     pub has_credentials: bool,
     /// Our user id.
     pub uid: u32,
-    /// What this environment has of [`SANDBOX_VARIABLES`].
+    /// The values of [`SANDBOX_VARIABLES`].
     pub sandbox: BTreeMap<&'static str, String>,
-    /// The keys of models' providers that this environment has.
+    /// API keys of model providers.
     pub keys: BTreeMap<Provider, Secret>,
-    /// Claude Code's own folder.
+    /// Claude Code's folder.
     pub claude: PathBuf,
-    /// Where captures are kept, if the environment says so.
+    /// The folder of captures, if set.
     pub captures: Option<PathBuf>,
-    /// The service; `None` where none can be written.
+    /// The service; `None` where services are not supported.
     pub service: Option<ServiceFile>,
 }
 
-/// Examines everything. Starts the login shell, `claude --version` and the hook, and waits for them and for those that run
-/// at once: for about a second, and for less than a minute if all of them hang.
+/// Runs all checks. Starts the login shell, `claude --version` and the hook, and queries the daemon and hosts: takes about a
+/// second, and less than a minute if all of them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
     let (agent, processes, guard) = tokio::join!(

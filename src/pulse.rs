@@ -1,16 +1,16 @@
-//! An agent's pulse: the newest thing it did, in one small file, `heartbeats/<agent>.json` (spec 2, Heartbeat File
-//! Format; docs/reference/pulses.md).
+//! An agent's pulse: its last action, in one small file, `heartbeats/<agent>.json` (spec 2, Heartbeat File Format;
+//! docs/reference/pulses.md).
 //!
-//! Hooks write it at every call of a tool, and at the begin and end of turns and sessions; whoever shows agents reads
-//! it. Spec 2 calls it a heartbeat; that word is taken here.
+//! Hooks write it at every tool call and at the start and end of turns and sessions. Spec 2 calls it a heartbeat, which
+//! means something else here.
 //!
-//! - [`mod@write`]: a pulse into its file; [`activity`]: and into the agent's last actions
-//! - [`action`]: a call of a tool → what it does, in words; [`brief`]: any text → a short line; [`shallow`]: JSON of others
+//! - [`mod@write`]: writes pulses; [`activity`]: the log of an agent's last actions
+//! - [`action`]: tool call → short description; [`brief`]: any text → a short line; [`shallow`]: foreign JSON
 //! - [`branch`]: a folder → the branch of its repository
-//! - [`folder`]: reading pulses, one or all
-//! - [`health`]: pulse, now → active, stale, warning, stuck, or what else there is to say
+//! - [`folder`]: reads one or all pulses
+//! - [`health`]: pulse, now → active, stale, warning, stuck and so on
 //! - [`owner`]: environment, conversation → the agent's id
-//! - [`task`]: what an agent works on, in words: `agents/<agent>/current-task.json`
+//! - [`task`]: an agent's current task, `agents/<agent>/current-task.json`
 
 pub mod action;
 pub mod activity;
@@ -27,24 +27,23 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What an agent did last. The fields stand in this order; of spec 2's, which come first, none is `null`.
+/// An agent's last action. Spec 2's fields come first, in this order, and are never `null`.
 ///
-/// Read tolerantly: what spec 2's own script writes is read as well.
+/// Read leniently, so that the output of spec 2's script is accepted too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pulse {
-    /// When, RFC 3339 with the offset of the local time zone.
+    /// The time, RFC 3339 with the local UTC offset.
     pub timestamp: String,
-    /// Who.
+    /// The agent's id.
     pub agent_id: String,
-    /// The tool, of the end of a turn or a session the last one of that session; empty where there is none.
+    /// The tool; at the end of a turn or session, the session's last one; empty if none.
     pub tool_name: String,
-    /// What it did, for people: the first [`ACTION`] characters of the command, the path, the pattern.
+    /// What it did: the first [`ACTION`] characters of the command, path or pattern.
     pub last_action: String,
-    /// What it works on; empty where nobody said.
+    /// Its task; empty if not set.
     pub current_task: String,
-    /// The branch of the repository it works in; `unknown` where it is in none, `detached at <commit>` where it is on no
-    /// branch.
+    /// The branch of its repository; `unknown` outside a repository, `detached at <commit>` without a branch.
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
@@ -53,13 +52,13 @@ pub struct Pulse {
     pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
     pub session_id: Option<String>,
-    /// What it is doing now.
+    /// Its state.
     pub state: State,
-    /// The call.
+    /// The call's id.
     pub tool_use_id: Option<String>,
     /// How long the call took, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// Why the call, or the turn, failed.
+    /// Why the call or the turn failed.
     pub error: Option<String>,
 }
 
@@ -80,26 +79,26 @@ mod zero_if_unknown {
 /// The most characters of [`Pulse::last_action`].
 pub const ACTION: usize = 100;
 
-/// What an agent is doing, as far as its pulse tells: the words are those of hosted agents.
+/// An agent's state according to its pulse, with the same names as for hosted agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Its session has begun.
+    /// Its session started.
     Starting,
-    /// It is at work on a turn. Of a pulse that says nothing of it this is taken for granted.
+    /// It is working on a turn. The default for pulses without a state.
     #[default]
     Running,
-    /// Its turn is over; it waits for a message.
+    /// Its turn ended; it waits for a message.
     Idle,
-    /// Its session is over.
+    /// Its session ended.
     Exited,
-    /// Another murmur's word.
+    /// A state of another murmur version.
     #[serde(other)]
     Unknown,
 }
 
 impl State {
-    /// The word for it.
+    /// The name of the state.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -113,14 +112,14 @@ impl State {
 }
 
 impl Pulse {
-    /// The pulse in the bytes of a file; `None` if they are none, or have no time in them.
+    /// Parses a pulse; `None` if it is invalid or has no time.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let pulse: Self = serde_json::from_slice(bytes).ok()?;
         pulse.at().is_some().then_some(pulse)
     }
 
-    /// When it was.
+    /// Its time.
     #[must_use]
     pub fn at(&self) -> Option<Timestamp> {
         self.timestamp.parse().ok()

@@ -1,12 +1,11 @@
-//! Every agent there is, and what it is doing: in come hosts, pulses and Claude Code's own session files, out goes one
-//! list. Who shows agents and who watches over them looks here (spec 2, hybrid detection: active first, passive
-//! fallback; docs/guide/agents.md).
+//! All known agents and what they are doing, merged from hosts, pulses and Claude Code's session files (spec 2, hybrid
+//! detection: active first, passive fallback; docs/guide/agents.md).
 //!
-//! - [`known`]: what is read
-//! - [`hosted`], [`session`]: of hosts, and of Claude Code's session files
-//! - [`join`]: one agent once, purely
-//! - [`follow`]: all of it kept up to date, as it changes
-//! - [`activity`]: what one agent did lately
+//! - [`known`]: the data read from all sources
+//! - [`hosted`], [`session`]: data from hosts and from Claude Code's session files
+//! - [`join`]: merges the sources into one entry per agent; pure
+//! - [`follow`]: keeps the list up to date
+//! - [`activity`]: an agent's recent actions
 
 pub mod activity;
 pub mod follow;
@@ -27,18 +26,18 @@ use sys::error::Hinted;
 use sys::paths::DataDir;
 use sys::unreadable::uncommon;
 
-/// Where to look.
+/// The sources to read.
 #[derive(Debug, Clone)]
 pub struct Sources {
     /// murmur's data folder: hosts and pulses.
     pub dir: DataDir,
-    /// Claude Code's own folder, `$CLAUDE_CONFIG_DIR` or `~/.claude`, where it is known: agents without pulses.
+    /// Claude Code's folder, `$CLAUDE_CONFIG_DIR` or `~/.claude`, if known: agents without pulses.
     pub claude: Option<PathBuf>,
-    /// When a quiet agent is stuck.
+    /// How long an agent may be quiet.
     pub quiet: Quiet,
 }
 
-/// Why Claude Code's sessions are not among the agents.
+/// Why Claude Code's sessions are missing.
 #[derive(Debug, thiserror::Error)]
 #[error("sessions without a pulse are not listed: cannot read {}: {source}", .path.display())]
 pub struct SessionsError {
@@ -53,10 +52,7 @@ impl Hinted for SessionsError {
 }
 
 impl Sources {
-    /// Whether Claude Code's sessions can be read. Where they cannot, there are none among the agents.
-    ///
-    /// # Errors
-    /// [`SessionsError`].
+    /// Checks that Claude Code's sessions can be read. Otherwise they are left out.
     pub fn sessions(&self) -> Result<(), SessionsError> {
         let Some(claude) = &self.claude else { return Ok(()) };
         let path = session::folder(claude);
@@ -67,11 +63,11 @@ impl Sources {
     }
 }
 
-/// What is known of an agent by.
+/// Where information about an agent comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// The file that Claude Code keeps its session in.
+    /// Its session file, written by Claude Code.
     Session,
     /// Its pulse.
     Pulse,
@@ -84,44 +80,44 @@ pub enum Source {
 pub struct Agent {
     /// Its id.
     pub agent_id: String,
-    /// What the newest of it is known by.
+    /// The source of the newest information.
     pub source: Source,
-    /// What it is doing, in a word.
+    /// Its state.
     pub state: &'static str,
-    /// How many of its tasks run in the background, as far as its host knows.
+    /// How many tasks it runs in the background, according to its host.
     pub background: usize,
-    /// The tool it uses, or used last; empty where there is none.
+    /// The current or last tool; empty if none.
     pub tool_name: String,
-    /// What it did with it.
+    /// What it did with the tool.
     pub last_action: String,
-    /// What it works on; empty where nobody said.
+    /// Its task; empty if not set.
     pub current_task: String,
-    /// The branch, as a pulse has it; empty where it is not known.
+    /// The branch according to its pulse; empty if unknown.
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
-    /// Its process, if known.
+    /// Its process id, if known.
     pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
     pub session_id: Option<String>,
     /// Why the last call or turn failed.
     pub error: Option<String>,
-    /// When it was last heard of.
+    /// Its last sign of life.
     pub at: Timestamp,
-    /// How it is.
+    /// Its health.
     pub health: Health,
-    /// Whether its process, or its host, lives; `None` where nobody knows.
+    /// Whether its process or host is alive; `None` if unknown.
     pub alive: Option<bool>,
 }
 
 impl Agent {
-    /// How long ago it was last heard of.
+    /// The time since its last sign of life.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> Duration {
         join::age(self.at, now)
     }
 
-    /// How long after `now` its health changes by time alone; `None` if it does not.
+    /// When, after `now`, its health changes without any event; `None` if it does not.
     #[must_use]
     pub fn changes_in(&self, now: Timestamp, quiet: &Quiet) -> Option<Duration> {
         let stays = matches!(self.health, Health::Waiting | Health::Exited | Health::Dead);
@@ -129,16 +125,13 @@ impl Agent {
     }
 }
 
-/// The id of the agent that holds the conversation `session_id` and has no other.
+/// The id of an agent that is known only by its conversation `session_id`.
 #[must_use]
 pub fn session_agent(session_id: &str) -> String {
     owner::of_session(session_id)
 }
 
-/// Every agent, by id.
-///
-/// # Errors
-/// What the system says of reading the folders. Those that do not exist have no agents in them.
+/// Returns every agent, sorted by id. Missing folders count as empty.
 pub async fn all(sources: &Sources, now: Timestamp) -> io::Result<Vec<Agent>> {
     Ok(join::agents(&known::Known::read(sources).await?, &sources.quiet, now))
 }

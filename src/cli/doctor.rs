@@ -19,7 +19,7 @@ const LINGERING: &str = "/var/lib/systemd/linger";
 pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
     let findings = match (place.data_dir(), place.user()) {
         (Ok(dir), Ok(user)) => super::runtime()?.block_on(doctor::examine(&environment(place, dir, user))),
-        (Err(error), _) | (_, Err(error)) => vec![Finding::homeless(&error)],
+        (Err(error), _) | (_, Err(error)) => vec![Finding::without_data_folder(&error)],
     };
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let mut out = stdout().lock();

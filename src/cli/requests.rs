@@ -41,7 +41,7 @@ pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
 
 /// What waits where no daemon runs: what was deferred, and what the hosts of agents say. The oldest comes first.
 pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
-    let mut rows = Broker::begin(dir, PathBuf::new(), |_| false).rows();
+    let mut rows = Broker::load(dir, PathBuf::new(), |_| false).rows();
     for wait in discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await {
         let (Ok(id), Some(call)) = (RequestId::parse(&wait.request), wait.call) else { continue };
         // A beat that has just been put off may not have ended.

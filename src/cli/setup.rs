@@ -8,9 +8,9 @@ use crate::agent::settings::HookProgram;
 use crate::setup::change::Outcome;
 use crate::setup::file::{self, Backup, Changed, Found};
 use crate::setup::flaw::flaws;
-use crate::setup::plan::{self, Said};
+use crate::setup::plan::{self, Decision};
 use crate::setup::wanted::Wanted;
-use crate::setup::{Surroundings, check, diff};
+use crate::setup::{Locations, check, diff};
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
         failure!("the current folder cannot be told"; "go to one that is there").because(&error)
     })?;
     let claude = place.claude_folder();
-    let around = Surroundings { claude: claude.as_deref(), here: &here };
+    let around = Locations { claude: claude.as_deref(), here: &here };
     let path = crate::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
         return try_out(&path, args.scope, &here, place);
@@ -34,17 +34,17 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let wanted = if sets_up { Some(wanted()?) } else { None };
     let decide = |found: Found<'_>| match &wanted {
         Some(wanted) => plan::set_up(found, wanted, &path),
-        None if args.fix_flat => plan::mend_flat(found, &path),
+        None if args.fix_flat => plan::rewrite_flat(found, &path),
         None => plan::remove(found, &path),
     };
     if args.dry_run {
-        return show(&file::look(&path, decide)?);
+        return show(&file::preview(&path, decide)?);
     }
     let dir = place.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
     let mut out = stdout().lock();
     tell(&mut out, &changed)?;
-    if changed.plan.backup == Backup::Made && changed.before.is_some() {
+    if changed.plan.backup == Backup::Write && changed.before.is_some() {
         writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
     }
     if let Some(why) = changed.left_behind {
@@ -68,8 +68,8 @@ fn wanted() -> anyhow::Result<Wanted> {
 }
 
 /// What was done, or would be.
-fn tell(out: &mut impl Write, changed: &Changed<Said>) -> io::Result<()> {
-    let (said, path) = (&changed.plan.said, shown(&changed.real));
+fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
+    let (said, path) = (&changed.plan.decision, shown(&changed.real));
     match said.outcome {
         Outcome::Configured => writeln!(out, "Configured murmur's hooks in {path}")?,
         Outcome::Updated => writeln!(out, "Updated murmur's hooks in {path}")?,
@@ -94,7 +94,7 @@ fn tell(out: &mut impl Write, changed: &Changed<Said>) -> io::Result<()> {
 }
 
 /// What else is in the file that keeps hooks from running.
-fn warn(changed: &Changed<Said>) -> io::Result<()> {
+fn warn(changed: &Changed<Decision>) -> io::Result<()> {
     let text = changed.plan.next.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     for flaw in flaws(&text) {
         writeln!(io::stderr(), "warning: {}", plain_line(&flaw.at(&changed.real)))?;
@@ -103,7 +103,7 @@ fn warn(changed: &Changed<Said>) -> io::Result<()> {
 }
 
 /// What would be done.
-fn show(changed: &Changed<Said>) -> anyhow::Result<ExitCode> {
+fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     let text = |bytes: &Option<Vec<u8>>| {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
     };
@@ -134,7 +134,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
         ScopeArg::Local => "murmur setup hooks --scope local",
     };
     let mut text = String::new();
-    let found = file::look(path, |found: Found<'_>| {
+    let found = file::preview(path, |found: Found<'_>| {
         text = String::from_utf8_lossy(found.file.unwrap_or_default()).into_owned();
         plan::set_up(found, &wanted, path)
     })?;
@@ -167,7 +167,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     let dir = pulses_dir(place)?;
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
     writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
-    if found.plan.said.outcome != Outcome::AlreadyConfigured {
+    if found.plan.decision.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
         writeln!(io::stderr(), "warning: {path} has the hooks of another murmur; `{again}` updates them")?;
     }

@@ -6,7 +6,7 @@ use super::status::Silent;
 use super::stop::ends_within;
 use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
-use crate::daemon::follow::{NOTHING_RUNS, corrected};
+use crate::daemon::config_watcher::{NOTHING_RUNS, ahead_message};
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use crate::journal::append;
@@ -158,7 +158,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
 /// What is wrong with the configuration of the daemon that is about to be started.
 fn problems_of_config(dir: &DataDir) -> Vec<String> {
     match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
-        Ok(loaded) => [loaded.problem_lines(corrected), loaded.heartbeat_problem_lines()].concat(),
+        Ok(loaded) => [loaded.problem_lines(ahead_message), loaded.heartbeat_problem_lines()].concat(),
         Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
     }
 }

@@ -140,12 +140,12 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
             let saved = last_runs::read(dir, now);
             known.clone_from(&saved.runs);
-            state.recall(saved.runs, now);
+            state.merge_last_runs(saved.runs, now);
             // Without the file the whole journal would be read.
             if saved.as_of.is_some() {
                 let since = last_runs::since(dir, saved.as_of, &state).unwrap_or_default();
                 known.extend(since.clone());
-                state.recall(since, now);
+                state.merge_last_runs(since, now);
             }
         }
         Err(error) => problems.push(error.line()),
@@ -153,9 +153,9 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let survey =
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
-    state.others(running.collect());
-    let broker = Broker::begin(dir, place.home(), |_| false);
-    state.put_off(broker.beats());
+    state.set_others(running.collect());
+    let broker = Broker::load(dir, place.home(), |_| false);
+    state.set_deferred(broker.beats());
     let mut heartbeats = status::heartbeats(&state, &settings, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();

@@ -1,7 +1,7 @@
 //! Changes to config.json that leave every other byte as its user wrote it.
 //!
-//! Text in, text out: the functions here know which bytes are which key, replace or insert those, and imitate the
-//! layout around them. [`apply`] does it to the file, under a lock.
+//! The functions are pure, from text to text: they find the bytes of a key, replace or insert them, and match the layout
+//! around them. [`apply`] changes the file, under a lock.
 
 pub(crate) mod layout;
 mod member;
@@ -25,36 +25,36 @@ use sys::unreadable::uncommon;
 
 pub use workspaces::{NewWorkspace, add_workspace, remove_workspace};
 
-/// Why config.json was not changed. It is then as it was.
+/// Why config.json was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// It is not what the reader accepts as a whole.
+    /// It is not a valid configuration.
     #[error(transparent)]
     Wrong(#[from] Problem),
-    /// There is no such workspace to remove.
+    /// The workspace to remove does not exist.
     #[error("workspace {} is not in config.json", path.display())]
     Unknown {
-        /// The path that was asked for.
+        /// The requested path.
         path: PathBuf,
     },
-    /// The workspace to add is there already.
-    #[error("workspace {} is in config.json already", path.display())]
+    /// The workspace to add already exists.
+    #[error("workspace {} is already in config.json", path.display())]
     Known {
-        /// The path that was asked for.
+        /// The requested path.
         path: PathBuf,
     },
     /// A path that JSON cannot hold.
     #[error("path {} is not UTF-8", path.display())]
     NotUtf8 {
-        /// The path that was asked for.
+        /// The requested path.
         path: PathBuf,
     },
     /// The lock could not be taken.
-    #[error("{} cannot be locked", path.display())]
+    #[error("cannot lock {}", path.display())]
     Lock {
         /// The lock file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Another program has the file open for writing.
@@ -63,8 +63,8 @@ pub enum EditError {
         /// The file.
         path: PathBuf,
     },
-    /// Other programs change it all the time.
-    #[error("{} changes all the time", path.display())]
+    /// Other programs kept changing it.
+    #[error("{} keeps changing", path.display())]
     Restless {
         /// The file.
         path: PathBuf,
@@ -76,19 +76,19 @@ pub enum EditError {
         path: PathBuf,
     },
     /// It could not be read.
-    #[error("{} cannot be read", path.display())]
+    #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It could not be written.
-    #[error("{} cannot be written", path.display())]
+    #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -96,41 +96,38 @@ pub enum EditError {
 impl Hinted for EditError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unknown { .. } => "`murmur workspaces list` shows those that are".to_owned(),
-            Self::Known { .. } => "change its entry there".to_owned(),
+            Self::Unknown { .. } => "see: murmur workspaces list".to_owned(),
+            Self::Known { .. } => "edit its entry there".to_owned(),
             Self::NotUtf8 { .. } => "rename the folder".to_owned(),
             Self::Lock { .. } => "check the owner and mode of its folder".to_owned(),
-            Self::Busy { .. } => "it is tried again".to_owned(),
+            Self::Busy { .. } => "murmur retries".to_owned(),
             Self::Read { path, source } => {
                 uncommon(path, source).unwrap_or_else(|| "check its owner and mode".to_owned())
             }
             Self::Write { path, source } => uncommon(path, source)
                 .unwrap_or_else(|| "check its folder's owner, mode and free space".to_owned()),
-            Self::Open { .. } => "it is tried again".to_owned(),
-            Self::Restless { .. } => "stop what changes it".to_owned(),
+            Self::Open { .. } => "murmur retries".to_owned(),
+            Self::Restless { .. } => "stop the program that changes it".to_owned(),
             Self::Wrong(problem) => return problem.hint(),
         })
     }
 }
 
-/// That a heartbeat ran.
+/// A heartbeat's run.
 #[derive(Debug, Clone, Copy)]
 pub struct LastRun<'a> {
-    /// The workspace's path, as config.json has it.
+    /// The workspace's path, as in config.json.
     pub workspace: &'a Path,
-    /// The heartbeat's name; none for the workspace's own.
+    /// The heartbeat's name; `None` for the workspace's own.
     pub name: Option<&'a str>,
     /// When it ran.
     pub at: Timestamp,
 }
 
-/// Reads the file at `path` under the lock at `lock_path`, and replaces it where `edit` changes its text.
+/// Edits the file at `path` with `edit`, under the lock at `lock_path`.
 ///
-/// A file that does not exist is an empty text. Nothing is written where the text stays the same. Where another program
-/// changes the file meanwhile, whether it knows of the lock or not, `edit` is called again with what it wrote.
-///
-/// # Errors
-/// What `edit` says, and what the system says of the two files. The file is then as it was.
+/// A missing file counts as empty. Nothing is written if the text stays the same. If another program changes the file
+/// meanwhile, with or without the lock, `edit` is called again with the new text. On an error the file is unchanged.
 pub fn apply(
     path: &Path,
     lock_path: &Path,
@@ -144,15 +141,14 @@ pub fn apply(
             changed => return changed.map(|_| ()),
         }
     }
-    // It is not written, only kept open.
+    // It is kept open but not written.
     change(path, Care::Less, &edit).map(|_| ())
 }
 
-/// Does the same, but waits for nobody. Returns the file that was replaced.
+/// Does the same without waiting, and returns the replaced file.
 ///
 /// # Errors
-/// As [`apply`]; [`EditError::Busy`] where another has the lock, [`EditError::Open`] where another program is just writing
-/// the file.
+/// [`EditError::Busy`] if another process has the lock, [`EditError::Open`] if another program is writing the file.
 pub fn apply_at_once(
     path: &Path,
     lock_path: &Path,
@@ -167,11 +163,11 @@ pub fn apply_at_once(
     }
 }
 
-/// How often, and how far apart, is looked whether another program has written what it is writing.
+/// How often to check whether another program has finished writing.
 const LOOKS: u32 = 200;
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How many edits of others may come in between.
+/// How many concurrent edits are tolerated.
 const TRIES: u32 = 100;
 
 fn change(
@@ -205,11 +201,8 @@ fn change(
     Err(EditError::Restless { path: path.to_owned() })
 }
 
-/// Sets `lastRun`, or `lastRuns.<name>`, of the workspaces named; those that are not there any more are skipped, as are
-/// those that have a later one, but for one that is later than `now`.
-///
-/// # Errors
-/// When the text is not JSON or not an object.
+/// Sets `lastRun` or `lastRuns.<name>` of these workspaces. Skips missing workspaces, and those with a later run, unless that is
+/// after `now`.
 pub fn set_last_run(source: &str, updates: &[LastRun<'_>], now: Timestamp) -> Result<String, EditError> {
     let text = super::file::text_of(source.as_bytes(), Path::new("config.json"))?;
     if text.body().trim().is_empty() {
@@ -227,7 +220,7 @@ pub fn set_last_run(source: &str, updates: &[LastRun<'_>], now: Timestamp) -> Re
     for entry in entries {
         let Ok(object) = Object::parse(entry) else { continue };
         let path = object.get("path").and_then(|member| json::string(member.value));
-        // The first entry of a path is the one that counts, so it is taken out here.
+        // Only the first entry of a path is used.
         let Some(updates) = path.and_then(|path| pending.remove(Path::new(path.as_ref()))) else { continue };
         let span = json::span(source, entry);
         let changed =

@@ -1,5 +1,4 @@
-//! `host.*` on the daemon's socket: the same as on the hosts' own, for who knows only the daemon
-//! (docs/reference/daemon-protocol.md).
+//! `host.*` on the daemon's socket, for clients that know only the daemon (docs/reference/daemon-protocol.md).
 
 use crate::host::discover::{self, PATIENCE};
 use crate::host::id::{AgentId, not_a_payload};
@@ -18,20 +17,20 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
 
-/// What all of them begin with.
+/// The prefix of these message types.
 pub const PREFIX: &str = "host.";
 
-/// The questions there are.
+/// The supported message types.
 pub const QUESTIONS: [&str; 7] =
     ["host.list", "host.status", "host.discover", "host.spawn", "host.attach", "host.send", "host.stop"];
 
-/// How long a host may take to take a message.
+/// How long a host may take to accept a message.
 const TAKING: Duration = Duration::from_secs(5);
 
-/// How much longer than its grace an agent's end may take.
+/// How much longer than its grace period an agent may take to end.
 const ENDING: Duration = Duration::from_secs(15);
 
-/// A question about one agent, and what goes with it to its host.
+/// A request about one agent, and the rest of the payload for its host.
 #[derive(Debug, Deserialize)]
 struct About<T> {
     agent_id: AgentId,
@@ -39,10 +38,7 @@ struct About<T> {
     rest: T,
 }
 
-/// Answers `request`. Agents are found and run with `path`.
-///
-/// # Errors
-/// Why there is no answer.
+/// Answers `request`. `path` is the PATH to find and run agents with.
 pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> Result<Answer, Failure> {
     let payload = &request.payload;
     let folder = dir.hosts();
@@ -61,7 +57,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         "host.discover" => {
             let (tell, told) = tokio::sync::oneshot::channel();
             let cleaning = folder.clone();
-            // What is left of one that died may take 2 s to end.
+            // Stopping the leftovers of a dead host may take 2 s.
             std::thread::spawn(move || tell.send(discover::clean(&cleaning, clock::now())).is_ok());
             let cleaned =
                 told.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
@@ -72,7 +68,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.spawn" => {
             let wanted: Wanted = read(payload)?;
-            let path = path.ok_or_else(|| failure!("the daemon is just starting"; "try again"))?;
+            let path = path.ok_or_else(|| failure!("the daemon is still starting"; "try again"))?;
             let launch = wanted.launch().map_err(|error| error.failure())?;
             let pid = launch.start(dir.root(), path).await.map_err(|error| error.failure())?;
             json!({ "agent_id": launch.agent_id, "pid": pid })
@@ -83,7 +79,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
             let client = client.map_err(|error| {
                 error.failure().after(format_args!("cannot reach the host of {agent_id}: "))
             })?;
-            // The host answers the client itself.
+            // The host answers the client directly.
             let asked = client.hand_over("attach", &request.id, json!(rest)).await;
             return asked.map(Answer::HandOver).map_err(|error| Failure::of(&error));
         }

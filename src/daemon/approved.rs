@@ -1,5 +1,5 @@
-//! `approved.json`: the named heartbeats that a person has approved, by the real path of their workspace. An agent can make a
-//! folder in `heartbeats/`; what it makes there runs when a person has seen it.
+//! `approved.json`: the named heartbeats that a person has approved, by the real path of their workspace. An agent can
+//! create a folder in `heartbeats/`, but its heartbeat runs only after a person approved it.
 
 use super::last_runs;
 use crate::config::heartbeat::Heartbeat;
@@ -34,7 +34,7 @@ impl Approval {
     }
 }
 
-/// What is approved. A file that is missing or of no use approves nothing.
+/// Returns the approvals. A missing or invalid file approves nothing.
 fn read(dir: &DataDir) -> BTreeSet<Approval> {
     let bytes = file::read_regular(&dir.approved()).ok().flatten();
     let contents = bytes.and_then(|bytes| serde_json::from_slice::<Contents>(&bytes).ok());
@@ -44,8 +44,7 @@ fn read(dir: &DataDir) -> BTreeSet<Approval> {
         .unwrap_or_default()
 }
 
-/// Says of each of `heartbeats` whether it may run: a workspace's own; a named one that is approved; and one that has run
-/// before, as when murmur did not ask yet.
+/// Sets `approved` on each of `heartbeats`: named ones need an approval, or a run from before approvals existed.
 pub fn mark(dir: &DataDir, heartbeats: &mut [Heartbeat], now: Timestamp) {
     if heartbeats.iter().all(|heartbeat| heartbeat.name.is_none()) {
         return;
@@ -60,9 +59,6 @@ pub fn mark(dir: &DataDir, heartbeats: &mut [Heartbeat], now: Timestamp) {
 }
 
 /// Approves these heartbeats of `workspace`.
-///
-/// # Errors
-/// What the system says.
 pub fn approve(dir: &DataDir, workspace: &Path, names: &[&str]) -> io::Result<()> {
     let _lock = lock::lock(&dir.approved_lock())?;
     let mut approved = read(dir);

@@ -1,6 +1,6 @@
-//! The beats that this daemon has started and that run: their processes, and how each of them ended.
+//! The running beats that this daemon started: their processes, and how each ends.
 
-use super::launch::{self, Said};
+use super::launch::{self, BeatReport};
 use crate::beat::Job;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -8,75 +8,75 @@ use sys::process::{self, Signal};
 use tokio::process::Child;
 use tokio::task::JoinSet;
 
-/// All of them.
+/// The running beats.
 #[derive(Debug, Default)]
 pub struct Beats {
     running: HashMap<String, Beat>,
     ending: JoinSet<End>,
 }
 
-/// A beat's id, and what its process said at last, or how it died without a word.
-pub type End = (String, Result<Said, String>);
+/// A beat's id, and its process's report, or how the process died without one.
+pub type End = (String, Result<BeatReport, String>);
 
-/// One of them.
+/// A running beat.
 #[derive(Debug)]
 pub struct Beat {
-    /// What it was to do.
+    /// Its job.
     pub job: Job,
-    /// Since when.
+    /// When it started.
     pub since: Timestamp,
-    /// The heartbeat's last run before this.
+    /// The heartbeat's previous run.
     pub before: Option<Timestamp>,
-    /// Whether somebody asked for it; otherwise it was due.
-    pub asked: bool,
+    /// Whether a client requested it; otherwise it was due.
+    pub requested: bool,
     /// Its process, once it is added.
     pub pid: Option<u32>,
 }
 
 impl Beats {
-    /// Adds `beat`, which `child` is to run.
+    /// Adds `beat`, which `child` runs.
     pub fn add(&mut self, child: Child, mut beat: Beat) {
         beat.pid = child.id();
         let (id, job) = (beat.job.beat.clone(), beat.job.clone());
         self.running.insert(id.clone(), beat);
-        self.ending.spawn(async move { (id, launch::attend(child, job).await) });
+        self.ending.spawn(async move { (id, launch::run_to_end(child, job).await) });
     }
 
-    /// Waits for the next end; for ever, if none runs.
+    /// Waits for the next beat to end, or forever if none runs.
     pub async fn ended(&mut self) -> End {
         loop {
             match self.ending.join_next().await {
                 Some(Ok(end)) => return end,
-                // Nobody aborts them, and they do not panic.
+                // Tasks are never aborted and do not panic.
                 Some(Err(_)) => {}
                 None => std::future::pending().await,
             }
         }
     }
 
-    /// Takes out one that has ended.
+    /// Removes an ended beat.
     pub fn take(&mut self, beat: &str) -> Option<Beat> {
         self.running.remove(beat)
     }
 
-    /// Whether `beat` is one of them.
+    /// Whether `beat` is running.
     #[must_use]
-    pub fn hold(&self, beat: &str) -> bool {
+    pub fn contains(&self, beat: &str) -> bool {
         self.running.contains_key(beat)
     }
 
-    /// Whether there is none.
+    /// Whether no beat is running.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Their ids.
+    /// The ids of the running beats.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.running.keys().map(String::as_str)
     }
 
-    /// The ids of those that were announced: each has a record until its line is written.
+    /// The ids of announced beats: each has a record until its journal line is written.
     pub fn announced(&self) -> impl Iterator<Item = &str> {
         self.running.iter().filter(|(_, beat)| beat.job.announced).map(|(id, _)| id.as_str())
     }

@@ -1,127 +1,127 @@
-//! The broker: which approvals and questions wait for a person or a model, and what they answer (spec 1).
+//! The broker: the requests and questions that wait for a person or a model, and their answers.
 //!
-//! [`requests`] is what waits, pure; [`door`] is one hook's connection. This owns both and keeps on disk what was put
-//! off; the daemon's loop owns this, and is told what is to be told. [`model`] serves a hook that asks a model instead,
-//! without the loop.
+//! [`requests`] is the pure state, [`hook_connection`] serves one hook, and [`model`] asks a model, without the loop. The
+//! broker, owned by the daemon's loop, keeps deferred calls on disk and collects events.
 
 mod always;
 pub mod body;
-pub mod door;
+pub mod hook_connection;
+mod limits;
+mod messages;
 pub mod model;
 mod reply;
 pub mod requests;
-mod room;
-mod words;
 
-use super::state::PutOff as Waiting;
+use super::state::DeferredBeat;
 use crate::journal::decisions;
-use crate::journal::deferred::{self as put_off, DeferredCall as PutOff, Folder};
+use crate::journal::deferred::{self, DeferredCall, Folder};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request, RequestId, Whom};
 use crate::permit::rules::Action;
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use reply::{answer, unreadable};
-use requests::{Answered, Asked as Was, Ended, Late, Open, Requests, Standing};
+use requests::{AnswerEffect, AnswerError, Ended, Open, Requests, Sent, Standing, Timeout};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
-use words::PAGE;
-pub use words::{Cursor, Door, Kind, Order, Page, Reply, Response, Row};
+use messages::PAGE;
+pub use messages::{AnswerTo, BrokerCommand, Cursor, Kind, Page, Reply, Response, Row};
 
-/// What there is to tell.
+/// An event of the broker.
 #[derive(Debug)]
-pub enum Told {
-    /// A request waits.
-    Requested(Box<Row>),
-    /// It does not wait any more.
+pub enum BrokerEvent {
+    /// A request was opened.
+    Opened(Box<Row>),
+    /// A request was closed, and how.
     Closed(Box<Row>, &'static str),
-    /// Something is wrong.
-    Trouble(String),
+    /// Something went wrong.
+    Error(String),
 }
 
 /// The broker.
 #[derive(Debug)]
 pub struct Broker {
-    requests: Requests<Door>,
+    requests: Requests<AnswerTo>,
     dir: DataDir,
     home: PathBuf,
     folder: Folder,
-    told: Vec<Told>,
-    /// When what could not be denied for want of disk is tried again.
-    again: Option<Timestamp>,
+    events: Vec<BrokerEvent>,
+    /// When to retry denials that could not be written.
+    retry_at: Option<Timestamp>,
 }
 
-/// How long what could not be written waits until it is tried again.
-const PAUSE: SignedDuration = SignedDuration::from_secs(60);
+/// How long to wait before retrying a failed write.
+const RETRY: SignedDuration = SignedDuration::from_secs(60);
 
 impl Broker {
-    /// Takes up what was put off in `dir`. Requests of which `is_over` is true are done with. `home` is the user's.
+    /// Loads the deferred requests in `dir`, except those for which `is_over` is true. `home` is the user's.
     #[must_use]
-    pub fn begin(dir: &DataDir, home: PathBuf, is_over: impl Fn(&RequestId) -> bool) -> Self {
+    pub fn load(dir: &DataDir, home: PathBuf, is_over: impl Fn(&RequestId) -> bool) -> Self {
         let folder = Folder::new(dir.approvals());
         let mut broker = Self {
             requests: Requests::default(),
             dir: dir.clone(),
             home,
             folder,
-            told: Vec::new(),
-            again: None,
+            events: Vec::new(),
+            retry_at: None,
         };
-        let mut told = Vec::new();
-        for (id, call) in broker.folder.all(|error| told.push(Told::Trouble(error.to_string()))) {
-            let answered = !matches!(call.standing, put_off::Standing::Deferred { .. });
+        let mut events = Vec::new();
+        for (id, call) in broker.folder.all(|error| events.push(BrokerEvent::Error(error.to_string()))) {
+            let answered = !matches!(call.standing, deferred::Standing::Deferred { .. });
             if answered && is_over(&id) {
-                told.extend(broker.folder.remove(&id).err().map(|error| Told::Trouble(error.to_string())));
+                let error = broker.folder.remove(&id).err();
+                events.extend(error.map(|error| BrokerEvent::Error(error.to_string())));
             } else {
                 let input = Body::on_disk(&call.request.input, dir.root());
                 broker.requests.restore(id, call, input);
             }
         }
-        broker.told = told;
+        broker.events = events;
         broker
     }
 
-    /// Does what is wanted.
-    pub fn take(&mut self, order: Order, now: Timestamp) {
-        match order {
-            Order::Ask(request, door, to) => self.ask(*request, door, to, now),
-            Order::Late { id, hook, may_defer, waits, to } => {
+    /// Executes a command.
+    pub fn handle(&mut self, command: BrokerCommand, now: Timestamp) {
+        match command {
+            BrokerCommand::Ask(request, sender, to) => self.ask(*request, sender, to, now),
+            BrokerCommand::TimedOut { id, hook, may_defer, waits, to } => {
                 let late = self.late(&id, &hook, may_defer, waits, now);
-                // A hook that is gone by now is dealt with when its connection is seen to be.
+                // A disconnected hook is handled when its connection closes.
                 let _heard = to.send(late);
             }
-            Order::Gone { id, hook } => {
+            BrokerCommand::Disconnected { id, hook } => {
                 let row = self.row(&id);
                 let request = self.asked(&id);
-                if self.requests.gone(&id, &hook) {
+                if self.requests.disconnect(&id, &hook) {
                     self.close(row, "gone");
                     self.record(&id, request, decisions::AGENT_ENDED, now);
                 }
             }
-            Order::List(after, to) => {
+            BrokerCommand::List(after, to) => {
                 let _heard = to.send(self.page(after));
             }
-            Order::Respond(response, to) => {
-                let _heard = to.send(self.respond(response, now));
+            BrokerCommand::Respond(response, to) => {
+                let _heard = to.send(self.respond(response));
             }
         }
     }
 
-    fn ask(&mut self, request: Request, door: Door, to: oneshot::Sender<RequestId>, now: Timestamp) {
+    fn ask(&mut self, request: Request, sender: AnswerTo, to: oneshot::Sender<RequestId>, now: Timestamp) {
         let is_shown = request.whom == Whom::Person;
-        // What is known already has its room.
+        // A known request already counts toward the limits.
         let is_known = self.requests.is_known(&request);
-        let refusal = if is_known { None } else { room::refusal(&self.requests, &request) };
+        let refusal = if is_known { None } else { limits::over_count(&self.requests, &request) };
         let input = match refusal {
             Some(reason) => Err(reason),
             None => {
                 let input = Body::on_disk(&request.input, self.dir.root());
-                let refusal = if is_known { None } else { room::too_long(&self.requests, &request, &input) };
-                refusal.map_or(Ok(input), Err)
+                let over = || limits::over_memory(&self.requests, &request, &input);
+                if is_known { None } else { over() }.map_or(Ok(input), Err)
             }
         };
         let input = match input {
@@ -129,7 +129,7 @@ impl Broker {
             Err(reason) => {
                 let id = request.id(0);
                 let _heard = to.send(id.clone());
-                let _heard = door.send(Answer {
+                let _heard = sender.send(Answer {
                     verdict: Verdict::Deny,
                     reason: Some(reason),
                     answers: None,
@@ -140,17 +140,17 @@ impl Broker {
                 return;
             }
         };
-        match self.requests.ask(request, input, door, now) {
-            Was::Waits(id) => {
+        match self.requests.ask(request, input, sender, now) {
+            Sent::Waiting(id) => {
                 if is_shown && let Some(row) = self.row(&id) {
-                    self.told.push(Told::Requested(Box::new(row)));
+                    self.events.push(BrokerEvent::Opened(Box::new(row)));
                 }
-                self.keep(&id);
+                self.sync(&id);
                 let _heard = to.send(id);
             }
-            Was::Given(id, answer, door) => {
-                // It is given once: not before that is on disk.
-                let kept = self.keep(&id);
+            Sent::Answered(id, answer, sender) => {
+                // It is given only once, so that must be on disk first.
+                let kept = self.sync(&id);
                 let _heard = to.send(id.clone());
                 let answer = match kept {
                     true => answer,
@@ -163,48 +163,48 @@ impl Broker {
                         answered_by: None,
                     },
                 };
-                let _heard = door.send(answer);
+                let _heard = sender.send(answer);
             }
         }
     }
 
-    fn late(&mut self, id: &RequestId, hook: &str, may_defer: bool, waits: bool, now: Timestamp) -> Late {
-        let mut late = self.requests.late(id, may_defer, waits, now);
+    fn late(&mut self, id: &RequestId, hook: &str, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
+        let mut late = self.requests.timeout_outcome(id, may_defer, waits, now);
         let row = self.row(id);
-        if let Late::Deferred(until) = late
+        if let Timeout::Deferred(until) = late
             && let Some(open) = self.requests.get(id)
         {
-            // On disk first: what cannot be kept cannot be put off.
-            let standing = put_off::Standing::Deferred { until };
+            // On disk first: a call that cannot be stored cannot be deferred.
+            let standing = deferred::Standing::Deferred { until };
             let kept = match open.whole() {
                 Ok(request) => {
-                    let call = PutOff { request, asked: open.asked, standing };
+                    let call = DeferredCall { request, asked: open.asked, standing };
                     self.folder.put(id, &call).map_err(|error| error.to_string())
                 }
                 Err(error) => Err(unreadable(id, &error)),
             };
             if let Err(error) = kept {
-                self.told.push(Told::Trouble(error));
-                late = if waits { Late::Waits } else { Late::Expired };
+                self.events.push(BrokerEvent::Error(error));
+                late = if waits { Timeout::Waits } else { Timeout::Expired };
             }
         }
-        self.requests.is_late(id, hook, &late);
-        if late == Late::Expired && self.requests.get(id).is_none() {
+        self.requests.apply_timeout(id, hook, &late);
+        if late == Timeout::Expired && self.requests.get(id).is_none() {
             self.close(row, "expired");
         }
         late
     }
 
-    fn respond(&mut self, response: Response, now: Timestamp) -> Result<Row, Failure> {
+    fn respond(&mut self, response: Response) -> Result<Row, Failure> {
         let Response { id, reply, answerer } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Whom::Model {
-            return Err(requests::NotTaken::Unknown(id).failure());
+            return Err(AnswerError::Unknown(id).failure());
         }
-        // Nobody knows what they answer where it cannot be shown.
+        // A request that cannot be shown cannot be answered.
         let request = match self.requests.get(&id).map(Open::whole) {
             Some(request) => request.map_err(|error| unreadable(&id, &error))?,
-            None => return Err(requests::NotTaken::Unknown(id).failure()),
+            None => return Err(AnswerError::Unknown(id).failure()),
         };
         let rule = match reply {
             Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
@@ -212,38 +212,38 @@ impl Broker {
             _ => None,
         };
         let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
-        // Before the answer, so that one that cannot be kept to is not given either.
+        // Before the answer: without the rule, the answer is not given either.
         if let Some(action) = rule {
             always::add(&self.dir, &self.home, &request, action)?;
         }
-        let row = self.row(&id).ok_or_else(|| requests::NotTaken::Unknown(id.clone()).failure())?;
-        self.give(&id, answer, now)?;
+        let row = self.row(&id).ok_or_else(|| AnswerError::Unknown(id.clone()).failure())?;
+        self.answer_request(&id, answer)?;
         Ok(row)
     }
 
-    /// Has `answer` be the one to `id`.
-    fn give(&mut self, id: &RequestId, answer: Answer, _now: Timestamp) -> Result<(), Failure> {
+    /// Answers `id` with `answer`.
+    fn answer_request(&mut self, id: &RequestId, answer: Answer) -> Result<(), Failure> {
         let row = self.row(id);
         let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
-        let kept = self.requests.get(id).map(Open::put_off);
+        let kept = self.requests.get(id).map(Open::deferred_call);
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
-            // On disk first, so that an answer that was taken is not lost.
-            call.standing = put_off::Standing::Answered(answer.clone());
+            // On disk first, so that an accepted answer is not lost.
+            call.standing = deferred::Standing::Answered(answer.clone());
             self.folder.put(id, &call).map_err(|error| error.to_string())?;
         }
         match self.requests.answer(id, answer.clone()).map_err(|error| error.failure())? {
-            Answered::Tell(doors) => {
-                for door in doors {
-                    let _heard = door.send(answer.clone());
+            AnswerEffect::Notify(hooks) => {
+                for sender in hooks {
+                    let _heard = sender.send(answer.clone());
                 }
             }
-            Answered::Resume => {}
+            AnswerEffect::Resume => {}
         }
         self.close(row, word);
         Ok(())
     }
 
-    /// Denies what nobody answered in time.
+    /// Denies requests that were not answered in time.
     pub fn expire(&mut self, now: Timestamp) {
         for id in self.requests.expired(now) {
             let reason =
@@ -257,17 +257,17 @@ impl Broker {
                 answered_by: None,
             };
             let request = self.asked(&id);
-            if let Err(error) = self.give(&id, answer, now) {
-                self.told.push(Told::Trouble(error.line()));
-                self.again = now.checked_add(PAUSE).ok();
+            if let Err(error) = self.answer_request(&id, answer) {
+                self.events.push(BrokerEvent::Error(error.line()));
+                self.retry_at = now.checked_add(RETRY).ok();
                 return;
             }
             self.record(&id, request, "nobody answered in time", now);
         }
-        self.again = None;
+        self.retry_at = None;
     }
 
-    /// Writes down that nobody decided on a call whose hook is not there to do so.
+    /// Records an undecided call whose hook is no longer there to do so.
     fn record(
         &mut self,
         id: &RequestId,
@@ -278,10 +278,10 @@ impl Broker {
         let Some((request, asked)) = request else { return };
         let time = now.duration_since(asked).unsigned_abs();
         let unwritten = decisions::record_undecided(&self.dir, id, &request, reason, time).err();
-        self.told.extend(unwritten.map(|error| Told::Trouble(error.to_string())));
+        self.events.extend(unwritten.map(|error| BrokerEvent::Error(error.to_string())));
     }
 
-    /// What is asked as `id`, with its input as far as it can be read, and since when.
+    /// The request `id`, with its input if readable, and when it was sent.
     fn asked(&self, id: &RequestId) -> Option<(Request, Timestamp)> {
         let open = self.requests.get(id)?;
         Some((open.whole().unwrap_or_else(|_| open.request.clone()), open.asked))
@@ -291,32 +291,32 @@ impl Broker {
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         let next = self.requests.next_expiry()?;
-        Some(self.again.map_or(next, |again| next.max(again)))
+        Some(self.retry_at.map_or(next, |again| next.max(again)))
     }
 
-    /// The beats that wait for an answer, or to be resumed with one.
+    /// The beats that wait for an answer or to be resumed.
     #[must_use]
-    pub fn beats(&self) -> Vec<Waiting> {
-        let beat = |(id, open): (&RequestId, &Open<Door>)| {
+    pub fn beats(&self) -> Vec<DeferredBeat> {
+        let beat = |(id, open): (&RequestId, &Open<AnswerTo>)| {
             let is_answered = match &open.standing {
-                Standing::PutOff(put_off::Standing::Deferred { .. }) => false,
-                Standing::PutOff(_) => true,
+                Standing::Deferred(deferred::Standing::Deferred { .. }) => false,
+                Standing::Deferred(_) => true,
                 Standing::Waiting { .. } => return None,
             };
             let Request { agent, session, workspace, beat, .. } = open.request.clone();
             let name = beat.and_then(|beat| beat.heartbeat);
-            Some(Waiting { id: id.clone(), agent, session, workspace, name, is_answered })
+            Some(DeferredBeat { id: id.clone(), agent, session, workspace, name, is_answered })
         };
         self.requests.all().into_iter().filter_map(beat).collect()
     }
 
-    /// What is asked as `id`, without its input.
+    /// The request `id`, without its input.
     #[must_use]
     pub fn request(&self, id: &RequestId) -> Option<&Request> {
         self.requests.get(id).map(|open| &open.request)
     }
 
-    /// How many wait for a person.
+    /// How many requests wait for a person.
     #[must_use]
     pub fn waiting(&self) -> usize {
         let unanswered =
@@ -332,22 +332,22 @@ impl Broker {
         waiting.map(|open| open.request.agent.clone()).collect()
     }
 
-    /// The beat that went on with the answer to `id` is over.
-    pub fn over(&mut self, id: &RequestId) {
+    /// The beat that was resumed with the answer to `id` ended.
+    pub fn beat_ended(&mut self, id: &RequestId) {
         self.requests.end(id, Ended::Answered);
         if let Err(error) = self.folder.remove(id) {
-            self.told.push(Told::Trouble(error.to_string()));
+            self.events.push(BrokerEvent::Error(error.to_string()));
         }
     }
 
-    /// All that waits for a person.
+    /// All requests that wait for a person.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let rows = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
         rows.map(|(id, open)| Row::of(id, open)).collect()
     }
 
-    /// Those behind `after`, as far as they fit into a page.
+    /// The page of requests after the cursor.
     fn page(&self, after: Option<Cursor>) -> Page {
         let all = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
         let mut rest = all.filter(|(id, open)| {
@@ -368,29 +368,29 @@ impl Broker {
         page
     }
 
-    /// What is to be told since the last time.
-    pub fn told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.told)
+    /// Takes the events since the last call.
+    pub fn take_events(&mut self) -> Vec<BrokerEvent> {
+        std::mem::take(&mut self.events)
     }
 
     fn close(&mut self, row: Option<Row>, how: &'static str) {
-        self.told.extend(row.map(|row| Told::Closed(Box::new(row), how)));
+        self.events.extend(row.map(|row| BrokerEvent::Closed(Box::new(row), how)));
     }
 
     fn row(&self, id: &RequestId) -> Option<Row> {
         self.requests.get(id).filter(|open| open.request.whom == Whom::Person).map(|open| Row::of(id, open))
     }
 
-    /// Has the disk say what is known here of `id`; whether it does.
-    fn keep(&mut self, id: &RequestId) -> bool {
-        let kept = match self.requests.get(id).map(Open::put_off).transpose() {
+    /// Syncs the state of `id` to disk; returns whether that worked.
+    fn sync(&mut self, id: &RequestId) -> bool {
+        let kept = match self.requests.get(id).map(Open::deferred_call).transpose() {
             Ok(Some(Some(call))) => self.folder.put(id, &call).map_err(|error| error.to_string()),
             Ok(_) => self.folder.remove(id).map_err(|error| error.to_string()),
             Err(error) => Err(unreadable(id, &error)),
         };
-        let error = kept.err().map(Told::Trouble);
+        let error = kept.err().map(BrokerEvent::Error);
         let is_kept = error.is_none();
-        self.told.extend(error);
+        self.events.extend(error);
         is_kept
     }
 }

@@ -1,5 +1,5 @@
-//! What a request says of its agent, held against what the kernel says of the process that asks: an agent asks in its own name
-//! alone, of its own workspace and beat.
+//! Checks a request's claims about its agent against what the kernel knows of the sender: an agent may only send requests
+//! for itself, its own workspace and its own beat.
 
 use crate::host::id::AgentId;
 use crate::host::record::Record;
@@ -10,16 +10,14 @@ use sys::failure;
 use sys::held;
 use sys::paths::DataDir;
 
-/// That `request` may be asked by `asker`. Whatever no host runs, such as a session that a person started, is believed.
-///
-/// # Errors
-/// What is not as it says.
+/// Checks that `asker` may send `request`. A process without a host, such as a person's own session, is trusted.
 pub(super) fn check(dir: &DataDir, request: &Request, asker: &Asker) -> Result<(), Failure> {
     if !request.session.is_empty() && !is_session_id(&request.session) {
         return Err("the session id is not valid".into());
     }
-    let refused = || failure!("the request names another agent than the one that sent it"; "send requests of your own agent only");
-    let host = asker.host().map_err(|_| failure!("cannot determine which agent asks"; "try again"))?;
+    let refused = || failure!("the request names a different agent than its sender"; "send requests for your own agent only");
+    let host =
+        asker.host().map_err(|_| failure!("cannot determine which agent sent the request"; "try again"))?;
     let Some(host) = host else { return Ok(()) };
     let agent = AgentId::parse(&request.agent).map_err(|_| refused())?;
     let found = held::look(&dir.hosts().join(agent.record())).filter(|found| found.is_held);
@@ -31,7 +29,7 @@ pub(super) fn check(dir: &DataDir, request: &Request, asker: &Asker) -> Result<(
     if is_own { Ok(()) } else { Err(refused()) }
 }
 
-/// Whether both are the same folder, also by another path.
+/// Whether both paths lead to the same folder.
 fn is_same(one: &std::path::Path, other: &std::path::Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }

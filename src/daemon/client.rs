@@ -1,4 +1,4 @@
-//! Asking the daemon: what it is, how it is, and to go (docs/reference/daemon-protocol.md).
+//! The client of the daemon's socket: ping, status, events and stop (docs/reference/daemon-protocol.md).
 
 use super::status::Status;
 use crate::rpc::client::{AskError, Client};
@@ -11,89 +11,74 @@ use sys::paths::DataDir;
 /// How long a daemon may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a daemon says to `ping`.
+/// The response to `ping`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ping {
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// Its version.
     pub version: String,
-    /// When it started, RFC 3339: tells it from another one, even of the same PID.
+    /// When it started, RFC 3339: distinguishes it from another daemon with the same PID.
     #[serde(default)]
     pub started_at: String,
-    /// Whether somebody else looks after its process, and has to start it again.
+    /// Whether another program supervises it and has to restart it.
     #[serde(default)]
     pub foreground: bool,
-    /// Its `--tick`, as it is written there.
+    /// Its `--tick`, as written.
     #[serde(default)]
     pub tick: Option<String>,
 }
 
-/// What it says to `attach`.
+/// The response to `attach`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Attached {
     /// As in [`Ping`].
     pub started_at: String,
-    /// The number of the next event to happen.
+    /// The number of the next event.
     pub next: u64,
-    /// The journal that is open now; 0 if there is none.
+    /// The inode of the open journal; 0 if there is none.
     pub journal_inode: u64,
-    /// Behind the last line whose event has happened.
+    /// The byte offset after the last line that was sent as an event.
     pub journal_end: u64,
 }
 
-/// What becomes of the beats that run when the daemon stops.
+/// What happens to running beats when the daemon stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Beats {
-    /// They are told to end, and have their grace.
+    /// They are told to end, with their grace period.
     End,
-    /// They go on, and the next daemon waits for them.
+    /// They continue, and the next daemon waits for them.
     Leave,
 }
 
 /// Connects to the daemon of `dir`.
-///
-/// # Errors
-/// That nobody listens.
 pub async fn connect(dir: &DataDir) -> Result<Client, AskError> {
     Client::connect(dir.root(), dir.socket_name(), PATIENCE).await
 }
 
-/// Asks what it is.
-///
-/// # Errors
-/// [`AskError`].
+/// Sends a ping.
 pub async fn ping(client: &mut Client) -> Result<Ping, AskError> {
     ask(client, "ping", Value::Null).await
 }
 
-/// Tells it to stop. It is gone when the lock that it holds is free.
-///
-/// # Errors
-/// [`AskError`].
+/// Tells the daemon to stop. It has ended when its lock is free.
 pub async fn stop(client: &mut Client, beats: Beats) -> Result<(), AskError> {
     client.answer("stop", json!({ "beats": beats }), PATIENCE).await.map(drop)
 }
 
-/// Follows its events from `from` on, or from the next one on.
-///
-/// # Errors
-/// [`AskError`].
+/// Follows events, starting with number `from` or the next one.
 pub async fn attach(client: &mut Client, from: Option<u64>) -> Result<Attached, AskError> {
     let answer = client.attach(from, PATIENCE).await?;
     serde_json::from_value(answer).map_err(|error| AskError::Garbled(error.to_string()))
 }
 
-/// Asks the daemon of `dir` for its status.
-///
-/// # Errors
-/// That nobody answers, or not in a way that can be read.
+/// Returns the status of the daemon of `dir`.
 pub async fn status(dir: &DataDir) -> Result<Status, AskError> {
     ask(&mut connect(dir).await?, "status", Value::Null).await
 }
 
-/// The process that listens on the socket of `dir`, as the kernel has it.
+/// The process that listens on the socket of `dir`, according to the kernel.
 pub async fn listener_pid(dir: &DataDir) -> Option<u32> {
     connect(dir).await.ok()?.peer()
 }

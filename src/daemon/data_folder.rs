@@ -1,10 +1,9 @@
-//! The data folder, and whether it is still where the daemon found it.
+//! Watches whether the data folder is still where the daemon found it.
 //!
-//! Whoever moves or deletes it, or one of the two files in it that make the daemon the only one and reachable, lets another
-//! daemon start there. The system tells of that; nothing here looks again and again. Whoever deletes the folder deletes its
-//! files first, and nothing may be made in it until that is done.
+//! If the folder, the daemon's lock or its socket is moved or deleted, another daemon can start there. Deleting a folder
+//! removes its files first; nothing may be created in it meanwhile.
 
-use super::follow::changed;
+use super::config_watcher::changed;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,12 +13,12 @@ use sys::paths::DataDir;
 use sys::watch::{Place, Watch};
 use tokio::time::{Instant, sleep_until};
 
-/// How long a folder of which a file is gone has to stay as it is: it may be just being deleted.
+/// How long the folder must stay unchanged after a file is gone: it may be in the middle of being deleted.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How often in a row that is waited for.
-const MOST_SETTLING: u32 = 10;
+/// How many times in a row to wait for that.
+const MAX_ROUNDS: u32 = 10;
 
-/// The folder of the daemon that runs.
+/// The running daemon's data folder.
 #[derive(Debug)]
 pub struct DataFolder {
     dir: DataDir,
@@ -29,7 +28,7 @@ pub struct DataFolder {
     settling: Option<Settling>,
 }
 
-/// That a file is gone, and the folder may follow.
+/// A file is gone, and the folder may follow.
 #[derive(Debug)]
 struct Settling {
     until: Instant,
@@ -40,7 +39,7 @@ struct Settling {
 /// Device and inode.
 type FileId = (u64, u64);
 
-/// What is not there any more.
+/// What was moved or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lost {
     /// The folder itself.
@@ -59,18 +58,18 @@ impl fmt::Display for Lost {
 }
 
 impl DataFolder {
-    /// The folder as it is now, with the daemon's lock and its socket in it.
+    /// Starts to watch the folder, with the daemon's lock and socket in it.
     #[must_use]
     pub fn new(dir: DataDir) -> Self {
-        let watch = Watch::new(places(&dir)).ok();
+        let watch = Watch::new(watch_paths(&dir)).ok();
         let (anchor, lock) = (Anchor::new(dir.root()).ok(), id(&dir.pid()));
         Self { dir, anchor, lock, watch, settling: None }
     }
 
-    /// Waits until it is lost. Where the system does not tell, that is for ever.
+    /// Waits until it is lost; forever where it cannot be watched.
     pub async fn lost(&mut self) -> Lost {
         loop {
-            let until = match self.look() {
+            let until = match self.check() {
                 Some(lost) if matches!(lost, Lost::Folder(_)) || self.has_settled() => return lost,
                 Some(_) => self.settling.as_ref().map(|settling| settling.until),
                 None => {
@@ -85,23 +84,23 @@ impl DataFolder {
         }
     }
 
-    /// Whether the folder has stayed as it is for long enough since a file of it was gone.
+    /// Whether the folder has been unchanged for long enough since a file was gone.
     fn has_settled(&mut self) -> bool {
         let (now, changed_at) = (Instant::now(), self.anchor.as_ref().and_then(Anchor::changed_at));
         let settling = self.settling.get_or_insert(Settling { until: now + SETTLE, changed_at, rounds: 1 });
         if now < settling.until {
             return false;
         }
-        if settling.changed_at == changed_at || settling.rounds >= MOST_SETTLING {
+        if settling.changed_at == changed_at || settling.rounds >= MAX_ROUNDS {
             return true;
         }
         *settling = Settling { until: now + SETTLE, changed_at, rounds: settling.rounds + 1 };
         false
     }
 
-    /// What is lost now, if anything.
+    /// Returns what is lost now, if anything.
     #[must_use]
-    pub fn look(&self) -> Option<Lost> {
+    pub fn check(&self) -> Option<Lost> {
         let whereabouts = self.anchor.as_ref().map(Anchor::look);
         if whereabouts.map_or(!self.dir.root().exists(), |it| it != Whereabouts::There) {
             return Some(Lost::Folder(self.dir.root().to_path_buf()));
@@ -126,8 +125,8 @@ fn id(path: &Path) -> Option<FileId> {
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// The folder, every folder above it, and every link on the way.
-fn places(dir: &DataDir) -> Vec<Place> {
+/// The folder, its ancestors, and every symlink on the way.
+fn watch_paths(dir: &DataDir) -> Vec<Place> {
     let root = dir.root();
     let mut places = vec![Place::new(root, &["murmur.pid", "murmur.sock"])];
     let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
@@ -171,7 +170,7 @@ mod tests {
             let mut data = DataFolder::new(dir.clone());
             let other = top.path().join("real/above/data/other");
             std::fs::write(other, "").unwrap();
-            assert_eq!(data.look(), None);
+            assert_eq!(data.check(), None);
             let (lost, stepped) = tokio::join!(data.lost(), async { step(top.path()) });
             stepped.unwrap();
             // A folder that is being deleted loses its files first.

@@ -1,12 +1,11 @@
-//! The daemon's stream of events: what begins by the records in `beats/`, what ends by the journal's lines.
+//! The daemon's event stream: beats start with a record in `beats/` and end with a journal line.
 //!
-//! So beats by hand and of earlier daemons are in it as well, and every line of the journal that comes while the
-//! daemon runs is one event, with the place behind it: who loses the daemon reads on from there. Nothing here waits;
-//! the loop says when there may be something new.
+//! So it includes manual beats and those of earlier daemons. Every new journal line is one event with the offset after
+//! it, so a client that loses the daemon can read on from there. Nothing here waits; the loop says when to check.
 
-use super::broker::Told;
+use super::broker::BrokerEvent;
 use super::client::Attached;
-use super::hosts::News;
+use super::hosts::HostChange;
 use crate::host::protocol::Card;
 use crate::host::record::Record;
 use crate::journal::entry::{Entry, LineKind};
@@ -26,18 +25,18 @@ use sys::failure;
 use sys::held;
 use sys::paths::DataDir;
 
-/// How much of the journal is read at once, in bytes, so that a flood of lines keeps no question waiting, and is fewer
-/// events than the feed keeps: no reader that is quick enough finds a gap.
+/// How much of the journal is read at once, in bytes: little enough to keep clients served, and fewer events than the feed
+/// keeps, so fast readers see no gap.
 const AT_ONCE: u64 = 64 << 10;
 
-/// The stream.
+/// The event stream.
 #[derive(Debug)]
 pub struct Events {
     feed: Arc<Feed>,
     tail: Tail,
-    /// Beats whose beginning was told and whose end was not.
+    /// Beats that were reported as started and not as ended.
     running: HashSet<String>,
-    /// Beats whose end was told although their record may still be there.
+    /// Beats that were reported as ended although their record may still exist.
     ended: HashSet<String>,
 }
 
@@ -59,12 +58,12 @@ pub struct Started {
     pub scheduled: bool,
 }
 
-/// `beat_ended`, `agent_stuck`, `journal_line`: a line of the journal.
+/// `beat_ended`, `agent_stuck`, `journal_line`: a journal line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ended {
-    /// The file the line is in.
+    /// The inode of the line's file.
     pub journal_inode: u64,
-    /// The byte behind the line.
+    /// The byte offset after the line.
     pub journal_end: u64,
     /// The line, without its turns.
     #[serde(flatten)]
@@ -76,20 +75,20 @@ pub struct Ended {
 struct Host<'a> {
     #[serde(flatten)]
     card: &'a Card,
-    /// The host's process.
+    /// The host's process id.
     pid: u32,
 }
 
 impl Events {
-    /// The first event will be of what comes behind the journal's end as it is now.
+    /// Starts at the journal's current end.
     #[must_use]
     pub fn new(dir: &DataDir) -> Self {
-        // One that cannot be read now is read from its start once it can be; who follows knows what it has seen.
+        // An unreadable journal is read from its start once it is readable.
         let tail = Tail::from_end(dir.journal()).unwrap_or_else(|_| Tail::from_start(dir.journal()));
         Self { feed: Feed::new(String::new(), None), tail, running: HashSet::new(), ended: HashSet::new() }
     }
 
-    /// Tells of beats that have begun since the last look.
+    /// Reports beats that started since the last call.
     pub fn begun(&mut self, survey: &Survey) {
         let found: HashSet<&str> = survey.running.iter().map(|begun| begun.entry.beat.as_str()).collect();
         self.ended.retain(|beat| found.contains(beat.as_str()));
@@ -100,21 +99,21 @@ impl Events {
         }
     }
 
-    /// Whether `beat` was told to have begun, and not to have ended.
+    /// Whether `beat` was reported as started and not as ended.
     #[must_use]
     pub fn has_begun(&self, beat: &str) -> bool {
         self.running.contains(beat)
     }
 
-    /// Tells of a beat that has begun, unless that was told.
+    /// Reports a started beat, unless it was reported before.
     fn start(&mut self, started: Started) {
         if self.running.insert(started.beat.clone()) {
             self.push("beat_started", &started.agent, &started);
         }
     }
 
-    /// A beat that was to begin did not, since another one has the workspace.
-    pub fn not_begun(&self, beat: &str, agent: &str, error: &str) {
+    /// Reports that a beat did not start because another one holds the workspace.
+    pub fn not_started(&self, beat: &str, agent: &str, error: &str) {
         self.push(
             "beat_refused",
             agent,
@@ -122,11 +121,8 @@ impl Events {
         );
     }
 
-    /// Tells of the journal's new lines, shows them to `see`, and says whether there may be more. A beat of which `is_ours` is true has
-    /// begun, even if it was over before anybody looked.
-    ///
-    /// # Errors
-    /// What the system says of reading the journal.
+    /// Reports new journal lines, passes them to `see`, and returns whether there may be more. A beat for which `is_ours` is true
+    /// is reported as started first if it was not.
     pub fn ended(&mut self, is_ours: impl Fn(&str) -> bool, mut see: impl FnMut(&Entry)) -> io::Result<bool> {
         let mut ended = Vec::new();
         let more = self.tail.read(AT_ONCE, |line| {
@@ -153,16 +149,13 @@ impl Events {
         more
     }
 
-    /// A reader of the events from `from` on, or of those to come; and what goes with it.
-    ///
-    /// # Errors
-    /// That there is no such event yet.
+    /// Returns a reader of the events from `from` on, or of new ones.
     pub fn attach(&self, from: Option<u64>, started: Timestamp) -> Result<(Attached, Reader), Failure> {
         let next = self.feed.next();
         if let Some(from) = from.filter(|from| *from > next) {
             return Err(failure!(
                 "there is no event {from}, the next one is {next}";
-                "attach from {next} on: numbers begin anew with every daemon, and started_at tells one from another"
+                "attach from {next}: each daemon numbers its events anew; compare started_at"
             ));
         }
         let Position { inode, end } = self.tail.position();
@@ -171,14 +164,14 @@ impl Events {
         Ok((attached, self.feed.reader(from)))
     }
 
-    /// Tells of a host that came or went; hosts are in `folder`.
-    pub fn host(&self, folder: &Path, news: &News) {
-        match news {
-            News::Began(record) => {
+    /// Reports that a host started or ended; `folder` holds the hosts.
+    pub fn host(&self, folder: &Path, change: &HostChange) {
+        match change {
+            HostChange::Started(record) => {
                 let agent = record.card.agent_id.as_str();
                 self.push("host_started", agent, &Host { card: &record.card, pid: record.host.pid });
             }
-            News::Ended(record) => {
+            HostChange::Ended(record) => {
                 let agent = &record.card.agent_id;
                 let found = held::look(&folder.join(agent.record()));
                 let last = found.and_then(|found| Record::parse(&found.text));
@@ -190,19 +183,19 @@ impl Events {
         }
     }
 
-    /// Tells of a request that waits for a person, or that does not any more.
-    pub fn request(&self, told: &Told) {
-        match told {
-            Told::Requested(row) => self.push("request_opened", &row.agent, row),
-            Told::Closed(row, how) => {
+    /// Reports that a request was opened or closed.
+    pub fn request(&self, event: &BrokerEvent) {
+        match event {
+            BrokerEvent::Opened(row) => self.push("request_opened", &row.agent, row),
+            BrokerEvent::Closed(row, how) => {
                 let payload = serde_json::json!({ "id": row.id.as_str(), "agent": row.agent, "how": how });
                 self.push("request_closed", &row.agent, &payload);
             }
-            Told::Trouble(_) => {}
+            BrokerEvent::Error(_) => {}
         }
     }
 
-    /// There will be no more.
+    /// Ends the stream.
     pub fn end(&self) {
         self.feed.end();
     }

@@ -1,9 +1,8 @@
-//! The hosts that live, whoever started them: found, watched, and cleaned up after when they die.
+//! Finds live hosts, whoever started them, watches them, and reaps what dead ones leave behind.
 //!
-//! A host needs no daemon. What is done here is to notice: that one came, that one ended, that one was killed and left
-//! something behind.
+//! A host needs no daemon. The daemon only notices that one started, ended, or was killed and left something behind.
 
-use super::follow::changed;
+use super::config_watcher::changed;
 use crate::host::discover::{self, Cleaned};
 use crate::host::hosting;
 use crate::host::id::AgentId;
@@ -19,7 +18,7 @@ use sys::{atomic, clock};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-/// What is known of them.
+/// The known hosts.
 #[derive(Debug)]
 pub struct Hosts {
     folder: PathBuf,
@@ -27,60 +26,57 @@ pub struct Hosts {
     known: HashMap<AgentId, Known>,
     ends: JoinSet<(AgentId, Identity)>,
     cleaning: Option<oneshot::Receiver<io::Result<Cleaned>>>,
-    /// Something died while it was cleaned up after others.
+    /// Another host died during a cleanup.
     is_dirty: bool,
 }
 
-/// A host that lives.
+/// A live host.
 #[derive(Debug)]
 struct Known {
     record: Record,
-    /// Whether its end is told by the system; otherwise its record has to be looked at again.
+    /// Whether the system reports its end; otherwise its record has to be checked again.
     is_watched: bool,
 }
 
 impl Known {
-    /// Tells the host to see whether its record and its socket are there. One that is just ending does nothing.
-    fn look_after_itself(&self) {
+    /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
+    fn request_check(&self) {
         self.record.host.signal(hosting::LOOK);
     }
 }
 
-/// What happened.
+/// A reason to act.
 #[derive(Debug)]
-pub enum Happened {
+pub enum HostEvent {
     /// Something in the folder changed.
     Changed(io::Result<()>),
-    /// A host ended, well or not.
+    /// A host ended or died.
     Ended(AgentId, Identity),
-    /// It was cleaned up after those that died.
+    /// A cleanup finished.
     Cleaned(io::Result<Cleaned>),
 }
 
-/// What is new.
+/// A change among the hosts.
 #[derive(Debug)]
-pub enum News {
-    /// There is a host that was not known.
-    Began(Box<Record>),
-    /// A host is no more.
+pub enum HostChange {
+    /// A new host.
+    Started(Box<Record>),
+    /// A host ended.
     Ended(Box<Record>),
 }
 
-impl News {
-    /// The host's record, as it was when it began.
+impl HostChange {
+    /// The host's record, as of its start.
     #[must_use]
     pub fn record(&self) -> &Record {
         match self {
-            Self::Began(record) | Self::Ended(record) => record,
+            Self::Started(record) | Self::Ended(record) => record,
         }
     }
 }
 
 impl Hosts {
-    /// Those in `folder`, which is made where it does not exist. None is known yet.
-    ///
-    /// # Errors
-    /// What the system says of the folder.
+    /// Watches `folder`, creating it if needed. No host is known yet.
     pub fn new(folder: PathBuf) -> io::Result<Self> {
         atomic::create_private_subfolder(&folder)?;
         let watch = Watch::new(places(&folder)).ok();
@@ -89,40 +85,37 @@ impl Hosts {
     }
 
     /// Waits until something happens.
-    pub async fn happened(&mut self) -> Happened {
+    pub async fn next_event(&mut self) -> HostEvent {
         tokio::select! {
-            changed = changed(&mut self.watch) => Happened::Changed(changed),
-            Some(Ok((agent, host))) = self.ends.join_next() => Happened::Ended(agent, host),
-            cleaned = cleaned(&mut self.cleaning) => Happened::Cleaned(cleaned),
+            changed = changed(&mut self.watch) => HostEvent::Changed(changed),
+            Some(Ok((agent, host))) = self.ends.join_next() => HostEvent::Ended(agent, host),
+            cleaned = cleaned(&mut self.cleaning) => HostEvent::Cleaned(cleaned),
         }
     }
 
-    /// Takes what happened and says what is new.
-    ///
-    /// # Errors
-    /// What the system says; what is known stays so.
-    pub fn take(&mut self, happened: Happened) -> io::Result<Vec<News>> {
-        match happened {
-            Happened::Changed(Ok(())) => {
+    /// Handles an event and returns the changes.
+    pub fn handle(&mut self, event: HostEvent) -> io::Result<Vec<HostChange>> {
+        match event {
+            HostEvent::Changed(Ok(())) => {
                 self.keep_folder();
                 self.survey()
             }
-            Happened::Changed(Err(error)) => {
+            HostEvent::Changed(Err(error)) => {
                 self.watch = None;
                 Err(error)
             }
-            Happened::Ended(agent, host) => {
+            HostEvent::Ended(agent, host) => {
                 let ended =
                     self.known.remove(&agent).map(|known| known.record).filter(|ended| ended.host == host);
-                if self.has_left_something(&agent) {
+                if self.has_leftovers(&agent) {
                     self.clean();
                 }
-                // Another may have taken its place meanwhile.
-                let mut news = self.survey()?;
-                news.splice(0..0, ended.map(Box::new).map(News::Ended));
-                Ok(news)
+                // Another host may have replaced it.
+                let mut changes = self.survey()?;
+                changes.splice(0..0, ended.map(Box::new).map(HostChange::Ended));
+                Ok(changes)
             }
-            Happened::Cleaned(cleaned) => {
+            HostEvent::Cleaned(cleaned) => {
                 self.cleaning = None;
                 if std::mem::take(&mut self.is_dirty) {
                     self.clean();
@@ -132,13 +125,10 @@ impl Hosts {
         }
     }
 
-    /// Looks through the folder.
-    ///
-    /// # Errors
-    /// What the system says of reading it.
-    pub fn survey(&mut self) -> io::Result<Vec<News>> {
-        let mut news = Vec::new();
-        let mut is_any_dead = false;
+    /// Scans the folder.
+    pub fn survey(&mut self) -> io::Result<Vec<HostChange>> {
+        let mut changes = Vec::new();
+        let mut any_dead = false;
         let is_watched = |agent: &str| self.known.get(agent).is_some_and(|known| known.is_watched);
         for found in held::all_but(&self.folder, is_watched)? {
             let Some(record) = Record::parse(&found.text) else { continue };
@@ -147,7 +137,7 @@ impl Hosts {
                 continue;
             }
             if !found.is_held {
-                is_any_dead = true;
+                any_dead = true;
                 continue;
             }
             if self.known.get(&agent).is_some_and(|known| known.record.host == record.host) {
@@ -164,27 +154,27 @@ impl Hosts {
                 });
             }
             self.known.insert(agent, Known { record: record.clone(), is_watched });
-            news.push(News::Began(Box::new(record)));
+            changes.push(HostChange::Started(Box::new(record)));
         }
-        if is_any_dead {
+        if any_dead {
             self.clean();
         }
         let is_there = |name: String| self.folder.join(name).symlink_metadata().is_ok();
         for (agent, known) in &self.known {
             if !is_there(agent.record()) || !is_there(agent.socket()) {
-                known.look_after_itself();
+                known.request_check();
             }
         }
-        Ok(news)
+        Ok(changes)
     }
 
-    /// Tells every host to see whether its record and its socket are there.
-    pub fn look_after_yourselves(&self) {
-        self.known.values().for_each(Known::look_after_itself);
+    /// Tells every host to check that its record and socket exist.
+    pub fn request_checks(&self) {
+        self.known.values().for_each(Known::request_check);
     }
 
-    /// Watches the folder again where it was taken away and made again, by a host that was in it or a new one. It is not made
-    /// here: the data folder may be just being deleted.
+    /// Watches the folder again in case a host recreated it. It is not created here: the data folder may be in the middle of
+    /// being deleted.
     fn keep_folder(&mut self) {
         if let Some(watch) = &mut self.watch
             && watch.add(places(&self.folder)).is_err()
@@ -193,14 +183,14 @@ impl Hosts {
         }
     }
 
-    /// Whether the host of `agent`, which has ended, did not say so in its record or left its socket.
-    fn has_left_something(&self, agent: &AgentId) -> bool {
+    /// Whether the ended host of `agent` left its record unfinished or its socket behind.
+    fn has_leftovers(&self, agent: &AgentId) -> bool {
         let record = held::look(&self.folder.join(agent.record()));
         let has_ended = |found: held::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
         record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()
     }
 
-    /// Cleans up after those that died, in a thread of its own: what is left of one may take 2 s to end.
+    /// Cleans up after dead hosts in a thread, as stopping leftovers may take 2 s.
     pub fn clean(&mut self) {
         if self.cleaning.is_some() {
             self.is_dirty = true;
@@ -215,7 +205,7 @@ impl Hosts {
         self.cleaning = started.is_ok().then_some(told);
     }
 
-    /// The ids of live agents, in their order.
+    /// The ids of live agents, sorted.
     #[must_use]
     pub fn live(&self) -> Vec<String> {
         let live =
@@ -226,7 +216,7 @@ impl Hosts {
     }
 }
 
-/// The folder of hosts, and its coming.
+/// The folder of hosts, and its creation.
 fn places(folder: &Path) -> Vec<Place> {
     let inside = Place::new(folder, &[]);
     std::iter::once(inside).chain(Place::of(folder)).collect()

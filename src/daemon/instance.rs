@@ -1,4 +1,4 @@
-//! The single instance: whoever holds the lock on `murmur.pid` is the daemon. Whether some PID lives proves nothing.
+//! The single instance: whoever holds the lock on `murmur.pid` is the daemon, whatever PID the file contains.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,69 +12,57 @@ use sys::paths::DataDir;
 use sys::pause::pause;
 use sys::unreadable::unreadable;
 
-/// Being the daemon, until this is dropped.
+/// The daemon's lock, held until dropped.
 #[derive(Debug)]
 pub struct Instance {
     path: PathBuf,
     lock: Lock,
 }
 
-/// How often, and how far apart, is looked whether a lock that was left behind is free.
-const LOOKS: u32 = 200;
-const LOOK: Duration = Duration::from_millis(5);
+/// How often to check whether a leftover lock is free.
+const ATTEMPTS: u32 = 200;
+const INTERVAL: Duration = Duration::from_millis(5);
 
-/// Whether the lock is held, and not by any process that lives. A daemon that is killed while it starts a beat leaves
-/// its lock to the beat's process, which lets go of it a moment later, when it becomes another program.
+/// Whether the lock is held, but by no live process. A daemon that is killed while it starts a beat leaves its lock to the
+/// child, which releases it a moment later, on exec.
 fn is_left_behind(dir: &DataDir) -> io::Result<bool> {
     Ok(!pid(dir)?.is_some_and(identity::is_alive))
 }
 
-/// Becomes the daemon, or says by `None` that there is one already.
-///
-/// # Errors
-/// What the system says of the lock.
+/// Becomes the daemon; returns `None` if another one runs.
 pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
     let path = dir.pid();
-    let mut looks = 1..=LOOKS;
+    let mut attempts = 1..=ATTEMPTS;
     loop {
         let Some(lock) = lock::try_lock(&path)? else {
-            if is_left_behind(dir)? && looks.next().is_some() {
-                pause(LOOK);
+            if is_left_behind(dir)? && attempts.next().is_some() {
+                pause(INTERVAL);
                 continue;
             }
             return Ok(None);
         };
-        // The last daemon may have removed the file between our opening and our locking it.
+        // The last daemon may have removed the file between our open and our lock.
         if !is_at(lock.file(), &path) {
             continue;
         }
-        // For people: whoever wants to know the PID asks the socket. So a full disk is no matter.
+        // Only informative, so a full disk is not an error: programs ask the socket.
         let _written = lock.file().set_len(0).and_then(|()| writeln!(lock.file(), "{}", std::process::id()));
         return Ok(Some(Instance { path, lock }));
     }
 }
 
 /// Whether a daemon runs.
-///
-/// # Errors
-/// What the system says of the lock.
 pub fn is_running(dir: &DataDir) -> io::Result<bool> {
     open(dir)?.map_or(Ok(false), |file| lock::is_held(&file))
 }
 
-/// The process that is the daemon, by the kernel's list of locks: not by a number that somebody wrote down once.
-///
-/// # Errors
-/// What the system says of the lock.
+/// The daemon's process id, from the kernel's list of locks rather than the file's contents.
 pub fn pid(dir: &DataDir) -> io::Result<Option<u32>> {
     open(dir)?.map_or(Ok(None), |file| lock::holder(&file))
 }
 
-/// Whether `pid` is a living process, not one that has been killed and is being taken apart, and holds the lock. On file systems where the kernel does not tell who holds it
+/// Whether `pid` is alive, not just killed, and holds the lock. On file systems where the kernel does not report the holder
 /// (overlay, btrfs), any holder counts.
-///
-/// # Errors
-/// What the system says of the lock.
 pub fn is_held_by(dir: &DataDir, pid: u32) -> io::Result<bool> {
     let Some(file) = open(dir)? else { return Ok(false) };
     let holds = match lock::holder(&file)? {
@@ -94,23 +82,17 @@ fn open(dir: &DataDir) -> io::Result<Option<File>> {
     }
 }
 
-/// The end of the daemon that runs now, and of no later one.
+/// The end of the current daemon, not of a later one.
 #[derive(Debug)]
 pub struct End(Option<File>);
 
-/// The end of the daemon that runs now; it has come if none does.
-///
-/// # Errors
-/// What the system says of the lock.
+/// Returns the end of the current daemon; without one it does not wait.
 pub fn end(dir: &DataDir) -> io::Result<End> {
     open(dir).map(End)
 }
 
 impl End {
     /// Waits for it.
-    ///
-    /// # Errors
-    /// What the system says of the lock.
     pub fn wait(self) -> io::Result<()> {
         self.0.map_or(Ok(()), |file| file.lock_shared())
     }
@@ -123,7 +105,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Removed while the lock is still held, so that nobody's file is removed but our own.
+        // Removed while the lock is held, so it is our own file.
         if is_at(self.lock.file(), &self.path) {
             let _gone = std::fs::remove_file(&self.path);
         }
@@ -135,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_and_the_second_learns_of_it() {
+    fn a_second_daemon_does_not_start() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         assert!(!is_running(&dir).unwrap());
@@ -152,8 +134,8 @@ mod tests {
     fn a_lock_that_a_dead_process_left_behind_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        // A shell takes the lock, leaves it to a child that lives until its stdin is closed, and is killed. In the
-        // background a shell has another stdin.
+        // A shell takes the lock, passes it to a child that lives until its stdin closes, and is killed. Background
+        // jobs have a different stdin.
         let script = "exec 8<&0 9>>murmur.pid; flock -n 9 || exit 1; cat <&8 & kill -9 $$";
         let mut shell = std::process::Command::new("sh")
             .args(["-c", script])
@@ -172,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_pid_file_is_nobody_and_looking_is_not_being() {
+    fn a_stale_pid_file_and_a_shared_lock_do_not_count_as_a_daemon() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.pid(), "1\n").unwrap();

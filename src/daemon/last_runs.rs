@@ -1,7 +1,6 @@
-//! `last-runs.json`: when every heartbeat last began, as far as the daemon that wrote it knew.
+//! `last-runs.json`: when each heartbeat last started, as known by the daemon that wrote it.
 //!
-//! config.json says so as well, but an editor that saves an old copy sets that back. This file is murmur's own, and what
-//! came after it stands in the journal.
+//! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
 use super::state::{LastRuns, State};
 use crate::config::heartbeat::HeartbeatId;
@@ -18,36 +17,36 @@ use sys::{atomic, file};
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// How long before the file was written a run may have begun that is not in it, since nobody had told the daemon yet.
+/// A run that started this long before the file was written may be missing from it: the daemon may not have known of it.
 const MARGIN: SignedDuration = SignedDuration::from_secs(2);
 
-/// How much later than now a last run may be: a clock that was set back explains a little, and cron counts on from there.
+/// How far in the future a last run may be, as after the clock was set back.
 const BELIEVED: SignedDuration = SignedDuration::from_hours(24);
 
-/// How long the last run of a heartbeat that is not in config.json is kept, in case it comes back.
+/// How long to keep the last run of a heartbeat that is not in config.json, in case it comes back.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 90);
 
-/// What is in the file.
+/// The file's contents.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Contents {
     version: u32,
-    /// When it was written, RFC 3339. Later runs are in the journal.
+    /// When it was written, RFC 3339.
     as_of: String,
-    /// When each heartbeat last began, RFC 3339, by the heartbeat's id.
+    /// When each heartbeat last started, RFC 3339, by heartbeat id.
     last_runs: BTreeMap<String, String>,
 }
 
-/// What a daemon before this one wrote down.
+/// What an earlier daemon saved.
 #[derive(Debug, Default)]
 pub struct Saved {
-    /// When it did; `None` if never, or at a time that has not come yet, and the whole journal has to be read.
+    /// When it was saved; `None` if never or in the future, and the whole journal has to be read.
     pub as_of: Option<Timestamp>,
-    /// The last runs. Those that a wrong clock left count as now.
+    /// The last runs. Those too far in the future count as now.
     pub runs: LastRuns,
 }
 
-/// Reads the file. One that is missing or of no use is an empty one: the journal knows the same.
+/// Reads the file. A missing or invalid file counts as empty: the journal has the same runs.
 #[must_use]
 pub fn read(dir: &DataDir, now: Timestamp) -> Saved {
     let bytes = file::read_regular(&dir.last_runs()).ok().flatten();
@@ -64,15 +63,12 @@ pub fn read(dir: &DataDir, now: Timestamp) -> Saved {
     Saved { as_of, runs: contents.last_runs.into_iter().filter_map(run).collect() }
 }
 
-/// The last runs that the journal has since `as_of`, or since ever.
-///
-/// # Errors
-/// What the system says of reading the journal.
+/// The last runs in the journal since `as_of`, or in all of it.
 pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &State) -> io::Result<LastRuns> {
     let since = as_of.map(|as_of| as_of.checked_sub(MARGIN).unwrap_or(Timestamp::MIN));
     let mut wanted: HashSet<HeartbeatId> =
         state.entries().iter().map(|entry| entry.heartbeat.id.clone()).collect();
-    // Lines of other workspaces are not parsed: there may be a million.
+    // Skips parsing lines of other workspaces: there may be a million.
     let workspaces = state.entries().iter().filter_map(|entry| entry.heartbeat.workspace.to_str());
     let workspaces: HashSet<Vec<u8>> = workspaces.filter_map(|path| serde_json::to_vec(path).ok()).collect();
     let wants = |line: &[u8]| raw_workspace(line).is_some_and(|workspace| workspaces.contains(workspace));
@@ -83,7 +79,7 @@ pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &State) -> io::Resu
     {
         let Some(began) = entry.started().filter(|_| entry.kind.is_beat()) else { continue };
         let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
-        // Beats of one heartbeat end in the order in which they begin: the first that is found is the last.
+        // A heartbeat's beats end in the order they start, so the first found is the last.
         if wanted.remove(&id) {
             runs.insert(id, began);
         }
@@ -91,10 +87,7 @@ pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &State) -> io::Resu
     Ok(runs)
 }
 
-/// Writes what `state` knows.
-///
-/// # Errors
-/// What the system says. The file is then as it was.
+/// Writes the last runs of `state`. On an error the file is unchanged.
 pub fn write(dir: &DataDir, state: &State, now: Timestamp) -> io::Result<()> {
     let is_kept = |at: Timestamp| now.duration_since(at) <= KEPT;
     let retired = state.retired().iter().filter(|(_, at)| is_kept(**at)).map(|(id, at)| (id, *at));

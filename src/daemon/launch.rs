@@ -1,6 +1,6 @@
-//! A beat's own process: started by the daemon, given its job on stdin, heard on stdout when it is over.
+//! A beat's process: the daemon starts it, passes its job on stdin, and reads its report from stdout.
 //!
-//! It leads a session of its own, so that neither a closed terminal nor the daemon's death ends it.
+//! It leads its own session, so it survives a closed terminal and the daemon's death.
 
 use crate::beat::Job;
 use serde::{Deserialize, Serialize};
@@ -16,32 +16,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// How long after its timeout a beat's process that goes on is told to continue, if it was stopped.
+/// How long after its timeout a beat's process gets SIGCONT, in case it was stopped.
 const LATE: Duration = Duration::from_secs(5);
 
-/// What a beat's process says on stdout when it is over.
+/// A beat process's report on stdout when it ends.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", tag = "beat")]
-pub enum Said {
+pub enum BeatReport {
     /// The line is in the journal.
-    Journalled,
-    /// The line waits in the reserve or in the beat's record for room in the journal.
+    #[serde(rename = "journalled")]
+    Journaled,
+    /// The line is in the reserve or the beat's record until it can be written to the journal.
     Waiting,
-    /// The line is here and nowhere else.
-    Homeless {
+    /// The line could not be stored anywhere else.
+    #[serde(rename = "homeless")]
+    Unsaved {
         /// The journal line.
         line: String,
     },
-    /// Another beat holds the workspace; this one did not begin.
+    /// Another beat holds the workspace; this one did not start.
     Busy,
 }
 
-/// Starts the process. `data_dir` is the daemon's.
-///
-/// # Errors
-/// What the system says of starting it.
+/// Starts the process with the daemon's `data_dir`.
 pub fn start(data_dir: &Path) -> io::Result<Child> {
-    // The running executable itself, even if its file has been replaced since.
+    // The running executable, even if its file was replaced.
     let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
     let mut command = std::process::Command::new(program);
     command.arg0("murmur-host").arg("--data-dir").arg(data_dir).arg("--beat");
@@ -50,20 +49,18 @@ pub fn start(data_dir: &Path) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }
 
-/// Hands over `job` and waits for the end.
-///
-/// # Errors
-/// That the process died without a word, and how.
-pub async fn attend(mut child: Child, job: Job) -> Result<Said, String> {
-    let text = serde_json::to_vec(&job).map_err(|error| format!("cannot hand over the beat: {error}"))?;
+/// Passes `job` to the process and waits for it to end.
+pub async fn run_to_end(mut child: Child, job: Job) -> Result<BeatReport, String> {
+    let text = serde_json::to_vec(&job)
+        .map_err(|error| format!("cannot pass the job to the beat's process: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A process that died early says so by its end.
+        // If the process died early, its exit status says so.
         let _died_early = stdin.write_all(&text).await;
     }
-    let mut said = Vec::new();
+    let mut report = Vec::new();
     if let Some(mut stdout) = child.stdout.take() {
-        let mut reading = pin!(stdout.read_to_end(&mut said));
-        // A host that was stopped, as by its agent, ends no agent in time. One that runs takes no notice.
+        let mut reading = pin!(stdout.read_to_end(&mut report));
+        // A stopped host cannot enforce the timeout. SIGCONT has no effect on a running one.
         while timeout(Duration::from_secs(job.timeout.into()) + LATE, &mut reading).await.is_err() {
             if let Some(pid) = child.id() {
                 process::signal(pid, Signal::CONT);
@@ -71,5 +68,6 @@ pub async fn attend(mut child: Child, job: Job) -> Result<Said, String> {
         }
     }
     let ended = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
-    serde_json::from_slice(&said).map_err(|_| format!("the beat's process ended without a word ({ended})"))
+    serde_json::from_slice(&report)
+        .map_err(|_| format!("the beat's process ended without a report ({ended})"))
 }

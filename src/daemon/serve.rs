@@ -1,33 +1,33 @@
-//! The daemon's loop: waits for what happens, tells [`State`], and carries out what it says.
+//! The daemon's event loop: waits for events, updates [`State`], and carries out its decisions.
 //!
-//! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or somebody asks. A tick is there
-//! only where the system cannot tell of edits, or where the user wants one.
+//! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks only
+//! where files cannot be watched or the user asks for it.
 //!
-//! How beats begin and end is in `serve/beating.rs`, how config.json is read and written in `serve/configuring.rs`, what becomes of those that wait for an answer in
-//! `serve/brokering.rs`, what is learned of beats, hosts and agents in `serve/learning.rs`, what is asked of it in
-//! `serve/wishes.rs`, how it ends in `serve/stopping.rs`.
+//! `serve/beats.rs` starts and ends beats, `serve/config.rs` reads and writes config.json, `serve/requests.rs`
+//! handles requests, `serve/observe.rs` follows the beats, hosts and agents of others, `serve/commands.rs` handles commands
+//! of clients, and `serve/shutdown.rs` shuts down.
 
-mod beating;
-mod brokering;
-mod configuring;
-mod learning;
-mod stopping;
-mod wishes;
+mod beats;
+mod commands;
+mod config;
+mod observe;
+mod requests;
+mod shutdown;
 
 use super::beats::{Beats, End};
 use super::broker::Broker;
 use super::broker::model::Models;
 use super::client::{self, Ping};
+use super::config_watcher::{ConfigEvent, ConfigWatcher, changed};
 use super::data_folder::{DataFolder, Lost};
 use super::events::Events;
-use super::follow::{Edit, Follow, changed};
-use super::hosts::{Happened, Hosts};
+use super::hosts::{HostEvent, Hosts};
 use super::last_runs;
-use super::lookout::{self, Lookout, Watched};
-use super::places;
-use super::service::{Desk, Wish};
+use super::rpc_handlers::{Command, RpcHandlers};
 use super::state::State;
-use super::upkeep::{Chore, Upkeep};
+use super::stuck_monitor::{self, MonitorPaths, StuckMonitor};
+use super::watch_paths;
+use super::write_behind::{Task, WriteBehind};
 use crate::agent::find;
 use crate::config::settings::{Provider, Secret};
 use crate::journal::append;
@@ -51,73 +51,71 @@ use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// What the daemon is told when it starts.
+/// The daemon's start parameters.
 #[derive(Debug)]
 pub struct Setup {
     /// Its data folder, whose lock it holds.
     pub dir: DataDir,
     /// The time zone of cron expressions that name none.
     pub time_zone: TimeZone,
-    /// Look for edits this often as well.
+    /// Also check for edits this often.
     pub tick: Option<Duration>,
-    /// Whether somebody else looks after this process. Only told to those who ask.
+    /// Whether another program supervises this process. Only reported to clients.
     pub foreground: bool,
     /// The user's login shell.
     pub shell: PathBuf,
-    /// The PATH the daemon itself was started with.
+    /// The PATH that the daemon was started with.
     pub path: OsString,
-    /// Whose agents it runs.
+    /// The user to run agents for.
     pub user: User,
-    /// Claude Code's own folder, where it is known.
+    /// Claude Code's folder, if known.
     pub claude: Option<PathBuf>,
-    /// The keys of providers of models in its environment.
+    /// API keys of model providers from the environment.
     pub keys: BTreeMap<Provider, Secret>,
 }
 
-/// How long the login shell may take to say its PATH.
+/// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
-/// How many wishes wait for the loop. With more, clients wait.
-const WISHES: usize = 1;
-/// How long clients have, when all is over, to take what they are still to get.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How many commands wait for the loop. When full, clients wait.
+const COMMAND_QUEUE: usize = 1;
+/// How long clients have to read their last answers at the end.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why the daemon could not go on.
+/// Why the daemon had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The system denies a timer.
+    /// The system has no timer for it.
     #[error("{0}")]
     Timer(#[from] io::Error),
-    /// Its data folder is not there any more.
+    /// Its data folder was moved or deleted.
     #[error("{0}")]
     Lost(Lost),
 }
 
-/// Runs until `stop` resolves and every beat has ended, or until a client wants it to stop. `log` takes lines for
-/// people.
-///
-/// # Errors
-/// [`ServeError`]; everything else is logged and lived with.
+/// Runs until `stop` resolves and every beat has ended, or until a client stops it. `log` takes lines for people. Errors
+/// other than [`ServeError`] are logged.
 pub async fn serve(
     setup: Setup,
     listener: UnixListener,
     stop: impl Future<Output = ()>,
     log: impl FnMut(&str),
 ) -> Result<(), ServeError> {
-    let (wishes, mut wished) = mpsc::channel(WISHES);
+    let (command_sender, mut commands) = mpsc::channel(COMMAND_QUEUE);
     let (over, is_over) = watch::channel(false);
     let mut stop = pin!(stop);
     let (shell, own, started) = (setup.shell.clone(), setup.path.clone(), clock::now());
     let login_path = Arc::new(OnceLock::new());
     let models = Models::new(&setup.user.settings, setup.keys.clone());
-    let desk = Desk::new(about(&setup, started), wishes, setup.dir.clone(), Arc::clone(&login_path), models);
+    let (about, dir) = (about(&setup, started), setup.dir.clone());
+    let handlers = RpcHandlers::new(about, command_sender, dir, Arc::clone(&login_path), models);
     let (_no_other, next) = mpsc::channel(1);
-    let mut talking = tokio::spawn(rpc::serve::serve(listener, next, desk, is_over));
+    let mut talking = tokio::spawn(rpc::serve::serve(listener, next, handlers, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
     daemon.reload();
-    // Before the first question, so that an answer knows the beats and the hosts that run already.
+    // Before the first request, so that its answer includes running beats and hosts.
     daemon.survey();
     daemon.survey_hosts();
-    // Beats wait for the PATH, those that are asked for too; other questions do not.
+    // Beats wait for the PATH; other commands do not.
     let mut waiting = Vec::new();
     let path = {
         let mut login = pin!(find::login_path(&shell, &own, LOGIN));
@@ -125,9 +123,9 @@ pub async fn serve(
             tokio::select! {
                 path = &mut login => break Some(path),
                 () = &mut stop => break None,
-                Some(wish) = wished.recv() => match wish {
-                    wish @ Wish::Beat(..) => waiting.push(wish),
-                    wish => daemon.grant(wish),
+                Some(command) = commands.recv() => match command {
+                    command @ Command::Beat(..) => waiting.push(command),
+                    command => daemon.handle_command(command),
                 },
             }
             if daemon.stopping.is_some() {
@@ -137,17 +135,17 @@ pub async fn serve(
     };
     if let Some(path) = path {
         let path = login_path.get_or_init(|| path);
-        daemon.begin(path.into());
-        for wish in waiting.drain(..) {
-            daemon.grant(wish);
+        daemon.catch_up(path.into());
+        for command in waiting.drain(..) {
+            daemon.handle_command(command);
         }
-        daemon.work(stop.as_mut(), &mut wished).await?;
+        daemon.run(stop.as_mut(), &mut commands).await?;
     }
-    // Beats of an earlier daemon are to end, or to be left, even if this one has not begun.
-    daemon.finish(stop, &mut wished).await;
-    drop((wished, waiting));
+    // Beats of an earlier daemon end or are left running, even if this one has not begun.
+    daemon.shut_down(stop, &mut commands).await;
+    drop((commands, waiting));
     over.send_replace(true);
-    if timeout(FAREWELL, &mut talking).await.is_err() {
+    if timeout(DRAIN_TIMEOUT, &mut talking).await.is_err() {
         talking.abort();
     }
     daemon.lost.map_or(Ok(()), |lost| Err(ServeError::Lost(lost)))
@@ -166,43 +164,43 @@ fn about(setup: &Setup, started: Timestamp) -> Ping {
 struct Daemon<L> {
     dir: DataDir,
     folder: DataFolder,
-    /// What of it is not there any more.
+    /// What of it was moved or deleted.
     lost: Option<Lost>,
     user: User,
     log: L,
     started: Timestamp,
-    /// The PATH that agents are found and run with, once the login shell has said it.
+    /// The PATH to find and run agents with, once the login shell has printed it.
     path: Option<PathBuf>,
     state: State,
-    follow: Follow,
-    upkeep: Upkeep,
-    /// Tells that some process began or ended a beat, or wrote into the journal.
+    config_watcher: ConfigWatcher,
+    write_behind: WriteBehind,
+    /// Notices that a process started or ended a beat, or wrote to the journal.
     beats: Option<Watch>,
     alarm: Alarm,
     ours: Beats,
     broker: Broker,
     hosts: Hosts,
-    lookout: Lookout,
+    stuck_monitor: StuckMonitor,
     events: Events,
-    /// Whether the journal may have lines that are no events yet.
+    /// Whether the journal may have lines that have not been read.
     unread: bool,
-    /// That it is to stop, and what becomes of the beats.
+    /// Set when it is to stop, and what happens to the beats.
     stopping: Option<client::Beats>,
-    /// Whether more ran since the last sleep than waiting needs.
-    stirred: bool,
-    /// Whether it was said that lastRun cannot be set back.
-    has_said_set_back: bool,
+    /// Whether work since the last sleep may have left memory to release.
+    dirty: bool,
+    /// Whether it was reported that setting lastRun back has no effect.
+    warned_of_set_back: bool,
 }
 
-/// What can happen.
+/// An event for the loop.
 enum Event {
     Alarm(Woke),
-    Edit(Edit),
-    Chore(Chore),
+    Config(ConfigEvent),
+    Write(Task),
     BeatsChanged(io::Result<()>),
     Ended(End),
-    Hosts(Happened),
-    Agents(lookout::Happened),
+    Hosts(HostEvent),
+    Agents(stuck_monitor::Event),
     Unread,
     Lost(Lost),
 }
@@ -211,28 +209,29 @@ impl<L: FnMut(&str)> Daemon<L> {
     fn new(setup: Setup, started: Timestamp, mut log: L) -> Result<Self, ServeError> {
         let Setup { dir, time_zone, tick, user, claude, .. } = setup;
         let folder = DataFolder::new(dir.clone());
-        let hosts = Hosts::new(dir.hosts()).map_err(|error| stopping::why(error, &folder, &mut log))?;
-        let watched = Watched { dir: dir.clone(), claude, settings: user.settings.settings() };
-        // Before the broker looks into the journal, so that no line comes in between and is seen by neither.
+        let hosts =
+            Hosts::new(dir.hosts()).map_err(|error| shutdown::serve_error(error, &folder, &mut log))?;
+        let watched = MonitorPaths { dir: dir.clone(), claude, settings: user.settings.settings() };
+        // Before the broker reads the journal, so that no line in between is missed by both.
         let events = Events::new(&dir);
         Ok(Self {
             log,
             started,
             path: None,
             state: State::default(),
-            follow: Follow::new(dir.clone(), time_zone, tick),
-            upkeep: Upkeep::new(dir.clone()),
-            beats: Watch::new(places::beats(&dir)).ok(),
+            config_watcher: ConfigWatcher::new(dir.clone(), time_zone, tick),
+            write_behind: WriteBehind::new(dir.clone()),
+            beats: Watch::new(watch_paths::beats(&dir)).ok(),
             alarm: Alarm::new()?,
             ours: Beats::default(),
-            broker: brokering::begin(&dir, &user),
+            broker: requests::load_broker(&dir, &user),
             hosts,
-            lookout: Lookout::new(watched),
+            stuck_monitor: StuckMonitor::new(watched),
             events,
             unread: false,
             stopping: None,
-            stirred: false,
-            has_said_set_back: false,
+            dirty: false,
+            warned_of_set_back: false,
             user,
             folder,
             lost: None,
@@ -240,11 +239,11 @@ impl<L: FnMut(&str)> Daemon<L> {
         })
     }
 
-    /// Makes up for whatever happened while no daemon ran. Agents are found and run with `path`.
-    fn begin(&mut self, path: PathBuf) {
+    /// Catches up on whatever happened while no daemon ran. `path` is the PATH to find and run agents with.
+    fn catch_up(&mut self, path: PathBuf) {
         self.path = Some(path);
-        if let Some(lost @ Lost::Folder(_)) = self.folder.look() {
-            return self.lose(lost);
+        if let Some(lost @ Lost::Folder(_)) = self.folder.check() {
+            return self.stop_without_folder(lost);
         }
         if let Some(missing) = self.agent_problem() {
             (self.log)(&format!("warning: {missing}"));
@@ -252,53 +251,53 @@ impl<L: FnMut(&str)> Daemon<L> {
         if let Err(error) = append::repair(&self.dir.journal()) {
             (self.log)(&unwritable(&self.dir.journal(), &error).line());
         }
-        let recovered = self.upkeep.recover();
-        self.say(recovered);
-        // What lines need is not taken from them.
-        let begun = self.upkeep.begin();
-        self.say(begun);
+        let recovered = self.write_behind.recover();
+        self.log_error(recovered);
+        // Only after waiting lines have been written: they need the space.
+        let begun = self.write_behind.allocate_reserve();
+        self.log_error(begun);
         let now = clock::now();
         self.expire();
         self.survey_hosts();
-        // A host that was killed may have left nothing but its socket, which no survey sees.
+        // A killed host may have left only its socket, which a scan does not see.
         self.hosts.clean();
         let saved = last_runs::read(&self.dir, now);
-        self.state.recall(saved.runs, now);
-        // After what was saved, which may count a beat that was announced and has not begun.
+        self.state.merge_last_runs(saved.runs, now);
+        // After the saved runs, which may include a beat that was announced and never started.
         self.withdraw_announced();
         self.survey();
-        // A beat that went on with an answer may have ended just now: its line first, then what is due.
+        // A resumed beat may have just ended: read its line before starting anything.
         self.unread = true;
-        // After the look at what runs: what was over by then has its line.
+        // After the survey: what had ended by then has its line.
         let missed = last_runs::since(&self.dir, saved.as_of, &self.state).unwrap_or_default();
-        self.state.recall(missed, now);
+        self.state.merge_last_runs(missed, now);
         self.correct(self.state.unwritten());
-        self.lookout.look_if_due(clock::now());
-        self.stirred = true;
+        self.stuck_monitor.scan_if_due(clock::now());
+        self.dirty = true;
     }
 
-    /// Starts what is due, and takes what happens, until it is to stop.
-    async fn work(
+    /// Starts due beats and handles events until it is to stop.
+    async fn run(
         &mut self,
         mut stop: Pin<&mut impl Future<Output = ()>>,
-        wished: &mut mpsc::Receiver<Wish>,
+        commands: &mut mpsc::Receiver<Command>,
     ) -> io::Result<()> {
         while self.stopping.is_none() {
-            let is_lost = self.folder.look().is_some();
+            let is_lost = self.folder.check().is_some();
             if !is_lost && self.start_due() {
-                // Clients are served by other tasks, which have no turn while there is always something to do here.
+                // Let the tasks that serve clients run.
                 tokio::task::yield_now().await;
             }
-            let times = [self.state.wake_at(), self.broker.wake_at(), self.lookout.wake_at()];
-            // What is unread is read first: an alarm that is always ready could keep it from that.
+            let times = [self.state.wake_at(), self.broker.wake_at(), self.stuck_monitor.wake_at()];
+            // Unread lines come first: an alarm that is always ready could starve them.
             self.alarm.set(times.into_iter().flatten().min().filter(|_| !self.unread && !is_lost))?;
-            if std::mem::take(&mut self.stirred) {
+            if std::mem::take(&mut self.dirty) {
                 memory::release();
             }
             tokio::select! {
                 () = &mut stop => return Ok(()),
-                Some(wish) = wished.recv() => self.grant(wish),
-                event = self.event() => self.take(event?),
+                Some(command) = commands.recv() => self.handle_command(command),
+                event = self.event() => self.handle(event?),
             }
         }
         Ok(())
@@ -309,89 +308,89 @@ impl<L: FnMut(&str)> Daemon<L> {
             lost = self.folder.lost() => Event::Lost(lost),
             end = self.ours.ended() => Event::Ended(end),
             woke = self.alarm.woke() => Event::Alarm(woke?),
-            edit = self.follow.edit() => Event::Edit(edit),
-            chore = self.upkeep.chore() => Event::Chore(chore),
+            event = self.config_watcher.next_event() => Event::Config(event),
+            task = self.write_behind.next_task() => Event::Write(task),
             changed = changed(&mut self.beats) => Event::BeatsChanged(changed),
-            happened = self.hosts.happened() => Event::Hosts(happened),
-            happened = self.lookout.happened() => Event::Agents(happened),
-            // Clients take what there is before there is more.
+            event = self.hosts.next_event() => Event::Hosts(event),
+            event = self.stuck_monitor.next_event() => Event::Agents(event),
+            // Let clients read what there is first.
             () = tokio::task::yield_now(), if self.unread => Event::Unread,
         })
     }
 
-    fn take(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
-            // What is due is started after every event.
+            // Due beats are started after every event.
             Event::Alarm(Woke::Due) => {
                 self.expire();
-                self.lookout.look_if_due(clock::now());
+                self.stuck_monitor.scan_if_due(clock::now());
             }
             Event::Alarm(Woke::ClockSet) => {
                 self.state.clock_set(clock::now());
-                self.lookout.clock_set(clock::now());
+                self.stuck_monitor.clock_set(clock::now());
             }
-            Event::Edit(Edit::Noticed(noticed)) => self.follow.soon(&noticed),
-            Event::Edit(Edit::Settled) => {
+            Event::Config(ConfigEvent::Changed(result)) => self.config_watcher.schedule_reload(&result),
+            Event::Config(ConfigEvent::Settled) => {
                 self.reload();
-                // It may be config.json's mending that was waited for.
-                if self.upkeep.problem().is_some() {
+                // config.json may have been fixed.
+                if self.write_behind.problem().is_some() {
                     self.flush();
                 }
-                self.stirred = true;
+                self.dirty = true;
             }
-            Event::Edit(Edit::Tick) => {
+            Event::Config(ConfigEvent::Tick) => {
                 self.state.clock_set(clock::now());
                 self.reload();
-                self.look();
-                // Where the system does not tell of it.
-                if let Some(lost) = self.folder.look() {
-                    self.lose(lost);
+                self.check_beats();
+                // In case it cannot be watched.
+                if let Some(lost) = self.folder.check() {
+                    self.stop_without_folder(lost);
                 }
             }
-            Event::Chore(Chore::Flush) => self.flush(),
-            Event::Chore(Chore::LookBack) => {
-                let looked = self.upkeep.look_back();
-                self.say(looked);
+            Event::Write(Task::Flush) => self.flush(),
+            Event::Write(Task::CheckReplaced) => {
+                let looked = self.write_behind.check_replaced();
+                self.log_error(looked);
             }
-            Event::Chore(Chore::Retry) => {
-                let retried = self.upkeep.retry();
-                self.say(retried);
+            Event::Write(Task::Retry) => {
+                let retried = self.write_behind.retry();
+                self.log_error(retried);
             }
             Event::BeatsChanged(Ok(())) => {
-                // The folder may be another of its name.
-                let watched = self.beats.as_mut().map(|watch| watch.add(places::beats(&self.dir)));
+                // The folder may have been replaced.
+                let watched = self.beats.as_mut().map(|watch| watch.add(watch_paths::beats(&self.dir)));
                 if watched.is_some_and(|watched| watched.is_err()) {
                     self.beats = None;
                 }
-                self.look();
+                self.check_beats();
             }
             Event::BeatsChanged(Err(_)) => self.beats = None,
             Event::Ended(end) => self.ended(end),
-            Event::Hosts(happened) => {
-                let news = self.hosts.take(happened);
-                self.tell_of_hosts(news);
+            Event::Hosts(event) => {
+                let news = self.hosts.handle(event);
+                self.report_hosts(news);
             }
-            Event::Agents(happened) => self.take_agents(happened),
-            Event::Unread => self.tell(),
-            Event::Lost(lost) => self.lose(lost),
+            Event::Agents(event) => self.handle_agents(event),
+            Event::Unread => self.read_journal(),
+            Event::Lost(lost) => self.stop_without_folder(lost),
         }
     }
 
     fn survey_hosts(&mut self) {
         let surveyed = self.hosts.survey();
-        self.tell_of_hosts(surveyed);
+        self.report_hosts(surveyed);
     }
 
-    fn say(&mut self, result: Result<(), String>) {
+    fn log_error(&mut self, result: Result<(), String>) {
         if let Err(error) = result
-            // Once the folder is gone, everything fails, and that it is gone is said.
-            && !matches!(self.folder.look(), Some(Lost::Folder(_)))
+            // Once the folder is gone, everything fails, and its loss is reported.
+            && !matches!(self.folder.check(), Some(Lost::Folder(_)))
         {
             (self.log)(&error);
         }
     }
 
-    /// Why no agent can be started. Looked at anew each time: it may have been installed meanwhile.
+    /// Why no agent can be started. Checked every time, as Claude Code may have been installed meanwhile.
     fn agent_problem(&self) -> Option<String> {
         let path = self.path.as_ref()?;
         find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.line())

@@ -1,8 +1,7 @@
-//! What the daemon decides, purely: heartbeats, what runs, and the time go in; what to start and when to wake
-//! come out.
+//! The daemon's decisions, purely: heartbeats, running beats and the time go in; what to start and when to wake come out.
 //!
-//! Never two beats of one workspace at once, never more than `max_concurrent` in all. A heartbeat that is due and
-//! cannot start stays due; it is not queued a second time, so missed times collapse into one run.
+//! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays due;
+//! it is not queued twice, so missed times collapse into one run.
 
 mod entry;
 mod last_run;
@@ -18,33 +17,33 @@ use std::path::{Path, PathBuf};
 
 pub use entry::Entry;
 pub use last_run::{Correction, LastRuns};
-pub use refusal::{NotNow, approve_hint};
+pub use refusal::{StartRefusal, approve_hint};
 pub use running::Running;
 use running::RunningBeats;
 
-/// Everything that bears on what is due.
+/// Everything that determines what is due.
 #[derive(Debug, Default)]
 pub struct State {
     entries: Vec<Entry>,
-    /// Where each heartbeat is in `entries`.
-    places: HashMap<HeartbeatId, usize>,
-    /// When each heartbeat is due, and its place in `entries`; those that are never due are not in it.
+    /// The index of each heartbeat in `entries`.
+    indices: HashMap<HeartbeatId, usize>,
+    /// When each heartbeat is due, and its index in `entries`. Heartbeats that are never due are left out.
     queue: BTreeSet<(Timestamp, usize)>,
     running: RunningBeats,
-    /// Beats that wait for an answer, or to be resumed with one.
-    put_off: Vec<PutOff>,
-    /// The last runs of heartbeats that are not in the configuration, and may come back.
+    /// Beats that wait for an answer or to be resumed.
+    deferred: Vec<DeferredBeat>,
+    /// The last runs of heartbeats that are not in the configuration, in case they come back.
     retired: LastRuns,
     max_concurrent: usize,
     stopping: bool,
 }
 
-/// A beat that ended without being done: a call of it waits for an answer.
+/// A beat that ended unfinished: one of its calls waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutOff {
+pub struct DeferredBeat {
     /// The request.
     pub id: RequestId,
-    /// The agent's id, which it keeps.
+    /// The agent's id, which the resumed beat keeps.
     pub agent: String,
     /// The backend's id of the conversation.
     pub session: String,
@@ -52,29 +51,29 @@ pub struct PutOff {
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
     pub name: Option<String>,
-    /// Whether the answer is there.
+    /// Whether it has been answered.
     pub is_answered: bool,
 }
 
 /// A beat to start.
 #[derive(Debug)]
 pub struct Start {
-    /// It, as it counts from now on.
+    /// The beat, now counted as running.
     pub running: Running,
     /// What to run.
     pub heartbeat: Heartbeat,
-    /// The heartbeat's last run before this one.
+    /// The heartbeat's previous run.
     pub before: Option<Timestamp>,
-    /// The beat that it goes on with.
-    pub resumes: Option<PutOff>,
+    /// The deferred beat that it resumes.
+    pub resumes: Option<DeferredBeat>,
 }
 
-/// How long a heartbeat waits that found its workspace taken although nobody was known to be there.
+/// How long a heartbeat waits after its workspace turned out to be taken.
 const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl State {
-    /// Takes a configuration. What is known of heartbeats stays known: a last run in the file only moves that forward, at
-    /// most to `now`. Returns the last runs that have come with it and are others.
+    /// Loads a configuration. A last run in the file only moves the known one forward, at most to `now`. Returns the last runs
+    /// in the file that differ from the known ones.
     pub fn load(
         &mut self,
         heartbeats: Vec<Heartbeat>,
@@ -98,7 +97,7 @@ impl State {
                         (true, None, Entry::new(heartbeat, last_run))
                     }
                 };
-                // A file that is behind what is known here, but ahead of what it said before, was not set back.
+                // A last run that is older than the known one, but newer than before in the file, was not set back.
                 let is_later = before.is_some_and(|before| said.is_some_and(|at| before < at && at <= now));
                 if is_news {
                     entry.ran(said.map(|at| at.min(now)));
@@ -109,13 +108,13 @@ impl State {
             .collect();
         self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
-        self.places = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
         corrections
     }
 
-    /// The clock was set: what counts from a time that has not come yet counts from now.
+    /// The clock was set: schedules that count from a time in the future count from now.
     pub fn clock_set(&mut self, now: Timestamp) {
         for entry in &mut self.entries {
             entry.not_before = None;
@@ -124,25 +123,31 @@ impl State {
         self.queue_all();
     }
 
-    /// Learns of a run that config.json does not know of yet; whether that is news.
-    pub fn ran(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp, now: Timestamp) -> bool {
+    /// Records a run that config.json may not have; returns whether it is new.
+    pub fn record_run(
+        &mut self,
+        workspace: &Path,
+        name: Option<&str>,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> bool {
         let Some(place) = self.place(workspace, name) else { return false };
         let is_news = self.entries[place].last_run.is_none_or(|last| last < at);
         if is_news {
-            self.change(place, |entry| entry.ran_last(Some(at), now));
+            self.change(place, |entry| entry.set_last_run(Some(at), now));
         }
         is_news
     }
 
-    /// config.json has this run now.
-    pub fn written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
+    /// Records that config.json has this run.
+    pub fn set_written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
         if let Some(place) = self.place(workspace, name) {
             self.entries[place].heartbeat.last_run = Some(at);
         }
     }
 
-    /// Decides what to start now, at most `most` beats: first those that go on with an answer, if they may, then those
-    /// that are due for longest. Each counts as running from here on.
+    /// Decides which beats to start now, at most `most`: first those to resume, if allowed, then those due for longest. Each
+    /// counts as running from now on.
     pub fn start_due(
         &mut self,
         now: Timestamp,
@@ -171,19 +176,16 @@ impl State {
         started
     }
 
-    /// Starts a heartbeat that somebody wants to run now, due or not. It counts as a run.
-    ///
-    /// # Errors
-    /// [`NotNow`].
+    /// Starts a heartbeat on request, due or not. It counts as a run.
     pub fn start_now(
         &mut self,
         workspace: &Path,
         name: Option<&str>,
         now: Timestamp,
         id: String,
-    ) -> Result<Start, NotNow> {
+    ) -> Result<Start, StartRefusal> {
         if self.stopping {
-            return Err(NotNow::Stopping);
+            return Err(StartRefusal::Stopping);
         }
         let Some(index) = self.place(workspace, name) else {
             let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
@@ -191,18 +193,21 @@ impl State {
                 here.clone().map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null")).collect();
             let workspace = workspace.to_path_buf();
             return Err(match names.is_empty() {
-                true => NotNow::Unknown { workspace },
-                false => NotNow::Unnamed { workspace, names: names.join(", ") },
+                true => StartRefusal::Unknown { workspace },
+                false => StartRefusal::Unnamed { workspace, names: names.join(", ") },
             });
         };
         if let (Some(name), false) = (name, self.entries[index].is_approved()) {
-            return Err(NotNow::Unapproved { workspace: workspace.to_path_buf(), name: name.to_owned() });
+            return Err(StartRefusal::Unapproved {
+                workspace: workspace.to_path_buf(),
+                name: name.to_owned(),
+            });
         }
         if self.is_taken(&self.entries[index]) {
-            return Err(NotNow::Busy { workspace: workspace.to_path_buf() });
+            return Err(StartRefusal::Busy { workspace: workspace.to_path_buf() });
         }
         if self.running.len() >= self.max_concurrent {
-            return Err(NotNow::Full { running: self.running.len() });
+            return Err(StartRefusal::Full { running: self.running.len() });
         }
         Ok(self.start(index, now, id, None))
     }
@@ -211,7 +216,7 @@ impl State {
         let before = self.entries[index].last_run;
         self.change(index, |entry| {
             entry.not_before = None;
-            entry.ran_last(Some(now), now);
+            entry.set_last_run(Some(now), now);
         });
         let entry = &self.entries[index];
         let running = Running {
@@ -227,49 +232,49 @@ impl State {
         Start { running, heartbeat, before, resumes: None }
     }
 
-    /// The beats that wait for an answer, or to be resumed with one. Their heartbeats are not due meanwhile: what
-    /// comes next would ask the same again.
-    pub fn put_off(&mut self, put_off: Vec<PutOff>) {
-        self.put_off = put_off;
+    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
+    /// send the same request again.
+    pub fn set_deferred(&mut self, deferred: Vec<DeferredBeat>) {
+        self.deferred = deferred;
     }
 
-    /// A beat that has its answer and can go on now.
-    fn resumable(&self, now: Timestamp) -> Option<(usize, PutOff)> {
-        self.put_off.iter().filter(|put_off| self.is_to_resume(put_off)).find_map(|put_off| {
-            let index = self.place(&put_off.workspace, put_off.name.as_deref())?;
+    /// A beat that can be resumed now.
+    fn resumable(&self, now: Timestamp) -> Option<(usize, DeferredBeat)> {
+        self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
+            let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
             let entry = &self.entries[index];
             let may = entry.not_before.is_none_or(|at| at <= now) && !self.is_taken(entry);
-            may.then(|| (index, put_off.clone()))
+            may.then(|| (index, deferred.clone()))
         })
     }
 
-    fn is_to_resume(&self, put_off: &PutOff) -> bool {
+    fn is_to_resume(&self, deferred: &DeferredBeat) -> bool {
         let mut running = self.running.all().iter().filter_map(|running| running.resumes.as_ref());
-        put_off.is_answered && !running.any(|id| *id == put_off.id)
+        deferred.is_answered && !running.any(|id| *id == deferred.id)
     }
 
-    /// The request whose answer the last beat of `entry` waits for.
+    /// The request that the last beat of `entry` waits for.
     #[must_use]
     pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
-        self.put_off.iter().find(|put_off| entry.is_of(put_off)).map(|put_off| &put_off.id)
+        self.deferred.iter().find(|deferred| entry.is_of(deferred)).map(|deferred| &deferred.id)
     }
 
     fn is_deferred(&self, entry: &Entry) -> bool {
         self.waits_for(entry).is_some()
     }
 
-    /// A beat of ours is over.
+    /// A beat of ours ended.
     pub fn ended(&mut self, beat: &str) {
         while self.running.remove(beat).is_some() {}
     }
 
-    /// A beat of ours did not begin, since another one holds the workspace: it is due again.
+    /// A beat of ours did not start because another one holds the workspace: it is due again.
     pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
-        self.not_begun(beat, before, now, BUSY_PAUSE)
+        self.not_started(beat, before, now, BUSY_PAUSE)
     }
 
-    /// A beat of ours did not begin: it is due again after `pause`.
-    pub fn not_begun(
+    /// A beat of ours did not start: it is due again after `pause`.
+    pub fn not_started(
         &mut self,
         beat: &str,
         before: Option<Timestamp>,
@@ -279,15 +284,14 @@ impl State {
         let running = self.running.remove(beat)?;
         if let Some(place) = self.place(&running.workspace, running.name.as_deref()) {
             self.change(place, |entry| {
-                entry.ran_last(before, now);
+                entry.set_last_run(before, now);
                 entry.not_before = now.checked_add(pause).ok();
             });
         }
         Some(running)
     }
 
-    /// A beat that a daemon before this one announced never began: its heartbeat's last run is `before`, and it is due
-    /// as it was.
+    /// A beat that an earlier daemon announced never started: its heartbeat's last run is `before` again.
     pub fn withdrawn(
         &mut self,
         workspace: &Path,
@@ -296,61 +300,61 @@ impl State {
         now: Timestamp,
     ) {
         if let Some(place) = self.place(workspace, name) {
-            self.change(place, |entry| entry.ran_last(before, now));
+            self.change(place, |entry| entry.set_last_run(before, now));
         }
     }
 
-    /// The beats of others that run now.
-    pub fn others(&mut self, running: Vec<Running>) {
+    /// Sets the running beats of others.
+    pub fn set_others(&mut self, running: Vec<Running>) {
         self.running.replace_others(running);
     }
 
-    /// No more beats.
+    /// Starts no more beats.
     pub fn stop(&mut self) {
         self.stopping = true;
     }
 
-    /// When to look again, if nothing happens before. `None` where only an event can change anything.
+    /// When to call [`Self::start_due`] again; `None` if only an event can change anything.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         if self.stopping || self.running.len() >= self.max_concurrent {
             return None;
         }
         let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
-        // A beat that could not be resumed at once is tried again.
+        // Retries a beat that could not be resumed at once.
         let again =
-            self.put_off.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
+            self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
                 let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
                 entry.not_before.filter(|_| !self.is_taken(entry))
             });
         due.into_iter().chain(again).min()
     }
 
-    /// The heartbeat that is due for longest and can start.
+    /// The heartbeat that has been due for longest and can start.
     fn longest_due(&self, now: Timestamp) -> Option<usize> {
         let mut due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
         due.find(|place| self.is_free(*place))
     }
 
-    /// Whether the heartbeat at `place` can start when it is due.
+    /// Whether the heartbeat at `place` may start when due.
     fn is_free(&self, place: usize) -> bool {
         self.entries.get(place).is_some_and(|entry| !self.is_taken(entry) && !self.is_deferred(entry))
     }
 
     fn is_taken(&self, entry: &Entry) -> bool {
-        self.running.take(&entry.heartbeat.workspace)
+        self.running.holds(&entry.heartbeat.workspace)
     }
 
     fn place(&self, workspace: &Path, name: Option<&str>) -> Option<usize> {
-        let place = self.places.get(&HeartbeatId::new(workspace, name)).copied()?;
-        // An id is text, which two paths that are not UTF-8 can share.
+        let place = self.indices.get(&HeartbeatId::new(workspace, name)).copied()?;
+        // Ids are text: two paths that are not UTF-8 can have the same.
         if self.entries[place].is(workspace, name) {
             return Some(place);
         }
         self.entries.iter().position(|entry| entry.is(workspace, name))
     }
 
-    /// Changes the heartbeat at `place`, which may be due at another time then.
+    /// Changes the heartbeat at `place` and updates the queue.
     fn change(&mut self, place: usize, change: impl FnOnce(&mut Entry)) {
         let entry = &mut self.entries[place];
         let before = entry.due();
@@ -367,7 +371,7 @@ impl State {
         self.queue = entries.filter_map(|(place, entry)| Some((entry.due()?, place))).collect();
     }
 
-    /// Whether that heartbeat is one of them.
+    /// Whether the heartbeat is configured.
     #[must_use]
     pub fn has(&self, workspace: &Path, name: Option<&str>) -> bool {
         self.place(workspace, name).is_some()
@@ -379,7 +383,7 @@ impl State {
         &self.entries
     }
 
-    /// What runs.
+    /// The running beats.
     #[must_use]
     pub fn running(&self) -> &[Running] {
         self.running.all()

@@ -1,4 +1,4 @@
-//! What `murmur status` says: the daemon, if one runs, and every heartbeat. One documented object (docs/reference/json.md).
+//! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
 use super::state::{Entry, Running, State};
 use crate::beat::sources;
@@ -15,19 +15,19 @@ use sys::error::Hinted;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// Why every call is denied, of all agents or of a project's. Also the first of the problems.
+    /// Why every call of all agents, or of a project's, is denied. Also the first of `problems`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
     /// The daemon; `null` if none runs.
     pub daemon: Option<Daemon>,
-    /// What is wrong with more than one heartbeat: config.json, the journal.
+    /// Problems beyond a single heartbeat, such as with config.json or the journal.
     pub problems: Vec<String>,
     /// Journal lines that could not be written yet.
     pub waiting_lines: usize,
-    /// Why they could not, and what to do.
+    /// Why they could not, with a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<String>,
-    /// The ids of live agents (`murmur host`), which do not need the daemon.
+    /// The ids of live agents (`murmur host`), which run without the daemon.
     #[serde(default)]
     pub live_agents: Vec<String>,
     /// How many requests wait for a person (`murmur permission list`, `murmur question list`).
@@ -41,13 +41,13 @@ pub struct Status {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Daemon {
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// Its version.
     pub version: String,
     /// RFC 3339.
     pub started_at: String,
-    /// Seconds.
+    /// In seconds.
     pub uptime_seconds: i64,
     /// How it learns of edits: `watch`, or `tick` where files cannot be watched.
     pub edits: String,
@@ -69,37 +69,37 @@ pub struct HeartbeatStatus {
     pub schedule: Option<String>,
     /// RFC 3339.
     pub last_run: Option<String>,
-    /// What config.json says of the last run where that is in the future, RFC 3339; `lastRun` is without it.
+    /// The last run in config.json if that is in the future, RFC 3339; `lastRun` ignores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run_ahead: Option<String>,
-    /// What came of the last beat in the journal.
+    /// The outcome of the last beat in the journal.
     pub last: Option<Last>,
-    /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled, as where no daemon runs.
+    /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled or no daemon runs.
     pub next_run: Option<String>,
-    /// The beat that runs now.
+    /// The running beat.
     pub running: Option<Now>,
     /// Whether it is due and waits for another beat to end.
     pub waiting: bool,
-    /// The request whose answer its last beat waits for; it is not due meanwhile.
+    /// The request that its last beat waits for; it is not due meanwhile.
     #[serde(default)]
     pub waits_for: Option<String>,
-    /// Whether its file is still the template, so that the daemon does not start it.
+    /// Whether its file is still the template: the daemon does not start it.
     #[serde(default)]
     pub unedited: bool,
-    /// Whether a person has approved it; the daemon starts no other. A workspace's own heartbeat always is.
+    /// Whether it is approved; otherwise the daemon does not start it. A workspace's own heartbeat always is.
     #[serde(default = "yes")]
     pub approved: bool,
-    /// What its HEARTBEAT.md asks for and does not get, a line each.
+    /// What its HEARTBEAT.md requests and does not get, one line each.
     #[serde(default)]
     pub notices: Vec<String>,
-    /// Whether its agent runs without its repository's Claude files, because they are not trusted. The daemon does not look.
+    /// Whether its agent runs without its repository's Claude files because they are not trusted. The daemon does not check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repository_untrusted: bool,
-    /// Why it cannot do its work.
+    /// Why it cannot run.
     pub problem: Option<String>,
 }
 
-/// A daemon that does not say asks for no approval.
+/// A daemon that omits the field requires no approval.
 fn yes() -> bool {
     true
 }
@@ -108,9 +108,9 @@ fn yes() -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Last {
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Kind,
-    /// Whether somebody stopped it.
+    /// Whether it was stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
     /// When it ended, RFC 3339.
@@ -119,7 +119,7 @@ pub struct Last {
     pub text: Option<String>,
 }
 
-/// A beat that runs.
+/// A running beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Now {
@@ -130,13 +130,13 @@ pub struct Now {
 }
 
 impl HeartbeatStatus {
-    /// No daemon runs, so that nothing starts by itself.
+    /// Clears the schedule, as no daemon runs.
     pub fn not_scheduled(&mut self) {
         self.next_run = None;
         self.waiting = false;
     }
 
-    /// Takes note of a run that began at this time, where none later is known.
+    /// Records a run that started at this time, unless a later one is known.
     pub fn learn_run(&mut self, began: Option<Timestamp>) {
         let known = self.last_run.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
         if let Some(began) = began.filter(|began| known.is_none_or(|known| known < *began)) {
@@ -144,7 +144,7 @@ impl HeartbeatStatus {
         }
     }
 
-    /// When the last run began, where the journal has no line for it: its last line is of a run before that.
+    /// When the last run started, if the journal has no line for it.
     #[must_use]
     pub fn unjournaled_run(&self) -> Option<&str> {
         let began =
@@ -155,19 +155,19 @@ impl HeartbeatStatus {
     }
 }
 
-/// That `count` journal lines are not in the journal yet, and why, where that is known. `runs` is whether a daemon does.
+/// Says that `count` lines are not in the journal yet, and why, if known. `runs` is whether a daemon runs.
 #[must_use]
 pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
     let lines =
         if count == 1 { "1 journal line is".to_owned() } else { format!("{count} journal lines are") };
     match reason {
         Some(reason) => format!("{lines} not written yet: {reason}"),
-        None if runs => format!("{lines} not written yet; the daemon tries every 10 s"),
+        None if runs => format!("{lines} not written yet; the daemon retries every 10 s"),
         None => format!("{lines} not written yet; run: murmur start"),
     }
 }
 
-/// Every heartbeat of `state`, as of `now`, where config.toml says `settings`; what the journal knows is not in it yet.
+/// Returns every heartbeat of `state`, as of `now`, with config.toml's `settings` and without the journal's data.
 #[must_use]
 pub fn heartbeats(state: &State, settings: &ApprovalSettings, now: Timestamp) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
@@ -197,7 +197,7 @@ fn heartbeat(
         name: heartbeat.name.as_deref().map(str::to_owned),
         title: heartbeat.title.to_string(),
         schedule: heartbeat.schedule.as_ref().map(ToString::to_string),
-        // It counts as now, and nothing began then.
+        // A run in the future counts as now, but none started then.
         last_run: entry.last_run.filter(|_| ahead.is_none()).map(rfc3339),
         last_run_ahead: ahead.map(rfc3339),
         last: None,

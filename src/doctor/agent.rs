@@ -1,4 +1,4 @@
-//! Claude Code: where it is, and what of murmur's it is too old for.
+//! Claude Code: where it is, and which features it is too old for.
 
 mod root;
 mod version;
@@ -19,16 +19,16 @@ const LOGIN: Duration = Duration::from_secs(5);
 /// How long `claude --version` may take.
 const VERSION: Duration = Duration::from_secs(20);
 
-/// As much of a line that a program prints is shown, in characters.
+/// How many characters of a printed line are shown.
 const SHOWN: usize = 200;
 
-/// The oldest version that murmur was tried with.
+/// The oldest version that murmur was tested with.
 const OLDEST: [u32; 3] = [2, 1, 197];
 
-/// What of murmur's needs a newer Claude Code than others, and which.
+/// Features that need a newer Claude Code, and its version.
 const NEEDS: [([u32; 3], &str); 2] = [
-    (MIN_DEFER_VERSION, "deferring a call until somebody answers, which is denied instead"),
-    ([2, 1, 295], "blocking by itself a call whose hook is killed or gone, which runs instead"),
+    (MIN_DEFER_VERSION, "deferred calls, which are denied instead"),
+    ([2, 1, 295], "blocking a call whose hook is killed or missing, which runs instead"),
 ];
 
 pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
@@ -44,10 +44,10 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
             let here = format!("; this PATH has {}", program.display());
             let silent = broken(&environment.shell, &login, &here);
             let finds_none =
-                || check.warn(format!("{shell} finds no claude{here}"), Hint::LOGIN_SHELL_FINDS_NONE);
+                || check.warn(format!("{shell} does not find claude{here}"), Hint::LOGIN_SHELL_FINDS_NONE);
             (program, silent.unwrap_or_else(finds_none))
         }
-        // Of both, what the daemon would say: it knows of a file that is there and cannot be executed.
+        // Report the login PATH's error, which may be a file that is not executable.
         (Err(on_login), Err(own)) => {
             let is_missing = matches!(on_login, find::FindError::Missing { .. });
             let missing = Check::CLAUDE.failed(if is_missing { &own } else { &on_login });
@@ -59,7 +59,7 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     vec![finding, root::over(environment, version)]
 }
 
-/// What it means that the login shell finds `program`, and this PATH `here`.
+/// The finding if the login shell finds `program` and this PATH `here`.
 fn both(shell: &Path, program: &Path, here: Option<&Path>) -> Finding {
     let (check, found) = (Check::LOGIN_PATH, format!("{} finds {}", shell.display(), program.display()));
     let Some(here) = here else { return check.ok(format!("{found}, which this PATH does not")) };
@@ -71,14 +71,14 @@ fn both(shell: &Path, program: &Path, here: Option<&Path>) -> Finding {
     if is_same { check.ok(found) } else { check.warn(found, Hint::SAME_CLAUDE) }
 }
 
-/// That there is no login shell, or none that says its PATH: why nothing was found on it.
+/// The finding if there is no login shell, or it does not print its PATH.
 fn broken(shell: &Path, login: &OsStr, more: &str) -> Option<Finding> {
     let (check, shown) = (Check::LOGIN_PATH, shell.display());
     if shell.is_absolute() && !shell.is_file() {
-        let found = format!("{shown}, the login shell, does not exist{more}");
+        let found = format!("login shell {shown} does not exist{more}");
         return Some(check.warn(found, Hint::NO_LOGIN_SHELL));
     }
-    let found = format!("{shown} does not say its PATH{more}");
+    let found = format!("{shown} does not print its PATH{more}");
     login.is_empty().then(|| check.warn(found, Hint::LOGIN_SHELL_IS_SILENT))
 }
 
@@ -92,33 +92,35 @@ async fn version(program: &Path, path: &OsStr) -> Finding {
                 let why = first_line(&answer.stderr).map_or(String::new(), |line| format!(": {line}"));
                 check.fail(format!("{program} --version ended with {status}{why}"), Hint::INSTALL_CLAUDE)
             }
-            _ => judge(&program.to_string(), String::from_utf8_lossy(&answer.stdout).trim()),
+            _ => assess(&program.to_string(), String::from_utf8_lossy(&answer.stdout).trim()),
         },
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            check.fail(format!("{program} --version does not end"), Hint::RUN_CLAUDE)
+            check.fail(format!("{program} --version did not finish"), Hint::RUN_CLAUDE)
         }
-        Err(error) => check.fail(format!("{program} cannot be run: {error}"), Hint::INSTALL_CLAUDE),
+        Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::INSTALL_CLAUDE),
     }
 }
 
-/// The first line that says something, as it may be shown: short, and with neither secrets nor what a terminal would obey.
+/// The first nonblank line, shortened and without secrets and control characters.
 fn first_line(said: &[u8]) -> Option<String> {
     let said = mask(&String::from_utf8_lossy(said));
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())
 }
 
-/// What it means that `program` calls itself `said`.
-fn judge(program: &str, said: &str) -> Finding {
+/// The finding if `program` reports its version as `said`.
+fn assess(program: &str, said: &str) -> Finding {
     let check = Check::CLAUDE;
     let Some(version) = parse(said) else {
         let named = first_line(said.as_bytes()).unwrap_or_default();
-        return check.warn(format!("{program} says {named:?}, which is no version"), Hint::UPDATE_CLAUDE);
+        return check
+            .warn(format!("{program} reports {named:?}, which is not a version"), Hint::UPDATE_CLAUDE);
     };
     let found = format!("{program} is {}", dotted(version));
     let lacks = NEEDS.iter().filter(|(since, _)| version < *since);
     let lacks: Vec<String> = lacks.map(|(since, what)| format!("{what} ({})", dotted(*since))).collect();
-    let untried = (version < OLDEST).then(|| format!("; murmur was tried with {} and newer", dotted(OLDEST)));
+    let untried =
+        (version < OLDEST).then(|| format!("; murmur was tested with {} and newer", dotted(OLDEST)));
     if lacks.is_empty() {
         return check.ok(found);
     }
@@ -146,8 +148,8 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn a_version_is_well_or_old_or_none() {
-        let level = |said| judge("/bin/claude", said).level;
+    fn a_version_is_ok_or_old_or_invalid() {
+        let level = |said| assess("/bin/claude", said).level;
         assert_eq!(level("2.1.329 (Claude Code)\n"), Level::Ok);
         assert_eq!(level("2.1.295 (Claude Code)"), Level::Ok);
         assert_eq!(level("v3.0.0-beta"), Level::Ok);
@@ -157,15 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn an_old_version_is_told_what_it_is_too_old_for() {
-        let found = |said| judge("/bin/claude", said).found;
-        let blocks = "blocking by itself a call whose hook is killed or gone, which runs instead (2.1.295)";
+    fn an_old_version_comes_with_what_it_is_too_old_for() {
+        let found = |said| assess("/bin/claude", said).found;
+        let blocks = "blocking a call whose hook is killed or missing, which runs instead (2.1.295)";
         assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, too old for {blocks}"));
         assert_eq!(
             found("2.1.88"),
             format!(
-                "/bin/claude is 2.1.88, too old for deferring a call until somebody answers, which is denied instead \
-                 (2.1.89) and for {blocks}; murmur was tried with 2.1.197 and newer"
+                "/bin/claude is 2.1.88, too old for deferred calls, which are denied instead \
+                 (2.1.89) and for {blocks}; murmur was tested with 2.1.197 and newer"
             )
         );
     }

@@ -1,4 +1,4 @@
-//! What the user wrote for murmur: config.json with its heartbeats, config.toml, and the files of rules.
+//! The user's configuration: config.json with its heartbeats, config.toml, and rule files.
 
 use super::files::instead_of_a_file;
 use super::finding::counted;
@@ -14,7 +14,7 @@ use crate::permit::rules::Rules;
 use std::path::Path;
 use sys::{clock, file};
 
-/// config.json, as it was read.
+/// Checks config.json.
 pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, FileError>) -> Finding {
     let (check, path) = (Check::CONFIG, environment.dir.config());
     if let Some(kind) = instead_of_a_file(&path) {
@@ -54,7 +54,7 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     first
 }
 
-/// config.toml, and the model that it names where one is to be asked.
+/// Checks config.toml, and its model if one is used.
 pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> Finding {
     let (check, path) = (Check::SETTINGS, environment.user.settings.settings());
     let settings = match Settings::read(&path) {
@@ -65,22 +65,21 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
     let mut askings = heartbeats.flat_map(|heartbeat| [&heartbeat.asking, &heartbeat.tighter]);
     let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {
-        match model::reached(&path, &environment.keys) {
+        match model::configured_model(&path, &environment.keys) {
             Ok(model) => format!("; {model} is asked"),
             Err(error) => {
-                let finding =
-                    check.failed(&error).after("no model can be asked, so that its calls are denied: ");
-                return if error.is_of_environment() { finding.into_warning() } else { finding };
+                let finding = check.failed(&error).after("calls are denied because no model can be asked: ");
+                return if error.depends_on_environment() { finding.into_warning() } else { finding };
             }
         }
     } else {
         String::new()
     };
-    let is_there = if path.exists() { "" } else { " is not there; the defaults hold" };
+    let is_there = if path.exists() { "" } else { " does not exist; the defaults apply" };
     check.ok(format!("{}{is_there}{model}", path.display()))
 }
 
-/// permissions.toml, the user's own and every project's.
+/// Checks permissions.toml, the user's and every project's.
 pub(super) fn rules(environment: &Environment) -> Finding {
     let check = Check::RULES;
     let mut count = 0;
@@ -99,28 +98,28 @@ pub(super) fn rules(environment: &Environment) -> Finding {
         }
     }
     if let Some(path) = there.iter().find(|path| is_by_name(Path::new(path))) {
-        let found = format!("{path} holds for every project of that name");
+        let found = format!("{path} applies to every project of that name");
         return check.warn(found, Hint::RULES_BY_NAME);
     }
     let files = if there.is_empty() {
-        format!("; {} is not there", global.display())
+        format!("; {} does not exist", global.display())
     } else {
         format!(" in {}", there.join(", "))
     };
     check.ok(format!("{}{files}", counted(count, "rule")))
 }
 
-/// Whether it has the rules of every project of a name, as murmur kept them once.
+/// Whether it has the rules for all projects of a name, as in old versions.
 fn is_by_name(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(path);
     let is_project = folder.parent().is_some_and(|above| above.ends_with("projects"));
     is_project && !folder.file_name().is_some_and(|name| name.to_string_lossy().contains('@'))
 }
 
-/// How many rules there are; none where there is no file.
+/// The number of rules; `None` if there is no file.
 fn read_rules(check: Check, path: &Path) -> Result<Option<usize>, Finding> {
     let bytes = file::read_regular(path).map_err(|error| {
-        check.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
+        check.fail(format!("cannot read {}: {error}", path.display()), Hint::OWNER_AND_MODE)
     })?;
     let Some(bytes) = bytes else { return Ok(None) };
     Rules::parse(&bytes, path).map(|rules| Some(rules.iter().len())).map_err(|problem| check.failed(&problem))

@@ -1,11 +1,11 @@
-//! Whether Claude Code has something to log in with; never what.
+//! Whether Claude Code has credentials; never which.
 
 use super::{Check, Environment, Finding, Hint};
 use serde_json::{Map, Value};
 use std::path::Path;
 use sys::file;
 
-/// Variables that hold credentials of Claude Code's, or say that those of a cloud provider are used.
+/// Variables that hold credentials for Claude Code, or select a cloud provider's.
 pub const VARIABLES: [&str; 6] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -18,27 +18,26 @@ pub const VARIABLES: [&str; 6] = [
 pub(super) fn examine(environment: &Environment) -> Finding {
     let check = Check::CREDENTIALS;
     if object(&environment.claude.join(".credentials.json")).is_some_and(|found| is_login(&found)) {
-        return check.ok("claude has logged in");
+        return check.ok("claude is logged in");
     }
     if object(&environment.claude.join("settings.json")).is_some_and(|settings| names_some(&settings)) {
-        return check.ok("claude's settings say where they are");
+        return check.ok("set in claude's settings");
     }
     if environment.has_credentials {
-        return check.ok("a variable of the environment; a service does not have this environment");
+        return check.ok("set in the environment, which a service does not have");
     }
     if cfg!(target_os = "macos") {
-        return check
-            .warn("none in files; the keychain, where a login is kept, is not looked into", Hint::TRY_IT);
+        return check.warn("none in files; the keychain is not checked", Hint::TRY_A_BEAT);
     }
-    check.warn("none in the environment, and claude has not logged in", Hint::LOG_IN)
+    check.warn("none in the environment, and claude is not logged in", Hint::LOG_IN)
 }
 
-/// The object in a file; a file that has none counts as one that is not there.
+/// The JSON object in a file, if there is one.
 pub(super) fn object(path: &Path) -> Option<Map<String, Value>> {
     serde_json::from_slice(&file::read_regular(path).ok()??).ok()
 }
 
-/// Whether it is what a login left there: those of MCP servers are in the same file.
+/// Whether it contains a login: MCP servers' credentials are in the same file.
 fn is_login(credentials: &Map<String, Value>) -> bool {
     let login = credentials.get("claudeAiOauth");
     ["accessToken", "refreshToken"].into_iter().any(|name| is_set(login.and_then(|login| login.get(name))))
@@ -48,7 +47,7 @@ fn is_set(value: Option<&Value>) -> bool {
     value.and_then(Value::as_str).is_some_and(|text| !text.is_empty())
 }
 
-/// Whether Claude Code's settings name a helper that prints a key, or set a variable.
+/// Whether Claude Code's settings have a key helper or set a variable.
 fn names_some(settings: &Map<String, Value>) -> bool {
     let variables = settings.get("env").and_then(Value::as_object);
     is_set(settings.get("apiKeyHelper"))
@@ -61,7 +60,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_login_is_a_token_of_claudes_own() {
+    fn a_login_is_a_claude_token() {
         let is = |credentials: Value| is_login(credentials.as_object().unwrap());
         assert!(is(json!({ "claudeAiOauth": { "accessToken": "x" } })));
         assert!(is(json!({ "claudeAiOauth": { "accessToken": "", "refreshToken": "x" } })));

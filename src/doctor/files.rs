@@ -1,4 +1,4 @@
-//! murmur's own files: that nobody else reads them, that they can be read, and that there is room for more.
+//! murmur's own files: whether they are private and readable, and whether there is free disk space.
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint, config, folders};
@@ -15,13 +15,13 @@ use sys::clock;
 use sys::file::{NotAFile, check_regular};
 use sys::paths::{DataDir, PathsError};
 
-/// With less room than this on its disk murmur still works, but not for long, in MiB.
+/// Warn below this much free disk space, in MiB.
 const LITTLE: u64 = 200;
 
-/// With less than this beats are not started well, in MiB.
+/// Fail below this much free disk space, in MiB.
 const NONE: u64 = 10;
 
-/// So far ahead of the clock is no matter of two clocks that differ a little.
+/// Tolerated difference between two clocks.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileError>) -> Vec<Finding> {
@@ -33,13 +33,13 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
             config::heartbeats(environment, read),
             room(environment),
             journal(environment),
-            the_clock(environment, read.as_ref().ok()),
+            check_clock(environment, read.as_ref().ok()),
         ]),
         Err(_) => {
             let depend = [Check::CONFIG, Check::DISK, Check::JOURNAL, Check::CLOCK];
-            findings.extend(depend.map(Check::not_looked_at));
+            findings.extend(depend.map(Check::skipped));
             if environment.user.settings.root().starts_with(environment.dir.root()) {
-                findings.extend([Check::SETTINGS, Check::RULES].map(Check::not_looked_at));
+                findings.extend([Check::SETTINGS, Check::RULES].map(Check::skipped));
                 return findings;
             }
         }
@@ -48,10 +48,7 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
     findings
 }
 
-/// Whether the data folder is there; it is then one that can be used.
-///
-/// # Errors
-/// Why it cannot, or could not be made.
+/// Whether the data folder exists; an error if it cannot be used or created.
 pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
     let unusable = |source| PathsError::Unusable { path: dir.root().to_path_buf(), source };
     dir.check_is_folder()?;
@@ -67,7 +64,7 @@ pub(super) fn usable(dir: &DataDir) -> Result<bool, PathsError> {
     }
 }
 
-/// What is there instead of a file, behind whatever link; `None` for a file, or nothing at all.
+/// What is there instead of a file, after following links; `None` for a file or nothing.
 pub(super) fn instead_of_a_file(path: &Path) -> Option<&'static str> {
     Some(match NotAFile::of(&check_regular(path).err()?)? {
         NotAFile::DanglingLink => "a dangling symlink",
@@ -83,7 +80,8 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
     match usable {
         Ok(true) => {}
         Ok(false) => {
-            return check.warn(format!("{} is not there yet", dir.root().display()), Hint::START_MAKES_IT);
+            return check
+                .warn(format!("{} does not exist yet", dir.root().display()), Hint::START_CREATES_IT);
         }
         Err(error) => return check.failed(error),
     }
@@ -101,18 +99,18 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
     match open {
         Some((path, mode)) => check.warn(
             format!("{} has mode {mode:04o}; its folder keeps others out", path.display()),
-            Hint::KEEP_OTHERS_OUT.about(path),
+            Hint::CLOSE_FILE.about(path),
         ),
         None => folders::examine(environment)
             .unwrap_or_else(|| check.ok(format!("{} is yours alone", dir.root().display()))),
     }
 }
 
-/// The data folder's disk, or that of the captures if it is another one and has less.
+/// Checks the data folder's disk, or the captures' if that is another one with less space.
 fn room(environment: &Environment) -> Finding {
     let (check, root) = (Check::DISK, environment.dir.root());
     let disk = |folder: &Path| folder.metadata().ok().map(|found| found.dev());
-    // What is not there yet will be on the disk of the folder around it.
+    // A missing folder will be on its parent's disk.
     let captures = environment.captures.iter().flat_map(|captures| captures.ancestors());
     let captures =
         captures.filter(|folder| folder.is_dir()).take(1).filter(|folder| disk(folder) != disk(root));
@@ -121,7 +119,7 @@ fn room(environment: &Environment) -> Finding {
         let free = match rustix::fs::statvfs(folder) {
             Ok(found) => found.f_bavail.saturating_mul(found.f_frsize) >> 20,
             Err(error) => {
-                return check.fail(format!("{}: {error}", folder.display()), Hint::LOOK_AT_THE_DISK);
+                return check.fail(format!("{}: {error}", folder.display()), Hint::CHECK_THE_DISK);
             }
         };
         if least.is_none_or(|(less, _)| free < less) {
@@ -131,17 +129,17 @@ fn room(environment: &Environment) -> Finding {
     let (free, folder) = least.unwrap_or((0, root));
     let found = format!("{free} MiB free for {}", folder.display());
     match free {
-        0..NONE => check.fail(found, Hint::MAKE_ROOM_NOW),
-        NONE..LITTLE => check.warn(found, Hint::MAKE_ROOM),
+        0..NONE => check.fail(found, Hint::FREE_SPACE_NOW),
+        NONE..LITTLE => check.warn(found, Hint::FREE_SPACE),
         _ => check.ok(found),
     }
 }
 
-/// Every line is looked at.
+/// Checks every line of the journal.
 fn journal(environment: &Environment) -> Finding {
     let (check, path) = (Check::JOURNAL, environment.dir.journal());
     let unreadable = |error: io::Error| {
-        check.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
+        check.fail(format!("cannot read {}: {error}", path.display()), Hint::OWNER_AND_MODE)
     };
     if let Some(kind) = instead_of_a_file(&path) {
         return check.fail(format!("{} is {kind}, not a file", path.display()), Hint::NO_FILE);
@@ -185,14 +183,14 @@ fn journal(environment: &Environment) -> Finding {
     };
     let last = if torn == 0 { "" } else { ", the last of which is torn" };
     let found = format!(
-        "{wrong} of {} {} of a journal{first}{last}",
+        "{wrong} of {} {}{first}{last}",
         counted(count, "line"),
-        if wrong == 1 { "is no line" } else { "are no lines" }
+        if wrong == 1 { "is not a journal line" } else { "are not journal lines" }
     );
-    check.warn(found, Hint::LINES_PASSED_OVER.about(&path))
+    check.warn(found, Hint::LINES_SKIPPED.about(&path))
 }
 
-/// Whether the file ends within a line: lines are written whole, so that nobody is about to write the rest.
+/// Whether the file ends within a line: lines are written atomically, so it is not being written.
 fn is_torn(path: &Path) -> io::Result<bool> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -208,7 +206,7 @@ fn is_torn(path: &Path) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// When the newest beat of the journal ended.
+/// When the newest beat in the journal ended.
 fn newest(path: &Path) -> Option<Timestamp> {
     if instead_of_a_file(path).is_some() {
         return None;
@@ -217,8 +215,8 @@ fn newest(path: &Path) -> Option<Timestamp> {
     entries.next_entry(|_| true).ok()??.0.ended()
 }
 
-/// A clock that went back makes schedules wait.
-fn the_clock(environment: &Environment, config: Option<&Resolved>) -> Finding {
+/// Checks that the clock was not set back, which delays schedules.
+fn check_clock(environment: &Environment, config: Option<&Resolved>) -> Finding {
     let (check, now) = (Check::CLOCK, clock::now());
     let zone = environment.time_zone.iana_name().unwrap_or("unnamed");
     let written = environment.dir.journal().metadata().and_then(|found| found.modified()).ok();
@@ -228,15 +226,15 @@ fn the_clock(environment: &Environment, config: Option<&Resolved>) -> Finding {
     let later = |at: Option<Timestamp>| at.filter(|at| at.duration_since(now) > AHEAD).map(clock::rfc3339);
     let said = clock::rfc3339(now);
     if let Some(written) = later(written) {
-        let found = format!("it says {said}, and the journal was written later: {written}");
+        let found = format!("{said}, behind the journal's last write at {written}");
         return check.fail(found, Hint::SET_THE_CLOCK);
     }
     if let Some(ended) = later(newest(&environment.dir.journal())) {
-        let found = format!("it says {said}, and the journal's newest line is from later: {ended}");
+        let found = format!("{said}, behind the journal's newest line of {ended}");
         return check.fail(found, Hint::SET_THE_CLOCK);
     }
     if let Some(ran) = later(ran) {
-        let found = format!("it says {said}, and a heartbeat ran later: {ran}");
+        let found = format!("{said}, behind a heartbeat's last run at {ran}");
         return check.fail(found, Hint::FORGET_THE_LAST_RUN);
     }
     check.ok(format!("{said}, time zone {zone}"))

@@ -1,23 +1,23 @@
-//! What came of a check.
+//! The result of a check.
 
 use super::hint::Hint;
 use serde::Serialize;
 use sys::error::{Hinted, one_line};
 use sys::paths::PathsError;
 
-/// How bad it is.
+/// Its severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// murmur works, and something is worth a look.
+    /// murmur works, but something needs attention.
     Warn,
     /// Something does not work.
     Fail,
 }
 
-/// What is looked at, in one or two words: one of [`Check::ALL`], since nothing else can make one.
+/// A check's name: one of [`Check::ALL`], as nothing else can create one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Check(&'static str);
@@ -27,7 +27,7 @@ macro_rules! checks {
         impl Check {
             $(pub(super) const $name: Self = Self($text);)*
 
-            /// Every check, in the order in which they are done. docs/guide/troubleshooting.md has a section for each.
+            /// Every check, in order. docs/guide/troubleshooting.md has a section for each.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };
@@ -53,7 +53,7 @@ checks! {
 }
 
 impl Check {
-    /// The word or words.
+    /// The name.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0
@@ -71,12 +71,12 @@ impl Check {
         Finding { check: self, level: Level::Fail, found: found.into(), hint: Some(hint) }
     }
 
-    /// What can only be looked at in a data folder, where that one cannot be used: why is told there.
-    pub(super) fn not_looked_at(self) -> Finding {
-        self.warn("not looked at", Hint::NOT_LOOKED_AT)
+    /// A check that was skipped because the data folder cannot be used.
+    pub(super) fn skipped(self) -> Finding {
+        self.warn("skipped", Hint::SKIPPED)
     }
 
-    /// A failure that says itself what to do; its causes come after what failed.
+    /// A failure with the error's own hint.
     pub(super) fn failed(self, error: &(impl Hinted + 'static)) -> Finding {
         let failure = error.failure();
         let hint = failure.to_do().map(Hint::of_error);
@@ -84,12 +84,12 @@ impl Check {
     }
 }
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The check.
     pub check: Check,
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
     /// What was found.
     pub found: String,
@@ -98,29 +98,29 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// That there is no data folder, without which nothing can be looked at.
+    /// The finding if there is no data folder, without which nothing can be checked.
     #[must_use]
-    pub fn homeless(error: &PathsError) -> Self {
+    pub fn without_data_folder(error: &PathsError) -> Self {
         Check::DATA_FOLDER.failed(error)
     }
 
-    /// The same, said after `before`.
+    /// Adds a prefix.
     pub(super) fn after(self, before: &str) -> Self {
         Self { found: format!("{before}{}", self.found), ..self }
     }
 
-    /// The same, with this to do where it does not say what.
+    /// Adds a hint if there is none.
     pub(super) fn or(self, hint: Hint) -> Self {
         Self { hint: self.hint.or(Some(hint)), ..self }
     }
 
-    /// The same, as something that murmur works with.
+    /// Turns it into a warning.
     pub(super) fn into_warning(self) -> Self {
         Self { level: Level::Warn, ..self }
     }
 }
 
-/// So many of them, as a person says it.
+/// `1 line`, `2 lines`.
 pub(super) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

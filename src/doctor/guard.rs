@@ -1,5 +1,5 @@
-//! The hook: that it refuses what it must, tried on the real one by the very command that agents have, in a data folder of its
-//! own that is gone afterwards: what it decides is written down. What it is asked about is never run.
+//! Checks that the hook refuses what it must, by running the same command as agents do in a temporary data folder, as it
+//! records its decisions. The calls themselves are never run.
 
 use super::{Check, Environment, Finding, Hint};
 use crate::agent::invocation::DIR_VARIABLE;
@@ -16,7 +16,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// How long the hook may take for an answer that needs nobody, or nobody that is there.
+/// How long the hook may take for a decision that nobody is asked about.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const CHECK: Check = Check::HOOK;
@@ -24,9 +24,9 @@ const CHECK: Check = Check::HOOK;
 /// What would happen to a call.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
-    /// The hook says that it is denied.
+    /// The hook denies it.
     Denied,
-    /// The hook failed, by which it is refused too.
+    /// The hook failed, which blocks it too.
     Blocked,
     /// It runs.
     Runs,
@@ -41,15 +41,15 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     }
 }
 
-/// Whether what must not run does not: what is no call, a call that the guard refuses, and one about which somebody has to
-/// be asked who is not there. That the guard's is *denied* says that the hook does not merely fail, by which all would be blocked.
+/// Checks invalid input, a call that the guard refuses, and one that nobody can approve. The guard's must be *denied*: a hook
+/// that only fails would block everything.
 async fn closed(home: &Path, command: &str) -> Finding {
     let nobody = Policy::of_beat();
     let somebody = Policy { checker: Checker::Manual, approval_wait: Some(0), ..nobody };
     let tries = [
-        ("what is no call", "this is no call".to_owned(), nobody, [Fate::Blocked, Fate::Denied]),
+        ("invalid input", "this is no call".to_owned(), nobody, [Fate::Blocked, Fate::Denied]),
         ("`sudo true`", bash("sudo true"), nobody, [Fate::Denied, Fate::Denied]),
-        ("what nobody can be asked about", bash("true"), somebody, [Fate::Blocked, Fate::Denied]),
+        ("a call that nobody can approve", bash("true"), somebody, [Fate::Blocked, Fate::Denied]),
         ("`true`", bash("true"), nobody, [Fate::Runs, Fate::Runs]),
     ];
     for (what, stdin, policy, expected) in tries {
@@ -62,7 +62,7 @@ async fn closed(home: &Path, command: &str) -> Finding {
                 command,
                 &match fate {
                     Fate::Runs => format!("{what} is not refused"),
-                    Fate::Denied | Fate::Blocked => format!("{what} gets no answer but that it is blocked"),
+                    Fate::Denied | Fate::Blocked => format!("{what} is blocked without a decision"),
                 },
             );
         }
@@ -102,12 +102,12 @@ async fn ask(home: &Path, command: &str, stdin: &str, policy: Policy) -> io::Res
     let mut child = shell.spawn()?;
     let group = child.id();
     if let Some(mut pipe) = child.stdin.take() {
-        // One that does not read it has answered already.
+        // A hook that does not read it has already answered.
         let _closed = pipe.write_all(stdin.as_bytes()).await;
     }
     let answered = timeout(PATIENCE, child.wait_with_output()).await;
     answered.unwrap_or_else(|_| {
-        // The hook is the shell's child, and would go on without it.
+        // The hook is the shell's child and would outlive it.
         if let Some(group) = group {
             process::signal_group(group, Signal::KILL);
         }
@@ -129,18 +129,15 @@ mod tests {
     async fn a_hook_that_lets_a_call_run_or_refuses_everything_is_broken() {
         let denies = r#"echo '{"hookSpecificOutput":{"permissionDecision":"deny"}}'"#;
         for (command, what) in [
-            ("exit 0", "what is no call is not refused"),
-            ("echo no; exit 1", "what is no call is not refused"),
-            (
-                "/nonexistent/murmur-hook PreToolUse || exit 2",
-                "`sudo true` gets no answer but that it is blocked",
-            ),
+            ("exit 0", "invalid input is not refused"),
+            ("echo no; exit 1", "invalid input is not refused"),
+            ("/nonexistent/murmur-hook PreToolUse || exit 2", "`sudo true` is blocked without a decision"),
             ("grep -q tool_name || exit 2", "`sudo true` is not refused"),
             (
                 "read call; case $call in *sudo*) ANSWER;; this*) exit 2;; esac",
-                "what nobody can be asked about is not refused",
+                "a call that nobody can approve is not refused",
             ),
-            ("ANSWER", "`true` gets no answer but that it is blocked"),
+            ("ANSWER", "`true` is blocked without a decision"),
         ] {
             let command = command.replace("ANSWER", denies);
             assert_eq!(of(&command).await, (Level::Fail, format!("`{command}`: {what}")));

@@ -1,4 +1,4 @@
-//! What to do about a finding: all texts in one place, so that docs/guide/troubleshooting.md can be held against them.
+//! The hints of findings, in one place so that a test can compare them with docs/guide/troubleshooting.md.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use sys::shell;
 
-/// What to do: one of [`Hint::ALL`], or what an error of another module says itself.
+/// A hint: one of [`Hint::ALL`], or another module's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Hint(Cow<'static, str>);
@@ -16,72 +16,72 @@ macro_rules! hints {
         impl Hint {
             $(pub(super) const $name: Self = Self(Cow::Borrowed($text));)*
 
-            /// Every hint that is the doctor's own. `FILE` and `DIR` stand for paths. docs/guide/troubleshooting.md has each.
+            /// All of the doctor's own hints. `FILE` and `DIR` stand for paths. docs/guide/troubleshooting.md explains each.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };
 }
 
 hints! {
-    LOGIN_SHELL_IS_SILENT: "run it as a login shell by hand, and look at what its profile does",
-    NO_LOGIN_SHELL: "set SHELL to one that is there: /etc/shells lists them",
-    LOGIN_SHELL_FINDS_NONE: "add its folder to the PATH of your login shell, as in ~/.profile: a service has no other",
+    LOGIN_SHELL_IS_SILENT: "run it as a login shell and check its profile",
+    NO_LOGIN_SHELL: "set SHELL to one listed in /etc/shells",
+    LOGIN_SHELL_FINDS_NONE: "add its folder to your login shell's PATH, as in ~/.profile: a service has no other",
     UPDATE_CLAUDE: "run: claude update",
-    INSTALL_CLAUDE: "install Claude Code anew",
-    RUN_CLAUDE: "run it by hand, and see what it waits for",
-    SAME_CLAUDE: "take one of them away, or have both PATHs find the same one first",
-    NOT_AS_ROOT: "run murmur as another user, or set IS_SANDBOX=1 where the machine is itself a sandbox",
-    LOG_IN: "run `claude` once, and /login",
-    TRY_IT: "run: murmur beat, and see whether it can log in",
+    INSTALL_CLAUDE: "reinstall Claude Code",
+    RUN_CLAUDE: "run it yourself and see what it waits for",
+    SAME_CLAUDE: "remove one of them, or make both PATHs find the same one first",
+    NOT_AS_ROOT: "run murmur as another user, or set IS_SANDBOX=1 if the machine is itself a sandbox",
+    LOG_IN: "run `claude` and log in with /login",
+    TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
     SETTINGS_JSON: "correct it; Claude Code allows neither comments nor trailing commas",
     FIX_FLAT: "run: murmur setup hooks --fix-flat, which rewrites it and nothing else",
     FIX_FLAT_OF_PROJECT: "run: cd DIR && murmur setup hooks --scope project --fix-flat",
     FIX_FLAT_OF_FOLDER: "run: cd DIR && murmur setup hooks --scope local --fix-flat",
-    HOOK_IS_GONE: "correct its path, or take the entry out; murmur setup hooks writes entries of its own anew",
-    EVENT_IS_UNKNOWN: "check its spelling, or see that your Claude Code knows it",
+    HOOK_IS_MISSING: "correct its path, or remove the entry; murmur setup hooks writes its own again",
+    EVENT_IS_UNKNOWN: "check its spelling, and whether your Claude Code knows it",
     OWNER_AND_MODE: "check its owner and mode",
-    START_MAKES_IT: "run: murmur start, which makes it",
-    LET_ME_WRITE: "run: chmod u+rwx FILE",
+    START_CREATES_IT: "run: murmur start, which creates it",
+    MAKE_WRITABLE: "run: chmod u+rwx FILE",
     CLOSE_FOLDER: "run: chmod 700 FILE",
-    NO_FOLDER: "move it away; murmur makes a folder there",
-    NOT_LOOKED_AT: "see to the data folder first",
+    NO_FOLDER: "move it away; murmur creates a folder there",
+    SKIPPED: "fix the data folder first",
     NO_FILE: "move it away; murmur writes a file there",
-    KEEP_OTHERS_OUT: "run: chmod 600 FILE",
+    CLOSE_FILE: "run: chmod 600 FILE",
     ASKS_TOO_MUCH: "raise the limit in config.json, or remove it from HEARTBEAT.md",
-    LOOK_AT_THE_DISK: "look at the disk",
-    MAKE_ROOM_NOW: "make room now, before nothing can be written down",
-    MAKE_ROOM: "make room; old captures go by murmur's own rules",
-    LINES_PASSED_OVER: "they are passed over; look at them in FILE",
-    SET_THE_CLOCK: "set it; if it is right, the line was written while it was wrong, and counts for nothing",
+    CHECK_THE_DISK: "check the disk",
+    FREE_SPACE_NOW: "free up disk space now",
+    FREE_SPACE: "free up disk space; old captures are removed automatically",
+    LINES_SKIPPED: "they are skipped; look at them in FILE",
+    SET_THE_CLOCK: "set it; if it is right, the line was written while it was wrong, and is ignored",
     FORGET_THE_LAST_RUN: "set it; if it is right, run: murmur start, which corrects lastRun",
-    RULES_BY_NAME: "run: murmur permission rules, in the folder of the project that is meant, and move them to where that says",
+    RULES_BY_NAME: "run: murmur permission rules in the project's folder, and move them to the file it names",
     SHORTER_FOLDER: "choose a shorter MURMUR_DIR",
     START: "run: murmur start, or murmur service install",
-    SERVICE_IS_ANOTHER: "run: murmur service install, which writes it anew",
+    SERVICE_IS_ANOTHER: "run: murmur service install, which rewrites it",
     LINGER: "run once: loginctl enable-linger",
-    LOOK_AT_THE_PID_FILE: "look at murmur.pid",
-    RESTART: "run: murmur restart; agents go on",
-    RESTART_BY_FORCE: "run: murmur restart --force; agents go on",
+    CHECK_THE_PID_FILE: "check murmur.pid",
+    RESTART: "run: murmur restart; agents keep running",
+    RESTART_BY_FORCE: "run: murmur restart --force; agents keep running",
     CHECK_THE_FOLDER: "check the data folder",
-    STOP_BY_FORCE: "run: murmur host stop --force AGENT, or look at its log",
+    STOP_BY_FORCE: "run: murmur host stop --force AGENT, or check its log",
     DISCOVER: "run: murmur host discover, which cleans up after them",
-    SPAWN_ANEW: "stop them with that murmur, and spawn them anew",
-    INSTALL_MURMUR: "install murmur anew",
-    RUN_NO_AGENTS: "run no agents; install murmur anew",
+    SPAWN_AGAIN: "stop them with that murmur, and spawn them again",
+    INSTALL_MURMUR: "reinstall murmur",
+    RUN_NO_AGENTS: "run no agents; reinstall murmur",
 }
 
 impl Hint {
-    /// The same about this file, as a shell takes it.
+    /// Replaces `FILE` with the shell-quoted path.
     pub(super) fn about(self, file: &Path) -> Self {
         Self(self.0.replace("FILE", &shell::path(file)).into())
     }
 
-    /// The same in this folder, as a shell takes it.
+    /// Replaces `DIR` with the shell-quoted path.
     pub(super) fn in_folder(self, folder: &Path) -> Self {
         Self(self.0.replace("DIR", &shell::path(folder)).into())
     }
 
-    /// What an error says.
+    /// The hint of an error.
     pub(super) fn of_error(text: &str) -> Self {
         Self(text.to_owned().into())
     }

@@ -1,4 +1,4 @@
-//! The daemon and the hosts: that those that run answer.
+//! Whether the running daemon and hosts respond.
 
 mod service;
 
@@ -12,16 +12,16 @@ use std::time::Duration;
 use sys::watch::{Place, Watch};
 use tokio::time::timeout;
 
-/// How long a host may be silent that begins or ends just now.
+/// How long a starting or ending host may be silent.
 const SECOND_PATIENCE: Duration = Duration::from_secs(3);
 
-/// A socket's path with more bytes than this has to be reached in another way.
+/// The longest socket address, in bytes.
 const ADDRESS: usize = 103;
 
 pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     let service = service::examine(environment);
     if files::usable(&environment.dir).is_err() {
-        let [socket, daemon, hosts] = [Check::SOCKET, Check::DAEMON, Check::HOSTS].map(Check::not_looked_at);
+        let [socket, daemon, hosts] = [Check::SOCKET, Check::DAEMON, Check::HOSTS].map(Check::skipped);
         return vec![socket, daemon, service, hosts];
     }
     let (daemon, hosts) = tokio::join!(daemon(environment), hosts(environment));
@@ -35,7 +35,7 @@ fn socket(environment: &Environment) -> Finding {
     if length <= ADDRESS {
         return check.ok(format!("{} has {length} bytes", path.display()));
     }
-    let found = format!("{} has {length} bytes, more than an address takes", path.display());
+    let found = format!("{} has {length} bytes, more than a socket address can have", path.display());
     if cfg!(target_os = "linux") {
         return check.ok(format!("{found}; murmur reaches it through its folder"));
     }
@@ -47,13 +47,13 @@ async fn daemon(environment: &Environment) -> Finding {
     match instance::is_running(&environment.dir) {
         Ok(true) => {}
         Ok(false) => {
-            return check.warn("it does not run", Hint::START);
+            return check.warn("not running", Hint::START);
         }
         Err(error) => {
             return check
                 .failed(&error)
-                .after("cannot tell whether it runs: ")
-                .or(Hint::LOOK_AT_THE_PID_FILE);
+                .after("cannot determine whether it is running: ")
+                .or(Hint::CHECK_THE_PID_FILE);
         }
     }
     let answered = async { client::ping(&mut client::connect(&environment.dir).await?).await };
@@ -65,12 +65,12 @@ async fn daemon(environment: &Environment) -> Finding {
             format!("PID {} is murmur {}, and this is {}", ping.pid, ping.version, env!("CARGO_PKG_VERSION")),
             Hint::RESTART,
         ),
-        Err(error) => check.fail(format!("it runs and does not answer: {error}"), Hint::RESTART_BY_FORCE),
+        Err(error) => check.fail(format!("running but not responding: {error}"), Hint::RESTART_BY_FORCE),
     }
 }
 
-/// Every host. While one is silent they are looked at again whenever something becomes of one, and a last time in the end.
-async fn patiently(folder: &Path) -> io::Result<Vec<Seen>> {
+/// Scans the hosts. While one is silent, scans again on every change and once more at the end.
+async fn scan_until_settled(folder: &Path) -> io::Result<Vec<Seen>> {
     let watch = Watch::new([Place::new(folder, &[])]);
     let mut seen = discover::scan(folder, PATIENCE).await?;
     let is_silent = |seen: &Seen| matches!(seen.condition, Condition::Silent);
@@ -96,10 +96,10 @@ async fn hosts(environment: &Environment) -> Finding {
     if let Some(wrong) = folders::hosts(environment) {
         return wrong;
     }
-    let seen = match patiently(&environment.dir.hosts()).await {
+    let seen = match scan_until_settled(&environment.dir.hosts()).await {
         Ok(seen) => seen,
         Err(error) => {
-            return check.failed(&error).after("cannot look for them: ").or(Hint::CHECK_THE_FOLDER);
+            return check.failed(&error).after("cannot list them: ").or(Hint::CHECK_THE_FOLDER);
         }
     };
     let those = |of: fn(&Condition) -> bool| {
@@ -114,8 +114,8 @@ async fn hosts(environment: &Environment) -> Finding {
         return check.warn(format!("killed: {dead}"), Hint::DISCOVER);
     }
     if let Some(other) = those(|condition| matches!(condition, Condition::Incompatible(_))) {
-        return check.warn(format!("of another murmur: {other}"), Hint::SPAWN_ANEW);
+        return check.warn(format!("of another murmur version: {other}"), Hint::SPAWN_AGAIN);
     }
     let live = seen.iter().filter(|seen| seen.is_alive()).count();
-    check.ok(if live == 0 { "none runs".to_owned() } else { format!("{live} answer") })
+    check.ok(if live == 0 { "none running".to_owned() } else { format!("{live} answer") })
 }

@@ -1,5 +1,5 @@
-//! Claude Code's settings files: that they load, and that nothing in them keeps hooks and rules from counting. A file with
-//! an entry of the wrong form is dropped whole by older versions, silently (docs/guide/setup.md).
+//! Checks that Claude Code's settings files load, and that nothing in them disables hooks and rules. Older versions silently
+//! ignore a whole file because of one malformed entry (docs/guide/setup.md).
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
@@ -27,7 +27,7 @@ pub(super) fn examine(environment: &Environment, config: Option<&Resolved>) -> V
         .chain(workspaces.iter().flat_map(in_workspace));
     let (mut count, mut findings) = (0, Vec::new());
     for path in paths {
-        match look(environment, &path) {
+        match check_path(environment, &path) {
             Ok(None) => {}
             Ok(Some(wrong)) => {
                 count += 1;
@@ -37,19 +37,15 @@ pub(super) fn examine(environment: &Environment, config: Option<&Resolved>) -> V
         }
     }
     if findings.is_empty() {
-        findings.push(CHECK.ok(format!(
-            "{}, nothing wrong with {}",
-            counted(count, "file"),
-            if count == 1 { "it" } else { "them" }
-        )));
+        findings.push(CHECK.ok(format!("{}, no problems", counted(count, "file"))));
     }
     findings
 }
 
-/// What is wrong with the file at `path`; `None` where there is none.
-fn look(environment: &Environment, path: &Path) -> Result<Option<Vec<Finding>>, Finding> {
+/// The problems of the file at `path`; `None` if it does not exist.
+fn check_path(environment: &Environment, path: &Path) -> Result<Option<Vec<Finding>>, Finding> {
     let bytes = file::read_regular(path).map_err(|error| {
-        CHECK.fail(format!("{} cannot be read: {error}", path.display()), Hint::OWNER_AND_MODE)
+        CHECK.fail(format!("cannot read {}: {error}", path.display()), Hint::OWNER_AND_MODE)
     })?;
     let Some(bytes) = bytes else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
@@ -58,7 +54,8 @@ fn look(environment: &Environment, path: &Path) -> Result<Option<Vec<Finding>>, 
         return Ok(Some(Vec::new()));
     }
     let value: Value = serde_json::from_str(text).map_err(|error| {
-        let found = format!("{}: {error}: Claude Code ignores the whole file, its rules too", path.display());
+        let found =
+            format!("{}: {error}: Claude Code ignores the whole file, including its rules", path.display());
         CHECK.fail(found, Hint::SETTINGS_JSON)
     })?;
     let flaws = flaws(text).into_iter().map(|flaw| {
@@ -68,7 +65,7 @@ fn look(environment: &Environment, path: &Path) -> Result<Option<Vec<Finding>>, 
     Ok(Some(flaws.chain(entries(&value).filter_map(|entry| entry.wrong(environment, path))).collect()))
 }
 
-/// What rewrites the flat form in this file.
+/// The hint that rewrites the flat form in this file.
 fn fix_flat(environment: &Environment, path: &Path) -> Hint {
     let folder = path.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     if path.parent() == Some(&*environment.claude) {
@@ -80,7 +77,7 @@ fn fix_flat(environment: &Environment, path: &Path) -> Hint {
     }
 }
 
-/// A command under an event that calls murmur's hook, by its program's name.
+/// A hook command whose program is named like murmur's.
 struct Entry<'a> {
     event: &'a str,
     command: &'a str,
@@ -106,7 +103,7 @@ fn entries(settings: &Value) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-/// The first word of a command as `sh` reads it, and what is behind it; `None` where the shell would put something else there.
+/// The first word of a command as `sh` parses it, and the rest; `None` if the shell would expand it.
 fn first_word(command: &str) -> Option<(PathBuf, &str)> {
     let mut word = String::new();
     let mut rest = command.trim_start();
@@ -144,20 +141,19 @@ fn first_word(command: &str) -> Option<(PathBuf, &str)> {
 }
 
 impl Entry<'_> {
-    /// That its program is gone, or its event one that no Claude Code has.
+    /// The problem if its program is missing or its event unknown.
     fn wrong(&self, environment: &Environment, path: &Path) -> Option<Finding> {
         let Self { event, command, program } = self;
         let at = format!("{}: hooks.{event}", path.display());
         if !flaw::is_event(event) {
-            let found =
-                format!("{at}: no Claude Code that is known has this event, so that `{command}` is not run");
+            let found = format!("{at}: unknown event, so `{command}` never runs");
             return Some(CHECK.warn(found, Hint::EVENT_IS_UNKNOWN));
         }
         let why = if program.is_absolute() {
             match rustix::fs::access(program, rustix::fs::Access::EXEC_OK) {
                 Ok(()) if program.is_file() => return None,
-                Ok(()) => "is no program".to_owned(),
-                Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => "is not there".to_owned(),
+                Ok(()) => "is not a program".to_owned(),
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => "does not exist".to_owned(),
                 Err(_) => "cannot be executed".to_owned(),
             }
         } else if program.components().count() == 1 {
@@ -166,14 +162,14 @@ impl Entry<'_> {
         } else {
             return None;
         };
-        // The shell's own code for it, 127, blocks nothing by itself.
+        // The shell's exit code 127 alone blocks nothing.
         let then = if command.contains("||") {
-            "does what stands behind it: it may block every call"
+            "runs what follows `||`, which may block every call"
         } else {
-            "says nothing of what agents do"
+            "reports nothing"
         };
-        let found = format!("{at}: {} {why}, so that `{command}` {then}", program.display());
-        Some(CHECK.fail(found, Hint::HOOK_IS_GONE))
+        let found = format!("{at}: {} {why}, so `{command}` {then}", program.display());
+        Some(CHECK.fail(found, Hint::HOOK_IS_MISSING))
     }
 }
 
@@ -182,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_word_is_what_the_shell_would_run() {
+    fn the_first_word_is_the_program_the_shell_would_run() {
         for (command, word) in [
             ("'/a b/murmur-hook' Stop", Some("/a b/murmur-hook")),
             ("'/it'\\''s/murmur-hook' Stop", Some("/it's/murmur-hook")),

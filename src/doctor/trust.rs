@@ -1,4 +1,4 @@
-//! Whether a repository's Claude files are left out because they are not trusted.
+//! Whether a repository's Claude files are ignored because they are not trusted.
 
 use super::{Check, Environment, Finding};
 use crate::config::heartbeat::Resolved;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use sys::error::one_line;
 
-/// Workspaces with Claude files that are not trusted.
+/// Reports workspaces with untrusted Claude files.
 pub(super) fn examine(environment: &Environment, config: &Resolved) -> Option<Finding> {
     let mut trust = Workspaces::of(&environment.dir, &environment.user.home);
     let workspaces: BTreeSet<&Path> =

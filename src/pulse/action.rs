@@ -1,5 +1,5 @@
-//! What a call does, in words that people read: in come the tool and its input as JSON, out goes one short line, the
-//! command, the path, the pattern (spec 2's `last_action`).
+//! Describes a tool call: in come the tool and its input as JSON, out goes one short line such as the command, path or
+//! pattern (spec 2's `last_action`).
 
 use super::ACTION;
 use super::brief;
@@ -7,7 +7,7 @@ use super::shallow::{self, Object};
 use secrets::{REMOVED, is_secret_name};
 use serde_json::value::RawValue;
 
-/// Names of what says most of a call, the most telling first, for tools that are not known.
+/// The most descriptive input keys of unknown tools, best first.
 const TELLING: [&str; 18] = [
     "command",
     "file_path",
@@ -29,7 +29,7 @@ const TELLING: [&str; 18] = [
     "plan",
 ];
 
-/// What the call of `tool` with `input`, which is JSON, does: at most [`ACTION`] characters, without secrets.
+/// Describes a call of `tool` with the JSON `input`, in at most [`ACTION`] characters and without secrets.
 #[must_use]
 pub fn of(tool: &str, input: &str) -> String {
     let said = match Object::parse(input) {
@@ -70,7 +70,7 @@ fn known(tool: &str, input: &Object<'_>) -> Option<String> {
     }
 }
 
-/// The first of the list that is under way, else the first that is to be done, else how many are done.
+/// The first entry in progress, else the first pending one, else how many are done.
 fn todo(list: &[&RawValue]) -> Option<String> {
     let list: Vec<Object<'_>> = list.iter().filter_map(|entry| Object::parse(entry.get()).ok()).collect();
     let first = |status: &str| list.iter().find(|entry| entry.text("status").as_deref() == Some(status));
@@ -84,7 +84,7 @@ fn telling(input: &Object<'_>) -> Option<String> {
     TELLING.iter().find_map(|name| input.text(name).filter(|text| !text.trim().is_empty()))
 }
 
-/// `key: value, key: value`. What a name says to be a secret is none of anybody's, whatever it looks like.
+/// `key: value, key: value`, with the values of secret names removed.
 fn compact(input: &Object<'_>) -> String {
     let member = |(name, value): (&str, &RawValue)| {
         let value = if is_secret_name(name) { REMOVED.to_owned() } else { plain(value) };
@@ -93,7 +93,7 @@ fn compact(input: &Object<'_>) -> String {
     input.members().take(ACTION).map(member).collect::<Vec<_>>().join(", ")
 }
 
-/// A text as it is, and all else as JSON.
+/// A string as it is, anything else as JSON.
 fn plain(value: &RawValue) -> String {
     shallow::text(value).unwrap_or_else(|| value.get().to_owned())
 }
@@ -106,7 +106,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn a_call_is_said_as_people_would_say_it() {
+    fn calls_are_described_for_people() {
         for (tool, input, said) in [
             ("Bash", r#"{"command":"cargo test\n  --quiet","description":"Test"}"#, "cargo test --quiet"),
             ("Read", r#"{"file_path":"/w/src/a.rs","limit":5}"#, "/w/src/a.rs"),
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_tool_is_called_with_its_action_is_one_short_line(
+        fn any_call_is_described_in_one_short_line(
             tool in prop_oneof![
                 prop::sample::select(vec!["Bash", "Grep", "TodoWrite", "AskUserQuestion", "Skill", "mcp__a__b"])
                     .prop_map(str::to_owned),

@@ -1,8 +1,7 @@
-//! An agent's last actions, `agents/<agent>/activity.jsonl`: a pulse a line, the newest last.
+//! An agent's last actions, `agents/<agent>/activity.jsonl`: one pulse per line, newest last.
 //!
-//! A line is appended in one write; only now and then is the file cut to its last lines. Whoever writes has its lock if
-//! it can be had soon, so that what many hooks of one agent write at once stands in order, and nothing is cut that is
-//! just being written.
+//! Lines are appended in one write, and the file is occasionally cut to its last lines. Writers take its lock if they get
+//! it soon, so that lines of concurrent hooks are in order and none is cut while being written.
 
 use super::Pulse;
 use std::fs::{File, OpenOptions};
@@ -17,43 +16,39 @@ use sys::paths::DataDir;
 /// How many lines are kept when the file is cut.
 pub const KEPT: usize = 100;
 
-/// The most lines there are.
+/// The most lines in the file.
 pub const MOST: usize = 2 * KEPT;
 
-/// How much is written between one look at the number of lines and the next, in bytes.
+/// How many bytes are written between two checks of the number of lines.
 const STEP: u64 = 8 << 10;
 
-/// The most that is read of the file to cut it, from its end, in bytes: [`MOST`] lines of long pulses have room in it.
+/// How much is read from the file's end to cut it, in bytes: enough for [`MOST`] lines of long pulses.
 const LOOKED_AT: u64 = 2 << 20;
 
-/// The least bytes of a line: all fields of a pulse with nothing in them.
+/// The fewest bytes of a line: a pulse with empty fields.
 const SHORTEST: u64 = 200;
 
-/// How long others are waited for, in all.
+/// How long to wait for other writers in total.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The most that is read of the file to find a session's last call, from its end, in bytes.
+/// How much is read from the file's end to find a session's last call, in bytes.
 const SEARCHED: u64 = 64 << 10;
 
 /// How often the file may be replaced while it is opened.
 const TRIES: usize = 8;
 
-/// The file, opened to be written to.
+/// The file, opened for writing.
 #[derive(Debug)]
 pub struct Activity {
     path: PathBuf,
     file: File,
     is_locked: bool,
-    /// How long it is, where that is long enough to look whether it should be cut.
+    /// Its length, if it is time to check whether to cut it.
     is_long: Option<u64>,
 }
 
 impl Activity {
-    /// Opens the file of `agent`, makes it where there is none, and locks it if that takes no longer than 50 ms: without
-    /// the lock it can be written to all the same.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Opens or creates the file of `agent`, and locks it if that takes at most 50 ms. It can be written without the lock.
     pub fn open(dir: &DataDir, agent: &str) -> io::Result<Self> {
         let folder = dir.agent(agent);
         let path = folder.join("activity.jsonl");
@@ -61,7 +56,7 @@ impl Activity {
         for _ in 0..TRIES {
             let file = open(&folder, &path)?;
             let is_locked = lock_within(&file, PATIENCE.saturating_sub(begun.elapsed()))?;
-            // Whoever had the lock may have put another file in its place.
+            // The previous holder may have replaced the file.
             if !is_locked || is_at(&file, &path) {
                 return Ok(Self { path, file, is_locked, is_long: None });
             }
@@ -70,7 +65,7 @@ impl Activity {
         Ok(Self { path, file, is_locked: false, is_long: None })
     }
 
-    /// The newest pulse of a call that `session` made, if it is among the last ones.
+    /// The newest pulse of a call of `session`, if it is recent.
     #[must_use]
     pub fn last_call(&self, session: Option<&str>) -> Option<Pulse> {
         let size = self.file.metadata().ok()?.len();
@@ -82,9 +77,6 @@ impl Activity {
     }
 
     /// Appends `line`, which ends in a newline.
-    ///
-    /// # Errors
-    /// What the system says, as that the disk is full.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         let before = self.file.metadata()?.len();
         let mut last = *b"\n";
@@ -93,7 +85,7 @@ impl Activity {
         }
         let mut text = Vec::with_capacity(line.len() + 1);
         if last != *b"\n" {
-            // What a full disk left torn stays a line of its own.
+            // Keep a torn line, as after a full disk, separate.
             text.push(b'\n');
         }
         text.extend_from_slice(line);
@@ -111,18 +103,15 @@ impl Activity {
         Ok(())
     }
 
-    /// Replaces the file by its last [`KEPT`] lines if it might have more than [`MOST`] before the next look, or is longer
-    /// than any of ours; then by those whose begin can be seen.
-    ///
-    /// # Errors
-    /// What the system says; then the file is what it was.
+    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MOST`] before the next check. A file that is too large to be
+    /// ours is cut to the complete lines that were read.
     pub fn cut_if_long(&mut self) -> io::Result<()> {
         let Some(size) = self.is_long.take() else { return Ok(()) };
         let looked_at = size.min(LOOKED_AT);
         let mut text = vec![0; usize::try_from(looked_at).unwrap_or_default()];
         self.file.read_exact_at(&mut text, size - looked_at)?;
         let mut ends = memchr::memrchr_iter(b'\n', &text);
-        // The last one ends the last line.
+        // The last newline ends the last line.
         let end = ends.nth(KEPT);
         let more = ends.count();
         let to_come = usize::try_from(STEP / SHORTEST).unwrap_or(usize::MAX);
@@ -135,11 +124,7 @@ impl Activity {
     }
 }
 
-/// Puts a file that holds `bytes`, mode 0600, in the place of `path`, whatever that is. What is written so is worth nothing
-/// after a crash of the machine, so it is not waited for until it is on the disk.
-///
-/// # Errors
-/// What the system says; then `path` is what it was.
+/// Replaces `path`, whatever it is, with a file of `bytes`, mode 0600. Without fsync: it is worthless after a system crash.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
@@ -148,7 +133,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the folder of an agent, and the one of all agents, in the data folder.
+/// Creates an agent's folder in the data folder.
 pub(super) fn make(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), atomic::create_private_subfolder)?;
     atomic::create_private_subfolder(folder)
@@ -164,7 +149,7 @@ fn open(folder: &Path, path: &Path) -> io::Result<File> {
     match attempt() {
         Ok(file) if is_file(&file) => return Ok(file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(folder)?,
-        // Something else was put there, which is not ours to follow, and in the way.
+        // Something else is there: remove it and do not follow it.
         Ok(_) => std::fs::remove_file(path)?,
         Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) => {
             std::fs::remove_file(path)?;
@@ -195,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn of_all_that_an_agent_did_there_are_100_to_200_lines() {
+    fn the_file_keeps_100_to_200_lines() {
         for length in [200, 900, 10_000] {
             let folder = tempfile::tempdir().unwrap();
             let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
@@ -218,12 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn of_a_file_that_is_longer_than_any_of_ours_only_the_end_is_looked_at() {
+    fn of_an_oversized_file_only_the_end_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let path = dir.agent("a").join("activity.jsonl");
         std::fs::create_dir_all(dir.agent("a")).unwrap();
-        // Nothing of it is on the disk, and no memory has room for it.
+        // A sparse file, larger than memory.
         File::create(&path).unwrap().set_len(10 << 40).unwrap();
         for number in 1..=50 {
             let mut activity = Activity::open(&dir, "a").unwrap();
@@ -245,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_the_file_s_place_is_replaced_and_not_followed() {
+    fn whatever_is_in_the_files_place_is_replaced_and_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
         atomic::create_private_folder(&dir.agent("a")).unwrap();
@@ -279,7 +264,7 @@ mod tests {
             other.cut_if_long().unwrap();
         }
         assert_eq!(numbers(&holder.path).len(), MOST + 10);
-        // Whoever has it next cuts.
+        // The next holder cuts.
         for number in MOST + 11..MOST + 60 {
             holder.append(&line(number, 300)).unwrap();
             holder.cut_if_long().unwrap();

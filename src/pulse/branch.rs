@@ -1,44 +1,44 @@
-//! The branch of the repository that a folder is in, read from its files: a hook has no time to start git.
+//! Finds the branch of the repository that a folder is in, from its files: a hook has no time to start git.
 
 use super::brief;
 use std::path::{Path, PathBuf};
 use sys::file;
 
-/// What stands for a branch that nobody can tell.
+/// Shown for an unknown branch.
 pub const UNKNOWN: &str = "unknown";
 
-/// The most that is read of a file, in bytes: a branch's name and a path have room in it.
+/// How much of a file is read, in bytes: enough for a branch name and a path.
 const MOST: u64 = 4 << 10;
 
 /// The most characters of a name.
 const NAME: usize = 200;
 
-/// How many of a commit's letters are shown.
+/// How many digits of a commit are shown.
 const COMMIT: usize = 12;
 
-/// The branch of the repository that `folder` is in, of a worktree's or submodule's own; `detached at <commit>` where it is
-/// on none, and [`UNKNOWN`] where there is no repository or it cannot be read.
+/// The branch of the repository, worktree or submodule that `folder` is in; `detached at <commit>` without a branch, and
+/// [`UNKNOWN`] without a readable repository.
 #[must_use]
 pub fn of(folder: &Path) -> String {
-    // Where the folders above are is only known of an absolute path, and of one without links in it.
+    // Ancestors are only meaningful for an absolute path without symlinks.
     let real = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()));
     let mut above = real.iter().flat_map(|folder| folder.ancestors());
     above.find_map(head).and_then(|head| named(&head)).unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
-/// What the HEAD of the repository at `folder` says; empty if that cannot be read, `None` if there is no repository here.
+/// The HEAD of the repository at `folder`; empty if unreadable, `None` if there is no repository here.
 fn head(folder: &Path) -> Option<String> {
     let dot_git = folder.join(".git");
     let found = dot_git.metadata().ok()?;
     if found.is_dir() {
-        // One without a HEAD is no repository, and hides none above it.
+        // Without a HEAD it is not a repository, and does not hide one above.
         return text(&dot_git.join("HEAD"));
     }
     let git_folder = text(&dot_git).and_then(|text| pointed_to(folder, &text));
     Some(git_folder.and_then(|git_folder| text(&git_folder.join("HEAD"))).unwrap_or_default())
 }
 
-/// What `gitdir: PATH` leads to, seen from `folder`.
+/// Resolves `gitdir: PATH` in `folder`.
 fn pointed_to(folder: &Path, text: &str) -> Option<PathBuf> {
     let path = text.strip_prefix("gitdir:")?.trim();
     (!path.is_empty()).then(|| folder.join(path))
@@ -56,7 +56,7 @@ fn named(head: &str) -> Option<String> {
         let reference = reference.trim();
         let name = reference.strip_prefix("refs/heads/").or_else(|| reference.strip_prefix("refs/"));
         let name = brief::line(name.unwrap_or(reference), NAME);
-        // A repository whose references are in tables says so by a name that no branch can have.
+        // Repositories with reftables have this placeholder.
         return (!name.is_empty() && name != ".invalid").then_some(name);
     }
     let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -69,7 +69,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_branch_is_told_by_the_nearest_repository() {
+    fn the_branch_is_that_of_the_nearest_repository() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let commit = "0123456789abcdef0123456789abcdef01234567";

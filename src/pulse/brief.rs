@@ -1,26 +1,25 @@
-//! Any text as one short line for people: without line ends and control characters, without secrets, and never cut inside
-//! of what a person sees as one character.
+//! Turns any text into one short line: without newlines, control characters and secrets, and never cut within a grapheme.
 
 use secrets::mask;
 use unicode_width::UnicodeWidthChar;
 
-/// How many characters are looked at for secrets at least before the text is cut: a secret that reaches over the cut is
-/// only seen to be one where more of it is seen. Of a longer line, twice as many as are kept.
+/// How many characters are at least searched for secrets before the text is cut: a secret may only be recognizable beyond the
+/// cut. For longer lines it is twice the length kept.
 const LOOKED_AT: usize = 400;
 
-/// No word is looked at further than this, in bytes.
+/// The longest prefix searched, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Between the parts of one character that people see (an emoji of several).
+/// Joins emoji into one.
 const JOINER: char = '\u{200d}';
 
-/// `text` in one line of at most `most` characters, with one space for whatever is no visible text.
+/// Returns `text` as one line of at most `most` characters, with runs of invisible characters as one space.
 #[must_use]
 pub fn line(text: &str, most: usize) -> String {
     cut(&mask(&folded(text, LOOKED_AT.max(2 * most))), most).to_owned()
 }
 
-/// The beginning of `text`, to the end of the word that the character `looked_at` is in, with single spaces.
+/// The beginning of `text`, up to the end of the word at character `looked_at`, with single spaces.
 fn folded(text: &str, looked_at: usize) -> String {
     let mut folded = String::new();
     let (mut length, mut is_apart) = (0, false);
@@ -46,33 +45,33 @@ fn folded(text: &str, looked_at: usize) -> String {
     folded
 }
 
-/// The first `most` characters of `text`, or as many fewer as end where a visible character does.
+/// The first `most` characters of `text`, or fewer to end at a grapheme boundary.
 fn cut(text: &str, most: usize) -> &str {
     let Some((mut end, _)) = text.char_indices().nth(most) else { return whole(text) };
     let hard = end;
     while !is_boundary(text, end) {
         match text[..end].char_indices().next_back() {
             Some((before, _)) if before > 0 => end = before,
-            // All of it is one character to people, which has no end that could be kept to.
+            // It is all one grapheme, so cut it anyway.
             _ => return whole(&text[..hard]),
         }
     }
     whole(&text[..end])
 }
 
-/// `text` without an end that stands for nothing.
+/// `text` without trailing spaces and joiners.
 fn whole(text: &str) -> &str {
     text.trim_end_matches([' ', JOINER])
 }
 
-/// Whether one visible character ends and another begins at the byte `at`.
+/// Whether there is a grapheme boundary at byte `at`.
 fn is_boundary(text: &str, at: usize) -> bool {
     let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
     let (Some(before), Some(after)) = (before, after) else { return true };
     if before == JOINER || after.width() == Some(0) || is_skin(after) {
         return false;
     }
-    // A flag is two letters of its own alphabet.
+    // A flag is two regional indicators.
     let letters = text[..at].chars().rev().take_while(|character| is_flag_letter(*character)).count();
     !(is_flag_letter(after) && letters % 2 == 1)
 }
@@ -98,13 +97,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_as_long_as_it_may_be() {
+    fn a_long_line_uses_the_whole_limit() {
         assert_eq!(line(&"abc ".repeat(400), 500).len(), 499);
         assert_eq!(line(&"abc ".repeat(400), 99).len(), 99);
     }
 
     #[test]
-    fn no_visible_character_is_cut() {
+    fn no_grapheme_is_cut() {
         for (text, most, expected) in [
             ("abc", 3, "abc"),
             ("abcd", 3, "abc"),
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_taken_out_though_the_cut_goes_through_it() {
+    fn a_secret_across_the_cut_is_removed() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         for before in 0..120 {
             let line = line(&format!("{} {token} more", "x".repeat(before)), 100);
@@ -143,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_text_the_line_is_short_and_has_no_control_character(
+        fn any_line_is_short_and_has_no_control_characters(
             text in prop_oneof![any::<String>(), "(\\PC|[\\u{300}\\u{200d}\\u{fe0f}\n\t]){80,140}"].boxed(),
         ) {
             let line = line(&text, 100);

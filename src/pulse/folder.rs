@@ -1,4 +1,4 @@
-//! The folder of pulses, read. What is no pulse in it is passed over.
+//! Reads the folder of pulses, skipping other files.
 
 use super::Pulse;
 use jiff::Timestamp;
@@ -10,10 +10,10 @@ use sys::paths::DataDir;
 use sys::unreadable::unreadable;
 use sys::{clock, file};
 
-/// The most bytes of a pulse's file; a longer one is none of ours.
+/// The most bytes of a pulse's file; longer ones are ignored.
 const MOST: u64 = 64 << 10;
 
-/// How far the clock of whoever wrote a pulse may be ahead of the file system's.
+/// How far a pulse's time may be ahead of its file's.
 const AHEAD: Duration = Duration::from_secs(60);
 
 /// A pulse and its file.
@@ -21,12 +21,12 @@ const AHEAD: Duration = Duration::from_secs(60);
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its content.
     pub pulse: Pulse,
 }
 
-/// The pulse in the file at `path`; `None` where there is none. One that says that it was after its file was written was
-/// when that was written: it would be the newest for ever.
+/// Reads the pulse at `path`, if there is one. A time after the file's is replaced with that, or it would stay the newest
+/// forever.
 #[must_use]
 pub fn read(path: &Path) -> Option<Found> {
     let stem = path.file_stem()?;
@@ -44,10 +44,7 @@ pub fn read(path: &Path) -> Option<Found> {
     Some(Found { path: path.to_path_buf(), pulse })
 }
 
-/// Every pulse, by the agents' ids.
-///
-/// # Errors
-/// What the system says of reading the folder. One that does not exist has none.
+/// Returns every pulse, sorted by agent id. A missing folder has none.
 pub fn all(dir: &DataDir) -> io::Result<Vec<Found>> {
     let entries = match std::fs::read_dir(dir.pulses()) {
         Ok(entries) => entries,
@@ -67,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pulses_are_found_and_whatever_else_lies_there_is_passed_over() {
+    fn pulses_are_found_and_other_files_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         assert_eq!(all(&dir).unwrap(), []);
@@ -93,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pulse_was_after_its_file() {
+    fn no_pulse_is_newer_than_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         for (said, at) in [

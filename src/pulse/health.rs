@@ -1,34 +1,34 @@
-//! How an agent is, by its pulse: pure.
+//! An agent's health, from its pulse. Pure.
 
 use super::State;
 use crate::config::quiet::Quiet;
 use serde::Serialize;
 use std::time::Duration;
 
-/// How an agent is.
+/// An agent's health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// It did something not long ago.
+    /// It did something recently.
     Active,
-    /// It waits for a message, which may take as long as it will.
+    /// It waits for a message, for any length of time.
     Idle,
-    /// It is at work, and has been quiet for a while.
+    /// It is working but has been quiet for a while.
     Stale,
-    /// For a long while.
+    /// It is working but has been quiet for a long while.
     Warning,
-    /// For so long that it will hardly go on by itself.
+    /// It has been quiet for so long that it needs help.
     Stuck,
-    /// It waits for a person's word. No pulse says so: whoever knows of its request does.
+    /// It waits for a person. Not known from the pulse, but from its request.
     Waiting,
     /// Its session has ended.
     Exited,
-    /// Its process is gone, and its session was not ended.
+    /// Its process died before its session ended.
     Dead,
 }
 
 impl Health {
-    /// The word for it.
+    /// The name of the health.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -43,8 +43,7 @@ impl Health {
         }
     }
 
-    /// The health of one that has been quiet for `age` in `state`; `is_alive` says whether its process is there, `None`
-    /// that nobody knows.
+    /// The health of an agent that has been quiet for `age` in `state`; `is_alive` is `None` if unknown.
     #[must_use]
     pub fn of(state: State, is_alive: Option<bool>, age: Duration, quiet: &Quiet) -> Self {
         if state == State::Exited {
@@ -59,13 +58,13 @@ impl Health {
             age if age < stale => Self::Active,
             _ if is_waiting => Self::Idle,
             age if age < warning => Self::Stale,
-            // Whether one that nobody can ask waits or hangs is not known.
+            // In an unknown state it may be waiting rather than stuck.
             age if age < stuck || state == State::Unknown => Self::Warning,
             _ => Self::Stuck,
         }
     }
 
-    /// How long after an age of `age` the health changes by itself; `None` if it does not.
+    /// When, after `age`, the health changes by itself; `None` if it does not.
     #[must_use]
     pub fn changes_in(age: Duration, quiet: &Quiet) -> Option<Duration> {
         quiet.steps().into_iter().find(|step| *step > age).map(|step| step - age)
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_waits_for_its_user_is_never_stuck_and_one_that_is_gone_says_so() {
+    fn a_waiting_agent_is_never_stuck_and_an_ended_one_is_exited_or_dead() {
         assert_eq!(of(State::Idle, Some(true), 1), "active");
         assert_eq!(of(State::Idle, Some(true), 600), "idle");
         assert_eq!(of(State::Starting, None, 600), "idle");

@@ -1,21 +1,20 @@
-//! Whose pulse it is: the agent's id, by what the environment and Claude Code say. Whoever writes a pulse or speaks of its
-//! own agent finds the same id here.
+//! Determines an agent's own id from the environment and Claude Code.
 
 use crate::agent::invocation::AGENT_VARIABLE;
 use std::ffi::OsString;
 use sys::tmux;
 
-/// The variable by which Claude Code names its conversation to what it starts.
+/// The variable in which Claude Code passes its conversation id to child processes.
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
-/// The most bytes of an agent's id, and of any other text that a pulse has as it is.
+/// The most bytes of an agent's id, and of other unmodified text in a pulse.
 pub const LONGEST: usize = 4 << 10;
 
-/// The most characters of an id of Claude Code's.
+/// The most characters of a Claude Code id.
 const ID: usize = 200;
 
-/// The id of the agent that runs this: `MURMUR_AGENT_ID`, else the tmux session's name, else that of the conversation
-/// `session`, else of the one that the environment names; `None` where nothing says.
+/// The id of the agent that runs this process: `MURMUR_AGENT_ID`, else the tmux session's name, else from the conversation
+/// `session` or that in the environment, if any.
 #[must_use]
 pub fn own(session: Option<&str>) -> Option<String> {
     let readable = |name: &str| std::env::var_os(name).and_then(readable);
@@ -29,14 +28,14 @@ pub fn of_session(session_id: &str) -> String {
     format!("claude-{}", plain(session_id).unwrap_or_default())
 }
 
-/// An id of Claude Code's as it is, unless nobody would have made it; `None` if nothing is left of it.
+/// A Claude Code id without control characters and cut to a sane length; `None` if nothing is left.
 #[must_use]
 pub fn plain(id: &str) -> Option<String> {
     let id: String = id.chars().filter(|character| !character.is_control()).take(ID).collect();
     Some(id).filter(|id| !id.is_empty())
 }
 
-/// What a variable is set to, as JSON can have it; `None` if that is nothing.
+/// A variable's value as UTF-8; `None` if empty.
 #[must_use]
 pub fn readable(value: OsString) -> Option<String> {
     Some(value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
@@ -61,7 +60,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt;
 
     #[test]
-    fn an_agent_is_called_as_murmur_does_then_as_its_tmux_session_then_after_its_conversation() {
+    fn the_id_comes_from_murmur_then_tmux_then_the_conversation() {
         let text = |text: &str| Some(text).filter(|text| !text.is_empty()).map(str::to_owned);
         for (named, tmux, session, expected) in [
             ("site-1", "pan", "s1", "site-1"),
@@ -76,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn no_id_is_long_or_cut_inside_of_a_character() {
+    fn ids_are_short_and_not_cut_within_a_character() {
         let long = "x".repeat(LONGEST - 1) + "ü";
         assert_eq!(first(Some(long), || None, || None), Some("x".repeat(LONGEST - 1)));
         assert_eq!(of_session(&"x".repeat(5000)), format!("claude-{}", "x".repeat(ID)));
     }
 
     #[test]
-    fn a_variable_that_is_no_utf_8_is_read_all_the_same() {
+    fn a_variable_that_is_not_utf_8_is_still_read() {
         assert_eq!(readable(OsString::from_vec(b"a\xff".to_vec())).as_deref(), Some("a\u{fffd}"));
         assert_eq!(readable(OsString::new()), None);
     }

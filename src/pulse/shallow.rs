@@ -1,7 +1,7 @@
-//! JSON that others wrote, read one level at a time: in comes a text, out go its members, each as it was written.
+//! Reads foreign JSON one level at a time: in comes a text, out go its members as raw JSON.
 //!
-//! However deep it is, nothing recurses, and what is not asked for is not looked into. Half of a surrogate pair, which
-//! JavaScript writes where it has cut a text, is a character that cannot be shown and no error.
+//! Nothing recurses, however deep the JSON, and unused members are not parsed. A lone surrogate, which JavaScript writes
+//! after cutting a string, becomes a replacement character instead of an error.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -13,22 +13,19 @@ use std::fmt;
 pub struct Object<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Object<'a> {
-    /// The object that `text` is.
-    ///
-    /// # Errors
-    /// That it is none.
+    /// Parses an object.
     pub fn parse(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
-    /// The member of that name; the last one, as JavaScript has it. `null` counts as none.
+    /// The member `name`; the last one, as in JavaScript. `null` counts as missing.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         let found = self.0.iter().rev().find(|(found, _)| found == name);
         found.map(|(_, value)| *value).filter(|value| value.get() != "null")
     }
 
-    /// The text of that name; `None` where it is not there, or no text.
+    /// The string member `name`, if it is one.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).and_then(text)
@@ -40,13 +37,13 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The text that `value` is; `None` if it is none.
+/// `value` as a string, if it is one.
 #[must_use]
 pub fn text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok().map(|Text(text)| text)
 }
 
-/// The elements of the array that `value` is; none if it is none.
+/// The elements of the array `value`; empty if it is not an array.
 #[must_use]
 pub fn elements(value: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(value.get()).unwrap_or_default()
@@ -66,7 +63,7 @@ impl Visitor<'_> for TextVisitor {
     type Value = String;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("a text")
+        to.write_str("a string")
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<String, E> {
@@ -103,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_had_by_their_names_and_whatever_else_there_is_does_not_matter() {
+    fn members_are_found_by_name_and_others_are_not_parsed() {
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
         let json = format!(r#"{{"a":"one","b":{deep},"c":null,"half":"x\ud83dy","\udc00":1,"a":"two"}}"#);
         let object = Object::parse(&json).unwrap();
@@ -116,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error() {
+    fn anything_but_an_object_is_an_error() {
         for text in ["", "[]", "\"a\"", "{\"a\":1", "{\"a\":1}x", "{\"a\":}"] {
             assert!(Object::parse(text).is_err(), "{text}");
         }

@@ -1,5 +1,5 @@
-//! What an agent works on, in words: `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A hook reads it at
-//! every call, so it is a small file and no question to anybody.
+//! An agent's current task, `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A small file, as hooks read it
+//! at every call.
 
 use super::activity::{make, replace};
 use secrets::mask;
@@ -15,7 +15,7 @@ use sys::paths::DataDir;
 /// The most characters of a title.
 pub const TITLE: usize = 200;
 
-/// The most bytes of the file; a longer one is none of ours.
+/// The most bytes of the file; a longer one is ignored.
 const MOST: u64 = 64 << 10;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,16 +26,12 @@ struct Task {
     since: String,
 }
 
-/// Says that `agent` works on `title`, the first line of which is kept, what looks like a secret masked, up to [`TITLE`]
-/// characters; an empty one takes back what was said. What somebody put in the file's place is replaced and not followed.
-/// Whoever watches pulses is told.
-///
-/// # Errors
-/// What the system says.
+/// Sets the task of `agent` to the first line of `title`, with secrets masked and at most [`TITLE`] characters; an empty one
+/// clears it. A link in the file's place is replaced, not followed. Notifies watchers of pulses.
 pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     let folder = dir.agent(agent);
     let path = folder.join("current-task.json");
-    // Some more than is kept, so that a secret is seen that would be cut.
+    // Mask more than is kept, to catch a secret across the cut.
     let title = line(&mask(&line(title, 4 * TITLE)), TITLE);
     if title.is_empty() && path.symlink_metadata().is_err() {
         return Ok(());
@@ -49,39 +45,36 @@ pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what was said of `agent`, and its folder if nothing else is in it: it has ended, and what it worked on stands in
-/// its last pulse.
+/// Removes the task of the ended `agent`, and its folder if empty. Its last pulse still has the task.
 pub fn forget(dir: &DataDir, agent: &str) {
     let folder = dir.agent(agent);
     let _was_none = std::fs::remove_file(folder.join("current-task.json"));
     let _not_empty = std::fs::remove_dir(folder);
 }
 
-/// Has whoever watches pulses look at this one again: that it was read just now is a change of the file, and none of what
-/// is in it.
+/// Notifies watchers of this pulse by changing its access time.
 fn tell(pulse: &Path) {
     let touch = || {
-        // Whatever lies there, it is not waited for.
+        // Do not block, whatever is there.
         let pulse =
             File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(pulse)?;
         if !pulse.metadata()?.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // Linux tells of both times only, and of one alone as if somebody had read or written.
+        // Linux only reports a change of both times as such; one alone looks like a read or write.
         let times = FileTimes::new().set_accessed(clock::now().into());
         pulse.set_times(times.set_modified(pulse.metadata()?.modified()?))
     };
     let _nobody_can_tell: io::Result<()> = touch();
 }
 
-/// What `agent` works on; empty where nobody said, or what they said cannot be read.
+/// The task of `agent`; empty if not set or not readable.
 #[must_use]
 pub fn get(dir: &DataDir, agent: &str) -> String {
     said(dir, agent).unwrap_or_default()
 }
 
-/// What was said that `agent` works on: empty if it was taken back, `None` if nobody ever said, or what they said cannot be
-/// read.
+/// The task of `agent`: empty if cleared, `None` if never set or not readable.
 #[must_use]
 pub fn said(dir: &DataDir, agent: &str) -> Option<String> {
     let bytes = file::read_short(&dir.agent(agent).join("current-task.json"), MOST).ok().flatten()?;
@@ -89,7 +82,7 @@ pub fn said(dir: &DataDir, agent: &str) -> Option<String> {
     Some(line(&task.title, TITLE))
 }
 
-/// The first line of `text` that says something, up to `most` characters of it.
+/// The first nonblank line of `text`, up to `most` characters.
 fn line(text: &str, most: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     line.chars().filter(|character| !character.is_control()).take(most).collect()
@@ -100,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_set_replaced_and_taken_back() {
+    fn a_task_is_set_replaced_and_cleared() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         assert_eq!(get(&dir, "../a"), "");
@@ -127,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_lies_where_the_files_should_be_is_not_waited_for_and_not_followed() {
+    fn links_and_pipes_in_place_of_the_files_are_not_followed_or_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(&folder.path().join("data")), None, None).unwrap();
         let (path, other) = (dir.agent("a").join("current-task.json"), folder.path().join("other"));

@@ -1,7 +1,8 @@
-//! A pulse into its file. The only place that writes one, and the only writes of a hook.
+//! Writes pulses: the only code that does, and the only files that a hook writes.
 //!
-//! Two files are written: the pulse's own, by a rename, so that it is never seen half written, and the agent's last
-//! actions. Where a turn or a session ends, the pulse keeps the last call, and the last actions have what was said. Neither is waited for until it is on the disk: after a crash of the machine no agent does what they say.
+//! It writes two files: the pulse, atomically by rename, and the agent's last actions. At the end of a turn or session, the
+//! pulse keeps the last call, and the last actions get the final message. Neither is synced: after a system crash both are
+//! out of date anyway.
 
 use super::activity::{self, Activity};
 use super::folder;
@@ -18,16 +19,12 @@ use sys::paths::DataDir;
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub source: io::Error,
 }
 
-/// Writes `pulse`, which happens now, as its agent's newest. An earlier one does not replace it, however many are written
-/// at once, but for one that has to be written without the lock of the agent's last actions because others have it for
-/// too long.
-///
-/// # Errors
-/// [`WriteError`]. Where one of the two files cannot be written the other one is, if it can be.
+/// Writes `pulse` with the current time as its agent's newest. Concurrent writers are ordered by the lock of the agent's last
+/// actions, unless others hold it for too long. If one of the two files cannot be written, the other one still is.
 pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
@@ -36,7 +33,7 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     let zone = clock::local_zone();
     let activity = dir.agent(&pulse.agent_id).join("activity.jsonl");
     let opened = Activity::open(dir, &pulse.agent_id);
-    // Only now: what has the lock next is later.
+    // Taken under the lock, so that the next holder's time is later.
     pulse.timestamp = clock::local(clock::now(), &zone);
     let path = dir.pulse(&pulse.agent_id);
     let line = line(&pulse).map_err(failed(&path))?;
@@ -62,15 +59,12 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
         .and_then(|line| replace(&path, &line))
         .map_err(failed(&path)),
     };
-    // What could take long comes last.
+    // The slow part comes last.
     let cut = opened.and_then(|mut activities| activities.cut_if_long().map_err(failed(&activity)));
     written.and(appended).and(cut)
 }
 
-/// Says that the session of `agent` is over, where nobody has: one that was ended has no hook left to say so.
-///
-/// # Errors
-/// As [`put`].
+/// Marks the session of `agent` as exited, unless it is: a killed one runs no hook.
 pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
     match folder::read(&dir.pulse(agent)) {
         Some(found) if found.pulse.state != State::Exited => {
@@ -80,14 +74,14 @@ pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
     }
 }
 
-/// Whether the session that `pulse` says is idle is over already, as `before` says, its pulse up to now. Claude Code does not wait for the hooks of a turn that
-/// failed: they may come after those of the session's end.
+/// Whether `pulse` reports a session as idle that has already exited according to `before`. Claude Code does not wait for the
+/// hooks of a failed turn: they may run after those of the session's end.
 fn is_overtaken(pulse: &Pulse, before: Option<&Pulse>) -> bool {
     pulse.state == State::Idle && before.is_some_and(|before| before.state == State::Exited)
 }
 
-/// `pulse`, the end of a turn or a session, with the last call in it. The end of a session in which there was none keeps
-/// what was said last. `None` where there is nothing to keep. `before` is the session's pulse up to now.
+/// `pulse`, the end of a turn or session, with the last call. At the end of a session without calls it keeps the last
+/// message. `None` if there is nothing to keep. `before` is the session's previous pulse.
 fn kept(pulse: &Pulse, before: Option<Pulse>, last_call: Option<Pulse>) -> Option<Pulse> {
     let has_said = |before: &Pulse| before.state != State::Starting && !before.last_action.is_empty();
     let said = before.filter(|before| pulse.state == State::Exited && has_said(before));
@@ -117,7 +111,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn a_session_that_was_ended_is_said_to_be_over_once_and_only_where_it_was_heard_of() {
+    fn a_killed_session_is_marked_as_exited_once_and_only_if_it_had_a_pulse() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         put_over(&dir, "a").unwrap();
@@ -132,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_turn_that_is_told_late_does_not_bring_a_session_back() {
+    fn a_late_end_of_a_turn_does_not_revive_a_session() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let state = |session: &str, state: State| {
@@ -150,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pulse_is_a_file_of_its_own_and_a_line() {
+    fn a_pulse_is_written_to_its_file_and_appended_as_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let pulse = Pulse { agent_id: "../a".into(), pid: Some(7), ..Pulse::default() };
@@ -165,7 +159,7 @@ mod tests {
         for made in [dir.pulses(), dir.agents(), dir.agent("../a")] {
             assert_eq!(mode(&made), 0o700);
         }
-        // A link that was planted there goes, and what it leads to stays.
+        // A planted link is replaced, and its target stays.
         let other = folder.path().join("other");
         std::fs::write(&other, "other").unwrap();
         std::fs::remove_file(&found.path).unwrap();
@@ -177,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn where_one_file_is_in_the_way_the_other_is_written_and_the_error_names_it() {
+    fn if_one_file_cannot_be_written_the_other_is_and_the_error_names_it() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let pulse = Pulse { agent_id: "a".into(), ..Pulse::default() };

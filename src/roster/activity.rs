@@ -1,4 +1,4 @@
-//! What an agent did lately, `agents/<agent>/activity.jsonl`: a line is a pulse, the newest last.
+//! An agent's recent actions, `agents/<agent>/activity.jsonl`: one pulse per line, newest last.
 
 use crate::pulse::Pulse;
 use std::fs::File;
@@ -6,13 +6,10 @@ use std::io;
 use sys::file::read_at;
 use sys::paths::DataDir;
 
-/// The most that is read, from the end, in bytes: several times what its writer keeps.
+/// How much is read from the end, in bytes: several times what the writer keeps.
 const MOST: u64 = 1 << 20;
 
-/// The last `count` of them, the newest last. What is no pulse is passed over, as a last line that is torn.
-///
-/// # Errors
-/// What the system says. A file that does not exist has none in it.
+/// Returns the last `count` pulses, newest last, skipping invalid or torn lines. A missing file counts as empty.
 pub fn last(dir: &DataDir, agent: &str, count: usize) -> io::Result<Vec<Pulse>> {
     let path = dir.agent(agent).join("activity.jsonl");
     let file = match path.metadata() {

@@ -1,7 +1,7 @@
-//! Every agent, kept up to date: told by the system of what changes in the folders, by hosts of what their agents do, and
-//! by processes of their end. Of a change only what changed is read again.
+//! Keeps the list of agents up to date: watches the folders, follows the hosts' events, and waits for processes to end.
+//! Only what changed is read again.
 //!
-//! Where the system cannot tell, all is read again every second.
+//! Where files cannot be watched, everything is read every second.
 
 mod hosts;
 
@@ -9,7 +9,7 @@ use super::hosted::Standing;
 use super::known::Known;
 use super::{Agent, Sources, join, session};
 use crate::host::id::AgentId;
-use hosts::{Hosts, News};
+use hosts::{HostChange, Hosts};
 use jiff::Timestamp;
 use std::collections::HashSet;
 use std::io;
@@ -20,119 +20,112 @@ use sys::watch::{Changes, Place, Watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-/// How often all is read where the system cannot tell of changes.
+/// How often everything is read where files cannot be watched.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long [`Follower::look_again`] may wait.
+/// How often to call [`Follower::recheck`].
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The most processes whose end is waited for: each takes a descriptor. Whether the others live is looked at by
-/// [`Follower::look_again`].
+/// The most processes to wait for, as each takes a descriptor. [`Follower::recheck`] checks the others.
 const MOST: usize = 256;
 
-/// Every agent, and what is needed to hear of changes.
+/// Follows all agents.
 #[derive(Debug)]
 pub struct Follower {
     sources: Sources,
     known: Known,
     watch: Option<Watch>,
-    /// When all is read where the system cannot tell, whatever else happens between.
+    /// When everything is read next where files cannot be watched.
     tick: Interval,
     hosts: Hosts,
-    /// When all that nobody tells of was looked at.
-    looked_at: Instant,
+    /// When [`Self::recheck`] was last called.
+    checked_at: Instant,
     ends: JoinSet<u32>,
     awaited: HashSet<u32>,
 }
 
 impl Follower {
-    /// Begins with what there is.
-    ///
-    /// # Errors
-    /// What the system says of reading the folders. Those that do not exist are waited for.
+    /// Reads everything. Waits for missing folders to be created.
     pub async fn new(sources: Sources) -> io::Result<Self> {
-        // Watched before it is read, so that nothing is missed between.
+        // Watch before reading, so that no change is missed.
         let watch = Watch::new(places(&sources)).ok();
         let known = Known::read(&sources).await?;
         let hosts = Hosts::new(sources.dir.hosts());
         let (ends, awaited) = (JoinSet::new(), HashSet::new());
-        let looked_at = Instant::now();
-        let mut tick = interval_at(looked_at + TICK, TICK);
+        let checked_at = Instant::now();
+        let mut tick = interval_at(checked_at + TICK, TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut follower = Self { sources, known, watch, tick, hosts, looked_at, ends, awaited };
+        let mut follower = Self { sources, known, watch, tick, hosts, checked_at, ends, awaited };
         follower.read_all()?;
         Ok(follower)
     }
 
-    /// Whether the system tells of changes. Where it does not, what is shown may be a second old.
+    /// Whether files are watched; otherwise the data may be a second old.
     #[must_use]
-    pub fn is_told(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// Every agent as it is at `now`, by id.
+    /// Returns every agent as of `now`, sorted by id.
     #[must_use]
     pub fn agents(&self, now: Timestamp) -> Vec<Agent> {
         join::agents(&self.known, &self.sources.quiet, now)
     }
 
-    /// Waits until something may have changed, and takes it. What is not waited for to the end is not lost.
-    ///
-    /// # Errors
-    /// What the system says of reading the folders.
+    /// Waits until something may have changed and applies it. Cancel safe.
     pub async fn changed(&mut self) -> io::Result<()> {
         let Self { watch, tick, hosts, ends, .. } = self;
-        let happened = tokio::select! {
-            changes = changes(watch, tick) => Happened::Changed(changes),
-            news = hosts.happened() => Happened::Host(news),
-            Some(Ok(pid)) = ends.join_next() => Happened::Ended(pid),
+        let event = tokio::select! {
+            changes = changes(watch, tick) => Event::Changed(changes),
+            news = hosts.next_change() => Event::Host(news),
+            Some(Ok(pid)) = ends.join_next() => Event::Ended(pid),
         };
-        match happened {
-            Happened::Changed(Ok(changes)) => self.take(changes)?,
-            Happened::Changed(Err(_)) => {
+        match event {
+            Event::Changed(Ok(changes)) => self.take(changes)?,
+            Event::Changed(Err(_)) => {
                 self.watch = None;
                 self.read_all()?;
             }
-            Happened::Host(News::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
-            Happened::Host(News::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
-            Happened::Host(News::All { seen, newer }) => {
+            Event::Host(HostChange::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
+            Event::Host(HostChange::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
+            Event::Host(HostChange::All { seen, newer }) => {
                 self.known.hosts.retain(|id, _| newer.iter().any(|newer| newer.as_str() == id));
                 seen.iter().for_each(|seen| self.known.host(&self.sources, seen));
             }
-            Happened::Ended(pid) => {
+            Event::Ended(pid) => {
                 self.awaited.remove(&pid);
-                self.known.look_again(&self.sources, |living| living == pid);
+                self.known.recheck(&self.sources, |living| living == pid);
             }
         }
         self.await_ends();
         Ok(())
     }
 
-    /// How long what nobody tells of may wait for [`Self::look_again`] at most; `None` if there is none of it.
+    /// When to call [`Self::recheck`]; `None` if there is no need.
     #[must_use]
-    pub fn looks_again_in(&self) -> Option<Duration> {
+    pub fn recheck_in(&self) -> Option<Duration> {
         let is_left = !self.known.sessions.is_empty()
             || self.closed().next().is_some()
-            || self.hosts.is_to_look_again()
+            || self.hosts.needs_recheck()
             || self.known.pids().any(|pid| !self.awaited.contains(&pid));
-        is_left.then(|| MINUTE.saturating_sub(self.looked_at.elapsed()))
+        is_left.then(|| MINUTE.saturating_sub(self.checked_at.elapsed()))
     }
 
-    /// Hosts that live and do not say how their agents are.
+    /// Live hosts that do not report their agents' state.
     fn closed(&self) -> impl Iterator<Item = AgentId> {
         let hosts = self.known.hosts.iter();
         let closed = hosts.filter(|(_, host)| matches!(host.standing, Standing::Closed { .. }));
         closed.filter_map(|(id, _)| AgentId::parse(id).ok())
     }
 
-    /// Looks again at what nobody tells of: when the conversations of sessions were written to, whether the processes live
-    /// whose end is not waited for, and hosts that did not say how their agents are.
-    pub fn look_again(&mut self) {
-        self.looked_at = Instant::now();
+    /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited for, and
+    /// hosts that did not report their agents' state.
+    pub fn recheck(&mut self) {
+        self.checked_at = Instant::now();
         let awaited = &self.awaited;
-        self.known.look_again(&self.sources, |pid| !awaited.contains(&pid));
-        self.known.look_at_sessions(&self.sources);
-        self.hosts.look_again(self.closed().collect());
+        self.known.recheck(&self.sources, |pid| !awaited.contains(&pid));
+        self.known.refresh_sessions(&self.sources);
+        self.hosts.recheck(self.closed().collect());
     }
 
     fn take(&mut self, changes: Changes) -> io::Result<()> {
@@ -143,11 +136,11 @@ impl Follower {
         for path in &changes.paths {
             match path.parent() {
                 Some(folder) if folder == pulses => self.known.read_pulse(&self.sources, path),
-                Some(folder) if folder == hosts => self.hosts.look_at(path),
+                Some(folder) if folder == hosts => self.hosts.query_file(path),
                 Some(folder) if Some(folder) == sessions.as_deref() => {
                     self.known.read_session(&self.sources, path);
                 }
-                // A step to a folder that was not there.
+                // A parent of a missing folder.
                 _ => more = true,
             }
         }
@@ -156,12 +149,12 @@ impl Follower {
 
     fn read_all(&mut self) -> io::Result<()> {
         if let Some(watch) = &mut self.watch {
-            // What came before it was watched may be the next step.
+            // A folder created before it was watched may contain the next one.
             while watch.add(places(&self.sources))? {}
         }
         self.known.read_pulses(&self.sources)?;
         self.known.read_sessions(&self.sources);
-        self.hosts.look_at_all();
+        self.hosts.query_all();
         self.await_ends();
         Ok(())
     }
@@ -182,9 +175,9 @@ impl Follower {
     }
 }
 
-enum Happened {
+enum Event {
     Changed(io::Result<Changes>),
-    Host(News),
+    Host(HostChange),
     Ended(u32),
 }
 
@@ -198,10 +191,10 @@ async fn changes(watch: &mut Option<Watch>, tick: &mut Interval) -> io::Result<C
     }
 }
 
-/// The folders, or where they are to come.
+/// The folders, or the parents of missing ones.
 fn places(sources: &Sources) -> Vec<Place> {
     let sessions = sources.claude.as_deref().map(session::folder);
-    // A record is rewritten by a host that keeps it open.
+    // A host rewrites its record in place.
     let folders: [(Option<PathBuf>, bool); 3] =
         [(Some(sources.dir.pulses()), false), (Some(sources.dir.hosts()), true), (sessions, false)];
     let place = |(folder, writes): (Option<PathBuf>, bool)| {

@@ -1,4 +1,4 @@
-//! What hosts say of their agents, as far as it matters here.
+//! Agents as reported by their hosts.
 
 use super::session;
 use crate::host::calls::Call;
@@ -8,55 +8,55 @@ use crate::pulse::State;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
-/// An agent by its host.
+/// An agent, according to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosted {
-    /// How it is.
+    /// Its standing.
     pub standing: Standing,
-    /// The folder it works in; empty where it is not known.
+    /// The folder it works in; empty if unknown.
     pub worktree: PathBuf,
     /// Claude Code's id of the conversation.
     pub session_id: Option<String>,
-    /// When its host began.
+    /// When its host started.
     pub started_at: Option<Timestamp>,
-    /// When it was last heard of.
+    /// Its last sign of life.
     pub at: Option<Timestamp>,
-    /// What somebody said that it works on.
+    /// Its task, if set.
     pub task: Option<String>,
 }
 
-/// How an agent is, by its host.
+/// The standing of an agent, according to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Its host says so.
+    /// Its host reports its state.
     Up {
-        /// What it is doing.
+        /// Its state.
         state: State,
-        /// The host's word for it.
+        /// The host's name for the state.
         word: &'static str,
-        /// Its process; 0 where it has none.
+        /// Its process id; `None` if it has none.
         pid: Option<u32>,
-        /// The call of a tool that has begun and not ended.
+        /// The running tool call.
         call: Option<Call>,
-        /// How many of its tasks run in the background.
+        /// How many tasks it runs in the background.
         background: usize,
     },
-    /// Its host lives and does not say, or says it in another version.
+    /// Its host is alive but does not answer, or speaks another version.
     Closed {
-        /// The word for that.
+        /// The name for that.
         word: &'static str,
     },
-    /// It has ended, or with `killed` its host was killed.
+    /// It has ended.
     Ended {
-        /// Whether that was killed.
+        /// Whether its host was killed.
         killed: bool,
     },
-    /// Its host is dead, and nobody has cleaned up after it.
+    /// Its host is dead and has not been cleaned up.
     Dead,
 }
 
 impl Hosted {
-    /// What `seen` says; where that says nothing of when, the agent's conversation in Claude Code's folder does.
+    /// Converts `seen`. Without a time in it, uses that of the agent's conversation in Claude Code's folder.
     #[must_use]
     pub fn of(seen: &Seen, claude: Option<&Path>) -> Self {
         let card = match &seen.condition {
@@ -87,14 +87,14 @@ impl Hosted {
         Self { standing, worktree, session_id, started_at, at, task: None }
     }
 
-    /// Whether its host lives.
+    /// Whether its host is alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         matches!(self.standing, Standing::Up { .. } | Standing::Closed { .. })
     }
 }
 
-/// What an agent is doing, in the words of a pulse.
+/// Converts a host's state to a pulse's.
 fn state(state: &state::State) -> State {
     match state {
         state::State::Starting => State::Starting,

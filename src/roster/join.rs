@@ -1,10 +1,10 @@
-//! One agent once: what hosts, pulses and sessions say of it, put together. Pure.
+//! Merges hosts, pulses and sessions into one entry per agent. Pure.
 //!
-//! What belongs together is told by the agent's id, then by the id of the conversation, then, of a session, by its
-//! process. Of what they say that of a live host counts most, and then whatever is newest.
+//! They are matched by agent id, then by conversation id, then, for sessions, by process. A live host takes precedence,
+//! then whatever is newest.
 
 use super::hosted::{Hosted, Standing};
-use super::known::{Heard, Known};
+use super::known::{Known, KnownPulse};
 use super::session::Session;
 use super::{Agent, Source, session_agent};
 use crate::config::quiet::Quiet;
@@ -14,15 +14,15 @@ use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// What is known of one agent.
+/// The data about one agent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row<'a> {
     host: Option<&'a Hosted>,
-    heard: Option<&'a Heard>,
+    heard: Option<&'a KnownPulse>,
     session: Option<&'a (Session, Option<String>)>,
 }
 
-/// Every agent that is known, by id, as it is at `now`.
+/// Returns every known agent as of `now`, sorted by id.
 #[must_use]
 pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
             *newest = (heard.at, id);
         }
     }
-    // A conversation that went on under another name is that one's.
+    // A conversation that continued under another agent id belongs to that one.
     rows.retain(|id, row| {
         let Row { host: None, heard: Some(heard), .. } = row else { return true };
         let session = heard.pulse.session_id.as_deref().unwrap_or_default();
@@ -80,13 +80,13 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
 /// What an agent is doing.
 #[derive(Debug, Clone, Copy)]
 struct Activity {
-    /// The word that is shown.
+    /// The name shown.
     word: &'static str,
-    /// The state, as a pulse has it.
+    /// The state, as in a pulse.
     state: State,
     /// Whether its process is alive; `None` if unknown.
     is_alive: Option<bool>,
-    /// Its process, if known.
+    /// Its process id, if known.
     pid: Option<u32>,
 }
 
@@ -101,7 +101,7 @@ impl Row<'_> {
     fn agent(mut self, agent_id: String, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
         if let Some(host) = self.host {
             let began = host.started_at.unwrap_or(Timestamp::MIN);
-            // What was before the host is another life's. One that has ended may have been followed by who has none.
+            // Older data is of an earlier run, unless the host has ended: the agent may continue without one.
             let is_over = matches!(host.standing, Standing::Ended { .. });
             self.heard = self.heard.filter(|heard| is_over || heard.at >= began);
         }
@@ -157,7 +157,7 @@ impl Row<'_> {
         })
     }
 
-    /// `None` of a host that has ended, and of which there is nothing else.
+    /// `None` for an ended host without other data.
     fn activity(&self) -> Option<Activity> {
         let other = self.without_host();
         Some(match self.host.map(|host| (&host.standing, host.at)) {
@@ -166,14 +166,14 @@ impl Row<'_> {
             }
             Some((Standing::Closed { word }, _)) => {
                 let state = other.map_or(State::Unknown, |other| other.state);
-                // It was at work by its pulse; its host, which cannot be asked, may have heard of it since.
+                // Its pulse says running, but its unreachable host may know better.
                 let state = if state == State::Running { State::Unknown } else { state };
                 Activity { word, state, is_alive: Some(true), pid: other.and_then(|other| other.pid) }
             }
             Some((Standing::Dead, _)) => Activity::gone("dead", State::Running, None),
             Some((Standing::Ended { killed }, ended)) => {
                 let other = other?;
-                // Somebody goes on under this id, without a host.
+                // The id continues without a host.
                 if other.is_alive == Some(true)
                     && self.last_without_host().is_some_and(|(_, at)| Some(at) > ended)
                 {
@@ -208,13 +208,13 @@ impl Row<'_> {
             return of_pulse.or(of_session);
         };
         let is_another = pulse.pid != Some(said.pid);
-        // A turn that its user breaks off ends without a hook: then the session file knows better.
+        // An interrupted turn ends without a hook: then the session file is right.
         let knows_better = said.is_busy.is_some() && said.said_at > heard.at && pulse.state != State::Exited;
         let goes_on = is_another && (pulse.state == State::Exited || pulse.is_alive != Some(true));
         Some(if goes_on || knows_better { session } else { pulse })
     }
 
-    /// When it was last heard of, and by what.
+    /// Its last sign of life, and the source.
     fn last(&self) -> Option<(Source, Timestamp)> {
         let host = self.host.and_then(|host| Some((Source::Host, host.at.or(host.started_at)?)));
         let last = [host, self.last_without_host()].into_iter().flatten().max_by_key(|(_, at)| *at);
@@ -228,7 +228,7 @@ impl Row<'_> {
     }
 }
 
-/// How long ago `at` was; no time at all where the clock was set back since.
+/// The time since `at`; zero if the clock was set back.
 #[must_use]
 pub fn age(at: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(at)).unwrap_or_default()

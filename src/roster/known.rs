@@ -1,4 +1,4 @@
-//! All that was read of agents, from wherever, not joined yet: the only part of the roster that reads.
+//! The data read from all sources, not merged yet: the only part of the roster that reads.
 
 use super::Sources;
 use super::hosted::Hosted;
@@ -12,42 +12,39 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::identity;
 
-/// All of it.
+/// The data from all sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Hosts, by the agents' ids.
+    /// Hosts, by agent id.
     pub hosts: BTreeMap<String, Hosted>,
-    /// Pulses, by their files.
-    pub pulses: BTreeMap<PathBuf, Heard>,
-    /// Claude Code's sessions, by their files, each with its task.
+    /// Pulses, by file.
+    pub pulses: BTreeMap<PathBuf, KnownPulse>,
+    /// Claude Code's sessions with their tasks, by file.
     pub sessions: BTreeMap<PathBuf, (Session, Option<String>)>,
 }
 
-/// A pulse, and what is known beside it.
+/// A pulse and related data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct KnownPulse {
     /// The pulse.
     pub pulse: Pulse,
-    /// When it was.
+    /// Its time.
     pub at: Timestamp,
-    /// Whether its process lives; `None` where that is not known.
+    /// Whether its process is alive; `None` if unknown.
     pub is_alive: Option<bool>,
-    /// What somebody said that the agent works on.
+    /// The agent's task, if set.
     pub task: Option<String>,
 }
 
-impl Heard {
-    /// Its process, if that may live.
+impl KnownPulse {
+    /// Its process, unless that is dead.
     fn process(&self) -> Option<u32> {
         process(&self.pulse).filter(|_| self.is_alive != Some(false))
     }
 }
 
 impl Known {
-    /// Reads everything there is.
-    ///
-    /// # Errors
-    /// What the system says of reading the folders. Those that do not exist have nothing in them.
+    /// Reads everything. Missing folders count as empty.
     pub async fn read(sources: &Sources) -> io::Result<Self> {
         let mut known = Self::default();
         for seen in discover::scan(&sources.dir.hosts(), PATIENCE).await? {
@@ -58,24 +55,21 @@ impl Known {
         Ok(known)
     }
 
-    /// Takes what was seen of a host.
+    /// Adds or updates a host.
     pub fn host(&mut self, sources: &Sources, seen: &Seen) {
         let task = task::said(&sources.dir, seen.agent_id.as_str());
         let hosted = Hosted { task, ..Hosted::of(seen, sources.claude.as_deref()) };
         self.hosts.insert(seen.agent_id.to_string(), hosted);
     }
 
-    /// Reads every pulse anew.
-    ///
-    /// # Errors
-    /// What the system says of reading the folder.
+    /// Rereads all pulses.
     pub fn read_pulses(&mut self, sources: &Sources) -> io::Result<()> {
         let found = folder::all(&sources.dir)?.into_iter();
         self.pulses = found.filter_map(|found| heard(sources, found)).collect();
         Ok(())
     }
 
-    /// Reads the pulse at `path` anew.
+    /// Rereads the pulse at `path`.
     pub fn read_pulse(&mut self, sources: &Sources, path: &Path) {
         match folder::read(path).and_then(|found| heard(sources, found)) {
             Some((path, heard)) => self.pulses.insert(path, heard),
@@ -83,14 +77,14 @@ impl Known {
         };
     }
 
-    /// Reads every session anew. Where they cannot be read there are none: see [`Sources::sessions`].
+    /// Rereads all sessions; none if they cannot be read, see [`Sources::sessions`].
     pub fn read_sessions(&mut self, sources: &Sources) {
         let Some(claude) = &sources.claude else { return };
         let found = session::all(claude).unwrap_or_default().into_iter();
         self.sessions = found.map(|(path, session)| (path, with_task(sources, session))).collect();
     }
 
-    /// Reads the session at `path` anew.
+    /// Rereads the session at `path`.
     pub fn read_session(&mut self, sources: &Sources, path: &Path) {
         let found = sources.claude.as_deref().and_then(|claude| session::read(path, claude));
         match found {
@@ -99,9 +93,9 @@ impl Known {
         }
     }
 
-    /// Looks again whether the processes live that have not died yet, of those that `is_wanted` names.
-    pub fn look_again(&mut self, sources: &Sources, is_wanted: impl Fn(u32) -> bool) {
-        let wanted = |heard: &&mut Heard| heard.process().is_some_and(&is_wanted);
+    /// Checks again which processes are alive, of those for which `is_wanted` is true.
+    pub fn recheck(&mut self, sources: &Sources, is_wanted: impl Fn(u32) -> bool) {
+        let wanted = |heard: &&mut KnownPulse| heard.process().is_some_and(&is_wanted);
         for heard in self.pulses.values_mut().filter(wanted) {
             heard.is_alive = is_alive(&heard.pulse, heard.at);
         }
@@ -111,34 +105,34 @@ impl Known {
         }
     }
 
-    /// Looks again when the sessions were last heard of.
-    pub fn look_at_sessions(&mut self, sources: &Sources) {
+    /// Updates the sessions' last signs of life.
+    pub fn refresh_sessions(&mut self, sources: &Sources) {
         for path in self.sessions.keys().cloned().collect::<Vec<_>>() {
             self.read_session(sources, &path);
         }
     }
 
-    /// The processes that have not died yet, as far as they are not hosts'.
+    /// The processes that are not known to be dead, without hosts.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
-        let pulses = self.pulses.values().filter_map(Heard::process);
+        let pulses = self.pulses.values().filter_map(KnownPulse::process);
         let sessions = self.sessions.values().map(|(session, _)| session.pid);
         pulses.chain(sessions)
     }
 }
 
-fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, Heard)> {
+fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
     let task = task::said(&sources.dir, &found.pulse.agent_id);
     let is_alive = is_alive(&found.pulse, at);
-    Some((found.path, Heard { pulse: found.pulse, at, is_alive, task }))
+    Some((found.path, KnownPulse { pulse: found.pulse, at, is_alive, task }))
 }
 
 fn is_alive(pulse: &Pulse, at: Timestamp) -> Option<bool> {
     Some(identity::was_alive_at(process(pulse)?, at))
 }
 
-/// The process of the agent itself. Spec 2's own script, which names neither a state nor a session, writes its own number
-/// (`$$`), and that is gone as soon as it has.
+/// The agent's process. Spec 2's script, which sets neither a state nor a session, writes its own PID (`$$`), which is
+/// useless once it exits.
 fn process(pulse: &Pulse) -> Option<u32> {
     let is_of_a_script = pulse.session_id.is_none() && pulse.state == State::default();
     pulse.pid.filter(|_| !is_of_a_script)
@@ -153,7 +147,7 @@ fn with_task(sources: &Sources, session: Session) -> (Session, Option<String>) {
 mod tests {
     use super::*;
 
-    /// A process that has died.
+    /// The PID of a dead process.
     fn dead() -> u32 {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
@@ -161,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_lives_or_is_dead_or_nobody_knows() {
+    fn a_process_is_alive_or_dead_or_unknown() {
         let now = sys::clock::now();
         let long_ago = now - jiff::SignedDuration::from_hours(24 * 365 * 30);
         let of = |pid: Option<u32>, session: Option<&str>, state, at| {
@@ -173,9 +167,9 @@ mod tests {
         assert_eq!(of(Some(dead), Some("s"), State::Running, now), Some(false));
         assert_eq!(of(Some(dead), None, State::Idle, now), Some(false));
         assert_eq!(of(None, Some("s"), State::Running, now), None);
-        // Another has its number by now.
+        // Another process has its PID by now.
         assert_eq!(of(Some(us), Some("s"), State::Running, long_ago), Some(false));
-        // Of spec 2's own script.
+        // Written by spec 2's script.
         assert_eq!(of(Some(dead), None, State::Running, now), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Claude Code's own session files, `sessions/<pid>.json` in its folder: foreign input, of which what is understood is taken
-//! (measured on 2.1.197 and 2.1.329).
+//! Claude Code's session files, `sessions/<pid>.json` in its folder: a foreign format, read leniently (tested with 2.1.197
+//! and 2.1.329).
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -7,36 +7,36 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::{file, identity};
 
-/// The longest name of a folder that Claude Code keeps conversations in; what is longer is cut and gets a hash.
+/// The longest folder name that Claude Code uses for conversations; longer ones are cut and get a hash.
 const LONGEST: usize = 200;
 
-/// The most bytes of a session file; a longer one is not Claude Code's.
+/// The most bytes of a session file; longer ones are ignored.
 const MOST: u64 = 64 << 10;
 
-/// A session whose process lives.
+/// A session with a live process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// The id of its conversation.
     pub session_id: String,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// The folder it works in.
     pub cwd: PathBuf,
-    /// Whether it is at work; `None` where its version does not say.
+    /// Whether it is busy; `None` if its version does not say.
     pub is_busy: Option<bool>,
     /// When it said so.
     pub said_at: Timestamp,
-    /// When it was last heard of.
+    /// Its last sign of life.
     pub at: Timestamp,
 }
 
-/// Where the session files are, in Claude Code's own folder.
+/// The folder of session files in Claude Code's folder.
 #[must_use]
 pub fn folder(claude: &Path) -> PathBuf {
     claude.join("sessions")
 }
 
-/// The session in the file at `path`; `None` where there is none that lives.
+/// Reads the session at `path`; `None` if there is none with a live process.
 #[must_use]
 pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     if path.extension()? != "json" {
@@ -47,7 +47,7 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
     let started = time("startedAt").or_else(|| changed(path))?;
-    // A file that was left behind, and whose process has another's number, is no session.
+    // A leftover file whose PID was reused is not a session.
     if !identity::was_alive_at(pid, started) {
         return None;
     }
@@ -58,10 +58,7 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     Some(Session { session_id, pid, cwd, is_busy, said_at, at })
 }
 
-/// Every session, each with its file.
-///
-/// # Errors
-/// What the system says of reading the folder. One that does not exist has none.
+/// Returns every session with its file. A missing folder has none.
 pub fn all(claude: &Path) -> io::Result<Vec<(PathBuf, Session)>> {
     let entries = match std::fs::read_dir(folder(claude)) {
         Ok(entries) => entries,
@@ -76,10 +73,10 @@ pub fn all(claude: &Path) -> io::Result<Vec<(PathBuf, Session)>> {
     Ok(sessions)
 }
 
-/// When something last came to the conversation `session_id`, held in `cwd`.
+/// When the conversation `session_id` in `cwd` was last written to.
 #[must_use]
 pub fn conversation(claude: &Path, cwd: &Path, session_id: &str) -> Option<Timestamp> {
-    // An id that is no name of a file leads nowhere.
+    // Ids must be plain file names.
     if session_id.contains('/') {
         return None;
     }
@@ -87,9 +84,9 @@ pub fn conversation(claude: &Path, cwd: &Path, session_id: &str) -> Option<Times
     changed(&claude.join("projects").join(name).join(format!("{session_id}.jsonl")))
 }
 
-/// The name of the folder in which Claude Code keeps the conversations of `cwd`; `None` where it has a hash in it.
+/// The name of Claude Code's folder for conversations in `cwd`; `None` if it contains a hash.
 fn slug(cwd: &Path) -> Option<String> {
-    // It counts as JavaScript does, in which some characters are two.
+    // Counted in UTF-16 code units, as in JavaScript.
     let units = cwd.to_str()?.chars().flat_map(|c| std::iter::repeat_n(c, c.len_utf16()));
     let slug: String = units.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     (slug.len() <= LONGEST).then_some(slug)
@@ -105,7 +102,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn folders_of_conversations_are_named_as_claude_code_does() {
+    fn conversation_folders_are_named_as_in_claude_code() {
         let slug = |path: &str| slug(Path::new(path));
         assert_eq!(slug("/home/me/my.site_2").unwrap(), "-home-me-my-site-2");
         assert_eq!(slug("/ü/😀").unwrap(), "-----");
@@ -113,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_a_living_process_is_one_and_of_foreign_files_what_is_understood_is_taken() {
+    fn sessions_with_a_live_process_are_read_and_other_files_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let claude = folder.path();
         std::fs::create_dir_all(claude.join("projects/-srv-site")).unwrap();

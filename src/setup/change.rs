@@ -1,4 +1,4 @@
-//! murmur's entries put into a text and taken out of it. Every foreign byte stays.
+//! Adds murmur's entries to a text and removes them, keeping every foreign byte.
 
 use super::splice::{Splices, without};
 use super::style::{Node, Slot, Style};
@@ -10,28 +10,25 @@ use crate::config::problem::Problem;
 use serde_json::Value;
 use std::path::Path;
 
-/// What became of a text.
+/// What happened to a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing of murmur's was there, and now it is.
+    /// murmur's hooks were added.
     Configured,
-    /// What was there was another's path or version, or more or less than is wanted.
+    /// Existing hooks of murmur were replaced or completed.
     Updated,
-    /// It was there.
+    /// The hooks were already there.
     AlreadyConfigured,
-    /// What was there is gone.
+    /// The hooks were removed.
     Removed,
-    /// Nothing was there.
+    /// There were no hooks to remove.
     NotConfigured,
-    /// They are as they were, there or not: only flat entries were looked for.
+    /// The hooks were left alone: only flat entries were rewritten.
     Untouched,
 }
 
-/// Puts the wanted entries into `source`, each once, and takes out what else of murmur's is there; `path` is for
-/// messages. A blank text becomes a whole file.
-///
-/// # Errors
-/// `source` is not JSON, no object, or has something in the place of `hooks` or an event to which nothing can be added.
+/// Adds each wanted entry to `source` once and removes murmur's other entries; `path` is for messages. A blank text becomes
+/// a new file. Fails if `source`, `hooks` or an event has the wrong type.
 pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Outcome), Problem> {
     let events = wanted.events();
     let settings = Settings::read(source, path, &events)?;
@@ -49,11 +46,8 @@ pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Out
     Ok((text, outcome))
 }
 
-/// Takes all of murmur's entries out, with the groups, events and `hooks` that get empty by it.
-///
-/// # Errors
-/// As [`set_up`], but for events.
-pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
+/// Removes all of murmur's entries, and the groups, events and `hooks` that become empty.
+pub fn remove_hooks(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
     let settings = Settings::read(source, path, &[])?;
     Ok(match settle(&settings, &Wanted(Vec::new())) {
         Some(text) => (text, Outcome::Removed),
@@ -61,16 +55,15 @@ pub fn take_out(source: &str, path: &Path) -> Result<(String, Outcome), Problem>
     })
 }
 
-/// What of a hook of murmur's becomes.
+/// What happens to an installed hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
-    Stays,
-    Becomes(String),
-    Goes,
+    Keep,
+    Replace(String),
+    Remove,
 }
 
-/// The text in which of each wanted event at most one entry of murmur's is left, as it is to be, and of others none.
-/// `None` where it is so already.
+/// Updates murmur's entry of each wanted event and removes all others. Returns `None` if there is nothing to change.
 fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
     let hooks = settings.hooks.as_ref()?;
     let mut splices = Splices::default();
@@ -81,7 +74,7 @@ fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
         match settle_event(settings, event, wanted, &mut splices) {
             Settled::Same => {}
             Settled::Changed => changes = true,
-            // The one before would count again, which it did not.
+            // Removing it would activate the earlier duplicate key.
             Settled::Empty if event.is_repeated => {
                 splices.replace(settings.span(event.text), "[]");
                 changes = true;
@@ -105,13 +98,13 @@ fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
         .collect();
     match without(&spans, |index| gone.get(index) == Some(&true)) {
         Some(ranges) => splices.delete(ranges),
-        None => take_hooks_out(settings, hooks.text, &mut splices),
+        None => remove_hooks_member(settings, hooks.text, &mut splices),
     }
     Some(splices.apply(settings.source))
 }
 
-/// Takes the member `hooks` out, whose value is `text`, unless an equal key would count in its place.
-fn take_hooks_out(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
+/// Removes the member `hooks` with the value `text`, or empties it if an earlier duplicate key would become active.
+fn remove_hooks_member(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
     let members = &settings.root.0;
     let is_own = |index: usize| members.get(index).is_some_and(|member| std::ptr::eq(member.value, text));
     if members.iter().filter(|member| member.name() == "hooks").count() > 1 {
@@ -128,11 +121,11 @@ fn take_hooks_out(settings: &Settings<'_>, text: &str, splices: &mut Splices) {
     }
 }
 
-/// What became of an event's array.
+/// The result for an event's array.
 enum Settled {
     Same,
     Changed,
-    /// Nothing would be left in it, and nothing was done.
+    /// It would become empty; nothing was done.
     Empty,
 }
 
@@ -147,28 +140,27 @@ fn settle_event(
     let mut fates = Vec::with_capacity(event.groups.len());
     for group in &event.groups {
         let fate = |hook: &super::tree::Hook<'_>| match wanted {
-            _ if !hook.is_ours => Fate::Stays,
+            _ if !hook.is_ours => Fate::Keep,
             Some(wanted) if !is_there && group.matches_all() => {
                 is_there = true;
                 if hook.value().as_ref() == Some(wanted) {
-                    Fate::Stays
+                    Fate::Keep
                 } else {
-                    Fate::Becomes(like(hook.text, wanted))
+                    Fate::Replace(like(hook.text, wanted))
                 }
             }
-            _ => Fate::Goes,
+            _ => Fate::Remove,
         };
         fates.push(group.hooks.iter().flatten().map(fate).collect::<Vec<_>>());
     }
-    if fates.iter().flatten().all(|fate| *fate == Fate::Stays)
-        && !event.groups.iter().any(Group::is_flat_ours)
+    if fates.iter().flatten().all(|fate| *fate == Fate::Keep) && !event.groups.iter().any(Group::is_flat_ours)
     {
         return Settled::Same;
     }
     let goes = |index: usize| {
         let hooks = fates.get(index).filter(|fates| !fates.is_empty());
         event.groups.get(index).is_some_and(Group::is_flat_ours)
-            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == Fate::Goes))
+            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == Fate::Remove))
     };
     let spans: Vec<_> = event.groups.iter().map(|group| settings.span(group.text)).collect();
     let Some(ranges) = without(&spans, goes) else { return Settled::Empty };
@@ -179,9 +171,9 @@ fn settle_event(
         }
         let hooks = group.hooks.as_deref().unwrap_or_default();
         let spans: Vec<_> = hooks.iter().map(|hook| settings.span(hook.text)).collect();
-        splices.delete(without(&spans, |index| fates.get(index) == Some(&Fate::Goes)).unwrap_or_default());
+        splices.delete(without(&spans, |index| fates.get(index) == Some(&Fate::Remove)).unwrap_or_default());
         for (fate, span) in fates.iter().zip(spans) {
-            if let Fate::Becomes(text) = fate {
+            if let Fate::Replace(text) = fate {
                 splices.replace(span, text.as_str());
             }
         }
@@ -189,7 +181,7 @@ fn settle_event(
     Settled::Changed
 }
 
-/// `wanted`, laid out as `text`, in whose place it comes.
+/// `wanted` in the layout of `text`, which it replaces.
 fn like(text: &str, wanted: &Value) -> String {
     let layout = Object::parse(text).ok().and_then(|object| Layout::of_object(text, &object));
     let (style, indent) = match &layout {
@@ -199,7 +191,7 @@ fn like(text: &str, wanted: &Value) -> String {
     style.render(&Node::of(wanted), indent)
 }
 
-/// Adds the groups of those events that have nothing of murmur's.
+/// Adds the groups of events without an entry of murmur's.
 fn add(settings: &Settings<'_>, wanted: &Wanted) -> String {
     let has = |name: &str| settings.events().any(|event| event.name == name && event.has_ours());
     let missing: Vec<&(String, Value)> = wanted.0.iter().filter(|(name, _)| !has(name)).collect();
@@ -258,7 +250,7 @@ fn add(settings: &Settings<'_>, wanted: &Wanted) -> String {
                 }
             }
             if let Some(last) = hooks.object.0.last() {
-                // After the last event's own change, which ends before its array does.
+                // After changes within the last event's array.
                 let end = settings.span(last.value).end;
                 splices.replace(end..end, members);
             }

@@ -1,4 +1,4 @@
-//! The installed hook, run once as Claude Code runs it: does a pulse arrive? Nothing of it is left behind.
+//! Runs the installed hook once, as Claude Code would, and checks that a pulse arrives. Leaves nothing behind.
 
 use crate::agent::invocation::AGENT_VARIABLE;
 use crate::agent::settings::PULSE_TIMEOUT;
@@ -15,36 +15,36 @@ use sys::random;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// Why no pulse came.
+/// Why no pulse arrived.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// There is no shell, or no pipe to it.
     #[error("the hook could not be started with `sh -c`")]
     NotStarted(#[source] io::Error),
-    /// The shell did not find it.
-    #[error("no pulse arrived: the program of {} is gone or cannot be run{}", shown(.command), said(.stderr))]
+    /// The shell could not run it.
+    #[error("no pulse arrived: the program of {} is missing or cannot be run{}", shown(.command), said(.stderr))]
     Gone {
         /// The command.
         command: String,
-        /// What the shell said.
+        /// The shell's error output.
         stderr: String,
     },
-    /// It did not end.
+    /// It timed out.
     #[error("no pulse arrived: {} did not end within {PULSE_TIMEOUT} s", shown(.command))]
     Late {
         /// The command.
         command: String,
     },
-    /// It ended and wrote none.
+    /// It ended without writing a pulse.
     #[error("no pulse arrived in {}: {} ended with {status}{}", dir.display(), shown(.command), said(.stderr))]
     Silent {
         /// The command.
         command: String,
         /// murmur's data folder.
         dir: std::path::PathBuf,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// What it said.
+        /// Its error output.
         stderr: String,
     },
 }
@@ -52,9 +52,9 @@ pub enum CheckError {
 impl Hinted for CheckError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NotStarted(..) => "see that there is a shell".to_owned(),
-            Self::Gone { .. } => "`murmur setup hooks` writes where it is now".to_owned(),
-            Self::Late { .. } => "see what it waits for".to_owned(),
+            Self::NotStarted(..) => "check that `sh` is on the PATH".to_owned(),
+            Self::Gone { .. } => "`murmur setup hooks` updates its path".to_owned(),
+            Self::Late { .. } => "check what it waits for".to_owned(),
             Self::Silent { .. } => "see murmur.log there".to_owned(),
         })
     }
@@ -69,7 +69,7 @@ fn said(stderr: &str) -> String {
     }
 }
 
-/// `command` as it can stand in a message, which ends at `; `: what a terminal would obey is escaped, too.
+/// Escapes `command` for a message: control characters, and `; `, which ends a message.
 #[must_use]
 pub fn shown(command: &str) -> String {
     let is_obeyed = |letter: char| {
@@ -86,19 +86,15 @@ pub fn shown(command: &str) -> String {
     shown
 }
 
-/// Runs `command`, the hook of PostToolUse, for a call that never was, by an agent that never was, in the folder `here`.
-/// How long it took until it had ended. `dir` is where the environment leads to: as a session, the hook has no other word
-/// of it.
-///
-/// # Errors
-/// [`CheckError`].
+/// Runs `command`, the PostToolUse hook, for a made-up call of a made-up agent in the folder `here`, and returns how long it
+/// took. `dir` is the data folder that the environment gives, as for a real session.
 pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration, CheckError> {
     let number = random::bytes::<4>().map_err(CheckError::NotStarted)?;
     let agent = format!("setup-check-{:08x}", u32::from_be_bytes(number));
     let ran = run(command, here, &agent).await;
     let pulse = dir.pulse(&agent);
     let arrived = folder::read(&pulse).is_some_and(|found| found.pulse.agent_id == agent);
-    // What is not there need not go.
+    // They may not exist.
     let _pulse = std::fs::remove_file(pulse);
     let _activity = std::fs::remove_dir_all(dir.agent(&agent));
     let (status, stderr, took) = ran?;
@@ -130,7 +126,7 @@ async fn run(command: &str, here: &Path, agent: &str) -> Result<(ExitStatus, Str
     let mut child = child.spawn().map_err(CheckError::NotStarted)?;
     let group = child.id();
     if let Some(mut stdin) = child.stdin.take() {
-        // A hook that reads nothing has its own end.
+        // The hook may not read its input.
         let _closed = stdin.write_all(payload.to_string().as_bytes()).await;
     }
     let limit = Duration::from_secs(u64::from(PULSE_TIMEOUT));

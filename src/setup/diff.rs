@@ -1,4 +1,4 @@
-//! Unified diffs of settings files, in which long lines are cut.
+//! Unified diffs of settings files, with long lines cut.
 
 use similar::{DiffOp, DiffTag, TextDiff};
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The lines of context around each change.
 const CONTEXT: usize = 3;
 
-/// A changed line with more characters than this is cut to the part that differs.
+/// Changed lines with more characters than this are cut to the part that differs.
 const LONG: usize = 160;
 
 /// After this long, the rest of a text counts as one change.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_shown_by_what_differs() {
+    fn a_long_line_is_cut_to_what_differs() {
         let before = format!("{}{}", "ä".repeat(500), "z".repeat(500));
         let after = format!("{}new{}", "ä".repeat(500), "z".repeat(500));
         let (lead, tail) = (format!("…{}", "ä".repeat(40)), format!("{}… [no newline]", "z".repeat(40)));

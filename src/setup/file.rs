@@ -1,4 +1,4 @@
-//! A settings file, changed: under a lock, with a backup beside it, and so that nobody else's edit is lost.
+//! Changes a settings file: under a lock, with a backup beside it, and without losing concurrent edits.
 
 use super::SetupError;
 use std::ffi::OsString;
@@ -9,63 +9,63 @@ use sys::file::read_regular;
 use sys::swap::{Swap, swap, write_beside};
 use sys::{atomic, lock};
 
-/// How often a file may change under our hands.
+/// How many concurrent edits are tolerated.
 const TRIES: u32 = 100;
 
-/// What is there, for whoever decides what becomes of it.
+/// The current state, as input for a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
-    /// The bytes of the file; none where there is no file.
+    /// The file's bytes, if it exists.
     pub file: Option<&'a [u8]>,
-    /// The bytes of its backup.
+    /// The backup's bytes, if it exists.
     pub backup: Option<&'a [u8]>,
 }
 
-/// What becomes of it.
+/// What to do with the file and its backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan<T> {
-    /// The file's new bytes; none where it is to go.
+    /// The file's new bytes; `None` to remove it.
     pub next: Option<Vec<u8>>,
-    /// And its backup.
+    /// What to do with the backup.
     pub backup: Backup,
-    /// What was decided, for who asked.
-    pub said: T,
+    /// The decision, for the caller.
+    pub decision: T,
 }
 
-/// What becomes of the backup.
+/// What to do with the backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backup {
-    /// It stays, or there is none.
-    Stays,
-    /// It becomes what the file was.
-    Made,
-    /// It is needed no longer.
-    Goes,
+    /// Leave it, if there is one.
+    Keep,
+    /// Write the file's old bytes to it.
+    Write,
+    /// Remove it.
+    Remove,
 }
 
-/// A change that was made, or was found to be none.
+/// A change that was made or was unnecessary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed<T> {
-    /// The file itself, links followed.
+    /// The file, with links resolved.
     pub real: PathBuf,
     /// Its bytes before.
     pub before: Option<Vec<u8>>,
-    /// What was decided.
+    /// The plan.
     pub plan: Plan<T>,
-    /// Why the backup, which is needed no longer, is still there.
+    /// Why the unneeded backup could not be removed.
     pub left_behind: Option<io::ErrorKind>,
 }
 
-/// The moments of a change at which another process could act. Only tests do anything then.
+/// Points at which another process could interfere, for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// It was read and decided on, and is about to be read again.
+pub enum Stage {
+    /// The plan was made, and the file is about to be reread.
     Decided,
-    /// It was read again, and is about to be replaced.
+    /// The file was reread, and is about to be replaced.
     Replacing,
 }
 
-/// Where the backup of the settings at `real` is.
+/// The path of the backup of the settings at `real`.
 #[must_use]
 pub fn backup_of(real: &Path) -> PathBuf {
     let mut name = real.file_name().map_or_else(OsString::new, OsString::from);
@@ -73,11 +73,8 @@ pub fn backup_of(real: &Path) -> PathBuf {
     real.with_file_name(name)
 }
 
-/// What `decide` says of the file at `path`; nothing is written.
-///
-/// # Errors
-/// [`SetupError::Read`], and what `decide` says.
-pub fn look<T>(
+/// Plans a change of the file at `path` with `decide`, and writes nothing.
+pub fn preview<T>(
     path: &Path,
     decide: impl FnOnce(Found<'_>) -> Result<Plan<T>, SetupError>,
 ) -> Result<Changed<T>, SetupError> {
@@ -87,11 +84,8 @@ pub fn look<T>(
     Ok(Changed { real, before, plan, left_behind: None })
 }
 
-/// Does what `decide` says to the file at `path`, under the lock at `lock_path`. It is asked again whenever the file has
-/// changed meanwhile.
-///
-/// # Errors
-/// [`SetupError`]; the file is then as it was.
+/// Plans a change of the file at `path` with `decide` and applies it, under the lock at `lock_path`. Plans again whenever the
+/// file has changed meanwhile.
 pub fn change<T>(
     path: &Path,
     lock_path: &Path,
@@ -100,15 +94,12 @@ pub fn change<T>(
     change_watched(path, lock_path, decide, &mut |_, _| ())
 }
 
-/// The same; `moments` is told the file itself.
-///
-/// # Errors
-/// As [`change`].
+/// The same, calling `stages` with the resolved path.
 pub fn change_watched<T>(
     path: &Path,
     lock_path: &Path,
     mut decide: impl FnMut(Found<'_>) -> Result<Plan<T>, SetupError>,
-    moments: &mut dyn FnMut(Moment, &Path),
+    stages: &mut dyn FnMut(Stage, &Path),
 ) -> Result<Changed<T>, SetupError> {
     let _lock =
         lock::lock(lock_path).map_err(|source| SetupError::Lock { path: lock_path.to_owned(), source })?;
@@ -122,17 +113,17 @@ pub fn change_watched<T>(
             return Ok(Changed { real, before, plan, left_behind: None });
         }
         ours_to_write(&real)?;
-        if plan.backup == Backup::Made
+        if plan.backup == Backup::Write
             && let Some(bytes) = &before
         {
             let mode = real.metadata().map_or(0o600, |found| found.mode() & 0o600);
             write_beside(&beside, bytes, mode).map_err(cannot)?;
         }
-        moments(Moment::Decided, &real);
-        let mut replacing = || moments(Moment::Replacing, &real);
+        stages(Stage::Decided, &real);
+        let mut replacing = || stages(Stage::Replacing, &real);
         match swap(&real, before.as_deref(), plan.next.as_deref(), &mut replacing).map_err(cannot)? {
             Swap::Done => {
-                let gone = if plan.backup == Backup::Goes { std::fs::remove_file(&beside) } else { Ok(()) };
+                let gone = if plan.backup == Backup::Remove { std::fs::remove_file(&beside) } else { Ok(()) };
                 let left_behind =
                     gone.err().map(|error| error.kind()).filter(|kind| *kind != io::ErrorKind::NotFound);
                 return Ok(Changed { real, before, plan, left_behind });
@@ -143,7 +134,7 @@ pub fn change_watched<T>(
     Err(SetupError::Restless { path: real, times: TRIES })
 }
 
-/// What `decide` says of the file at `real`, which is `before`, and its backup. Without knowing that, nothing changes.
+/// Calls `decide` for the file at `real`, which is `before`, and its backup. An unreadable backup prevents any change.
 fn decide_on<T>(
     real: &Path,
     before: Option<&[u8]>,
@@ -162,7 +153,7 @@ fn read(real: &Path) -> Result<Option<Vec<u8>>, SetupError> {
     read_regular(real).map_err(|source| SetupError::Read { path: real.to_owned(), source })
 }
 
-/// The file that `path` leads to, which need not exist.
+/// Resolves `path`, which need not exist.
 fn resolve(path: &Path) -> Result<PathBuf, SetupError> {
     let cannot = |source| SetupError::Read { path: path.to_owned(), source };
     let mut path = path.to_owned();
@@ -184,7 +175,7 @@ fn resolve(path: &Path) -> Result<PathBuf, SetupError> {
     Err(cannot(io::ErrorKind::NotFound.into()))
 }
 
-/// Sees that what is made in the place of `real` would be the same user's, and makes its folder where there is none.
+/// Checks that replacing `real` keeps its owner and links, and creates its folder.
 fn ours_to_write(real: &Path) -> Result<(), SetupError> {
     let user = rustix::process::geteuid().as_raw();
     let folder = real.parent().unwrap_or(Path::new("/"));
@@ -198,7 +189,7 @@ fn ours_to_write(real: &Path) -> Result<(), SetupError> {
         }
         return Ok(());
     }
-    // A new file belongs to whoever has the folder, or what is there of it.
+    // A new file should belong to the folder's owner.
     let there = folder.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)));
     if let Some((folder, found)) = there
         && found.uid() != user
@@ -215,22 +206,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backup_that_cannot_be_removed_makes_no_failure_of_what_was_done() {
+    fn a_backup_that_cannot_be_removed_is_not_a_failure() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         std::fs::write(&path, "a").unwrap();
         let beside = backup_of(&path.canonicalize().unwrap());
         std::fs::write(&beside, "b").unwrap();
         let decide = |found: Found<'_>| {
-            Ok(Plan { next: found.backup.map(<[u8]>::to_vec), backup: Backup::Goes, said: () })
+            Ok(Plan { next: found.backup.map(<[u8]>::to_vec), backup: Backup::Remove, decision: () })
         };
-        let mut moments = |moment, _: &Path| {
-            if moment == Moment::Replacing {
+        let mut stages = |stage, _: &Path| {
+            if stage == Stage::Replacing {
                 std::fs::remove_file(&beside).unwrap();
                 std::fs::create_dir(&beside).unwrap();
             }
         };
-        let changed = change_watched(&path, &folder.path().join("lock"), decide, &mut moments).unwrap();
+        let changed = change_watched(&path, &folder.path().join("lock"), decide, &mut stages).unwrap();
         assert!(changed.left_behind.is_some());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "b");
     }

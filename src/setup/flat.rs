@@ -1,6 +1,6 @@
-//! Hooks in the flat form, `{"matcher", "command"}`, rewritten in the one that Claude Code knows.
+//! Rewrites hooks in the flat form, `{"matcher", "command"}`, to the one that Claude Code reads.
 
-use super::flaw::looked_at;
+use super::flaw::known_events;
 use super::splice::Splices;
 use super::style::{Node, Slot, Style};
 use super::tree::{Group, Settings};
@@ -8,15 +8,13 @@ use crate::config::edit::layout::Layout;
 use crate::config::problem::Problem;
 use std::path::Path;
 
-/// `source` with every flat entry nested, and which they were, as `hooks.PostToolUse[0]`. Nothing else changes.
-///
-/// # Errors
-/// `source` is not JSON, or no object; `path` is for the message.
+/// Nests every flat entry in `source`, and returns the text and the entries, such as `hooks.PostToolUse[0]`. Nothing else
+/// changes; `path` is for messages.
 pub fn fix_flat(source: &str, path: &Path) -> Result<(String, Vec<String>), Problem> {
     let settings = Settings::read(source, path, &[])?;
     let mut splices = Splices::default();
     let mut entries = Vec::new();
-    for event in looked_at(&settings) {
+    for event in known_events(&settings) {
         for (index, group) in event.groups.iter().enumerate() {
             if group.flat_command().is_some() {
                 entries.push(format!("hooks.{}[{index}]", event.name));
@@ -27,7 +25,7 @@ pub fn fix_flat(source: &str, path: &Path) -> Result<(String, Vec<String>), Prob
     Ok((splices.apply(source), entries))
 }
 
-/// The group with all but its matcher in a hook of its own.
+/// The group with everything but its matcher moved to a nested hook.
 fn nested(group: &Group<'_>, source: &str) -> String {
     let member = |member: &crate::config::json::Member<'_>| {
         (member.key.to_owned(), Node::Leaf(member.value.to_owned()))

@@ -1,7 +1,7 @@
-//! What in a settings file keeps hooks from running, murmur's among them.
+//! Finds what in a settings file keeps hooks from running.
 //!
-//! Measured: Claude Code 2.1.197 drops a file with an entry that it cannot read, without a word; 2.1.329 skips the entry and
-//! says so, but drops the file as well where the entry stands under an event that decides.
+//! Tested: Claude Code 2.1.197 silently ignores a file with an invalid entry; 2.1.329 skips the entry with a message, but
+//! ignores the file if the event makes decisions.
 
 use super::tree::{Event, Group, Settings, kind, place};
 use crate::agent::settings::DECIDING;
@@ -11,7 +11,7 @@ use std::path::Path;
 use sys::error::Hinted;
 use sys::failure;
 
-/// The types of hooks that Claude Code has known since 2.1.197, and what each must have.
+/// The types of hooks in Claude Code since 2.1.197, and their required keys.
 const TYPES: [(&str, &[&str]); 5] = [
     ("command", &["command"]),
     ("prompt", &["prompt"]),
@@ -20,7 +20,7 @@ const TYPES: [(&str, &[&str]); 5] = [
     ("mcp_tool", &["server", "tool"]),
 ];
 
-/// What else a hook may have, and of which kind that must be.
+/// The optional keys of a hook, and their types.
 const OPTIONS: [(&str, &str); 6] = [
     ("async", "true or false"),
     ("if", "a string"),
@@ -30,7 +30,7 @@ const OPTIONS: [(&str, &str); 6] = [
     ("timeout", "a number above 0"),
 ];
 
-/// The events that 2.1.197 knows. What stands under another name does no harm there, whatever it is; nor in 2.1.329.
+/// The events of 2.1.197. It and 2.1.329 ignore whatever is under another name.
 const EVENTS: [&str; 30] = [
     "PreToolUse",
     "PostToolUse",
@@ -64,23 +64,23 @@ const EVENTS: [&str; 30] = [
     "MessageDisplay",
 ];
 
-/// Whether Claude Code has an event of this name.
+/// Whether Claude Code has this event.
 #[must_use]
 pub fn is_event(name: &str) -> bool {
     EVENTS.contains(&name)
 }
 
-/// The events whose entries Claude Code looks at.
-pub(super) fn looked_at<'a>(settings: &'a Settings<'a>) -> impl Iterator<Item = &'a Event<'a>> {
+/// The events that Claude Code reads.
+pub(super) fn known_events<'a>(settings: &'a Settings<'a>) -> impl Iterator<Item = &'a Event<'a>> {
     settings.events().filter(|event| EVENTS.contains(&event.name.as_ref()))
 }
 
-/// A place of a settings file by which hooks do not run.
+/// Something in a settings file that keeps hooks from running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Where it is.
+    /// Its position.
     pub place: Place,
-    /// Which entry, as `hooks.PostToolUse[0]`.
+    /// The entry, such as `hooks.PostToolUse[0]`.
     pub entry: String,
     /// Whether [`fix_flat`](super::flat::fix_flat) rewrites it.
     pub is_flat: bool,
@@ -89,13 +89,13 @@ pub struct Flaw {
 }
 
 impl Flaw {
-    /// One line: which file, where, what is wrong, what comes of it, and what to do.
+    /// One line with the file, position, problem, consequence and hint.
     #[must_use]
     pub fn at(&self, path: &Path) -> String {
         self.problem(path).line()
     }
 
-    /// The same as an error.
+    /// The same as a [`Problem`].
     #[must_use]
     pub fn problem(&self, path: &Path) -> Problem {
         let Self { place, entry, what, to_do, .. } = self;
@@ -103,7 +103,7 @@ impl Flaw {
     }
 }
 
-/// All of them in `source`, in their order. A text that is not JSON has none that could be told.
+/// Returns all flaws in `source`, in order; none if it is not JSON.
 #[must_use]
 pub fn flaws(source: &str) -> Vec<Flaw> {
     let Ok(settings) = Settings::read(source, Path::new(""), &[]) else { return Vec::new() };
@@ -118,12 +118,12 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
             place: place(source, member.key),
             entry: "disableAllHooks".to_owned(),
             is_flat: false,
-            what: "is true: Claude Code runs no hooks, murmur's neither".to_owned(),
-            to_do: "take it out to have them run".to_owned(),
+            what: "is true: Claude Code runs no hooks, not even murmur's".to_owned(),
+            to_do: "remove it to enable them".to_owned(),
         });
     }
-    let deny = if denies { ", so that your permissions.deny is off" } else { "" };
-    for event in looked_at(&settings) {
+    let deny = if denies { ", so your permissions.deny is off" } else { "" };
+    for event in known_events(&settings) {
         let dropped = match DECIDING.contains(&event.name.as_ref()) {
             true => format!("Claude Code ignores the whole file because of it, 2.1.197 silently{deny}"),
             false => format!(
@@ -137,7 +137,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
         for (index, group) in event.groups.iter().enumerate() {
             let entry = format!("hooks.{}[{index}]", event.name);
             let Some(hooks) = &group.hooks else {
-                let (is_flat, what, to_do) = about(group);
+                let (is_flat, what, to_do) = group_problem(group);
                 push(group.text, entry, is_flat, &what, to_do);
                 continue;
             };
@@ -145,10 +145,10 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
                 group.object.get("matcher").filter(|member| json::string(member.value).is_none())
             {
                 let what = format!("has a matcher that is {}, not a string", kind(matcher.value));
-                push(matcher.key, entry.clone(), false, &what, "make it \"*\", or what it is to match");
+                push(matcher.key, entry.clone(), false, &what, "set it to \"*\" or a pattern");
             }
             for (number, hook) in hooks.iter().enumerate() {
-                if let Some((what, to_do)) = about_hook(hook.text) {
+                if let Some((what, to_do)) = hook_problem(hook.text) {
                     push(hook.text, format!("{entry}.hooks[{number}]"), false, &what, &to_do);
                 }
             }
@@ -157,22 +157,22 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
     flaws
 }
 
-/// What is wrong with a group that has no array of hooks.
-fn about(group: &Group<'_>) -> (bool, String, &'static str) {
+/// The problem of a group without an array of hooks.
+fn group_problem(group: &Group<'_>) -> (bool, String, &'static str) {
     if group.flat_command().is_some() {
         let to_do = "`murmur setup hooks --fix-flat` rewrites it as {\"matcher\", \"hooks\": [...]}";
-        return (true, "has its command beside the matcher, the flat form".to_owned(), to_do);
+        return (true, "has its command next to the matcher (flat form)".to_owned(), to_do);
     }
-    let to_do = "make it {\"matcher\", \"hooks\": [...]}, or take it out";
+    let to_do = "make it {\"matcher\", \"hooks\": [...]}, or remove it";
     if group.object.0.is_empty() && !group.text.starts_with('{') {
         return (false, format!("is {}, not an object", kind(group.text)), to_do);
     }
     (false, "has no array \"hooks\"".to_owned(), to_do)
 }
 
-/// What is wrong with a hook, and what to do.
-fn about_hook(hook: &str) -> Option<(String, String)> {
-    let typed = "give it \"type\": \"command\" and a command, or take it out".to_owned();
+/// The problem of a hook, and the hint.
+fn hook_problem(hook: &str) -> Option<(String, String)> {
+    let typed = "add \"type\": \"command\" and a command, or remove it".to_owned();
     if !hook.starts_with('{') {
         return Some((format!("is {}, not an object", kind(hook)), typed));
     }
@@ -184,19 +184,16 @@ fn about_hook(hook: &str) -> Option<(String, String)> {
         return Some((format!("has a type that is {}", kind(member.value)), typed));
     };
     let Some((_, needed)) = TYPES.iter().find(|(known, _)| *known == name) else {
-        return Some((format!("is of the type {name:?}, which is not known"), typed));
+        return Some((format!("has the unknown type {name:?}"), typed));
     };
     let text = |key: &str| object.get(key).and_then(|member| json::string(member.value));
     if let Some(missing) = needed.iter().find(|key| text(key).is_none()) {
-        return Some((
-            format!("has no {missing:?} that is a string"),
-            "give it one, or take it out".to_owned(),
-        ));
+        return Some((format!("has no string {missing:?}"), "add one, or remove it".to_owned()));
     }
     if name == "http" && text("url").is_some_and(|url| !url.contains("://")) {
         return Some((
-            "has a \"url\" that is none".to_owned(),
-            "give it a whole one, as http://127.0.0.1:8080/".to_owned(),
+            "has an invalid \"url\"".to_owned(),
+            "use a full URL, such as http://127.0.0.1:8080/".to_owned(),
         ));
     }
     OPTIONS.into_iter().find_map(|(key, wanted)| {
@@ -208,7 +205,7 @@ fn about_hook(hook: &str) -> Option<(String, String)> {
             _ => json::string(value).is_some(),
         };
         (!is_right).then(|| {
-            (format!("has a {key:?} that is not {wanted}"), format!("make it {wanted}, or take it out"))
+            (format!("has a {key:?} that is not {wanted}"), format!("make it {wanted}, or remove it"))
         })
     })
 }
@@ -217,7 +214,7 @@ fn about_hook(hook: &str) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    /// What is said of one hook under PostToolUse, without the consequence.
+    /// The problems of one hook under PostToolUse, without the consequence.
     fn said(hook: &str) -> String {
         let source = format!(r#"{{"hooks":{{"PostToolUse":[{{"hooks":[{hook}]}}]}}}}"#);
         let flaws = flaws(&source);
@@ -228,9 +225,9 @@ mod tests {
             .join("; ")
     }
 
-    /// Each was tried on the real Claude Code 2.1.197, which dropped the file or not.
+    /// Each was tested with Claude Code 2.1.197.
     #[test]
-    fn what_claude_code_cannot_read_is_told_and_what_it_can_is_not() {
+    fn invalid_hooks_are_reported_and_valid_ones_are_not() {
         for fine in [
             r#"{"type":"command","command":"x","timeout":1.5,"onFailure":"x","unknown":[]}"#,
             r#"{"type":"command","command":"","async":true,"once":false,"shell":"bash","if":"Bash(ls *)"}"#,
@@ -243,12 +240,12 @@ mod tests {
             (r#""x""#, "is a string, not an object"),
             ("{}", "has no \"type\""),
             (r#"{"type":5}"#, "has a type that is a number"),
-            (r#"{"type":"weird"}"#, "is of the type \"weird\", which is not known"),
-            (r#"{"type":"command"}"#, "has no \"command\" that is a string"),
-            (r#"{"type":"command","command":5}"#, "has no \"command\" that is a string"),
-            (r#"{"type":"agent"}"#, "has no \"prompt\" that is a string"),
-            (r#"{"type":"http","url":"x"}"#, "has a \"url\" that is none"),
-            (r#"{"type":"mcp_tool","server":"x"}"#, "has no \"tool\" that is a string"),
+            (r#"{"type":"weird"}"#, "has the unknown type \"weird\""),
+            (r#"{"type":"command"}"#, "has no string \"command\""),
+            (r#"{"type":"command","command":5}"#, "has no string \"command\""),
+            (r#"{"type":"agent"}"#, "has no string \"prompt\""),
+            (r#"{"type":"http","url":"x"}"#, "has an invalid \"url\""),
+            (r#"{"type":"mcp_tool","server":"x"}"#, "has no string \"tool\""),
             (
                 r#"{"type":"command","command":"x","timeout":"5"}"#,
                 "has a \"timeout\" that is not a number above 0",
@@ -269,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn under_an_event_that_decides_no_version_takes_the_file() {
+    fn under_a_deciding_event_every_version_ignores_the_file() {
         let source = |event: &str| {
             format!(
                 r#"{{"permissions":{{"deny":["Read"]}},"hooks":{{"{event}":[{{"matcher":5,"hooks":[]}}]}}}}"#
@@ -278,10 +275,8 @@ mod tests {
         let at = |event: &str| flaws(&source(event))[0].at(Path::new("/s"));
         assert!(at("PreToolUse").contains(
             "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code ignores the whole file because of it, \
-             2.1.197 silently, so that your permissions.deny is off; make it"
+             2.1.197 silently, so your permissions.deny is off; set it"
         ));
-        assert!(
-            at("Stop").contains("so that your permissions.deny is off, 2.1.329 ignores the entry; make it")
-        );
+        assert!(at("Stop").contains("so your permissions.deny is off, 2.1.329 ignores the entry; set it"));
     }
 }

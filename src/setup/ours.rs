@@ -1,24 +1,24 @@
-//! Which commands are murmur's: those that run its hook for an event that does not decide.
+//! Recognizes murmur's commands: those that run its hook for an event that does not decide.
 //!
-//! A command that guards (`murmur-hook PreToolUse || exit 2`) is the user's own doing, and taking it out would open a
-//! door; so it is never taken for one of setup's.
+//! A guarding command (`murmur-hook PreToolUse || exit 2`) was added by the user, and removing it would disable the guard,
+//! so it never counts as one of setup's.
 
 use crate::agent::settings::DECIDING;
 use std::path::Path;
 use sys::shell;
 
-/// Whether `command`, which Claude Code gives to `sh -c`, calls murmur's hook and does nothing else, of whatever version
-/// and path: the program `murmur-hook`, or `murmur` with the word `hook`, then an event's name, and then its end.
+/// Whether the shell command `command` only calls murmur's hook, of any version and path: the program `murmur-hook`, or
+/// `murmur` with the argument `hook`, followed by just an event name.
 pub(super) fn is_ours(command: &str) -> bool {
     as_written(command).is_some()
 }
 
-/// Whether `command` is one of ours to the letter as setup writes it, with its program by the whole path.
+/// Whether `command` is exactly as setup writes it, with the program's absolute path.
 pub(super) fn is_written_by_setup(command: &str) -> bool {
     command.starts_with("'/") && as_written(command).is_some_and(|written| written == command)
 }
 
-/// How setup would write `command`, if it is one of ours.
+/// How setup would write `command`, if it is ours.
 fn as_written(command: &str) -> Option<String> {
     let mut words = Words(command);
     let program = words.next()?;
@@ -28,20 +28,19 @@ fn as_written(command: &str) -> Option<String> {
         _ => return None,
     };
     let event = words.next()?;
-    // What follows is the user's own doing.
+    // Anything more was added by the user.
     let is_all = words.0.trim_matches([' ', '\t', '\n']).is_empty();
     (is_all && is_event(&event) && !DECIDING.contains(&event.as_str()))
         .then(|| format!("{} {word}{event}", shell::single_quoted(&program)))
 }
 
-/// Events are named in words that begin with capitals; which there are differs from version to version.
+/// Event names are in PascalCase; the set differs by version.
 fn is_event(word: &str) -> bool {
     word.starts_with(|letter: char| letter.is_ascii_uppercase())
         && word.chars().all(|letter| letter.is_ascii_alphabetic())
 }
 
-/// The words of a simple command, unquoted. It ends at what is no word, as `;`, a quote that is not closed or another
-/// command in its place.
+/// The unquoted words of a simple command, up to an operator such as `;`, an unclosed quote or a command substitution.
 struct Words<'a>(&'a str);
 
 impl Iterator for Words<'_> {
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_ours_by_its_program_and_an_events_name() {
+    fn a_command_is_ours_by_its_program_and_event_name() {
         for ours in [
             "'/opt/it'\\''s/murmur-hook' PostToolUse",
             "murmur-hook Stop",
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_setup_wrote_is_known_to_the_letter() {
+    fn only_the_exact_form_counts_as_written_by_setup() {
         for written in
             ["'/a/murmur-hook' Stop", "'/opt/it'\\''s/murmur-hook' PostToolUse", "'/a b/murmur' hook Stop"]
         {

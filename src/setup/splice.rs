@@ -1,8 +1,8 @@
-//! Pieces of a text replaced, all at once; and parts taken out of a list with the commas that go with them.
+//! Replaces several ranges of a text at once, and removes list elements with their commas.
 
 use std::ops::Range;
 
-/// Replacements that do not overlap, by their places in one text.
+/// Non-overlapping replacements in a text.
 #[derive(Debug, Default)]
 pub(super) struct Splices(Vec<(Range<usize>, String)>);
 
@@ -15,7 +15,7 @@ impl Splices {
         self.0.extend(ranges.into_iter().map(|range| (range, String::new())));
     }
 
-    /// `source` with all of them done.
+    /// Applies all replacements to `source`.
     pub(super) fn apply(mut self, source: &str) -> String {
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out =
@@ -31,11 +31,11 @@ impl Splices {
     }
 }
 
-/// What is to be deleted so that of the parts of an object or array at `spans` those go that `goes` names; `None` where
-/// none would be left.
+/// The ranges to delete to remove those parts of an object or array, at `spans`, for which `goes` is true; `None` if no part
+/// would remain.
 ///
-/// A part goes with the comma and the white space before it, so that what was appended leaves no trace; the first, which
-/// has none before it, with those after it.
+/// A part is removed with the comma and whitespace before it, so that an appended part leaves no trace; the first with those
+/// after it.
 pub(super) fn without(spans: &[Range<usize>], goes: impl Fn(usize) -> bool) -> Option<Vec<Range<usize>>> {
     let mut deleted = Vec::new();
     let mut kept_end = None;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_go_with_one_comma_each() {
+    fn parts_are_removed_with_one_comma_each() {
         let source = "[ 10, 20 ,30,  40 ]";
         let spans = [2..4, 6..8, 10..12, 15..17];
         let left = |gone: &[usize]| {

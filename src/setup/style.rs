@@ -1,13 +1,13 @@
-//! New JSON that looks like what stands around it: line ends, indentation, spaces.
+//! Formats new JSON like the surrounding text: newlines, indentation, spaces.
 
 use crate::config::edit::layout::{Layout, after_comma, quoted};
 use crate::config::json::{Object, span};
 use serde_json::Value;
 
-/// JSON that is to be written. Keys and leaves are JSON already.
+/// JSON to write. Keys and leaves are already encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
-    /// A text, a number, or whatever somebody else wrote.
+    /// A string, a number, or existing JSON.
     Leaf(String),
     /// An array.
     List(Vec<Node>),
@@ -15,7 +15,7 @@ pub(super) enum Node {
     Object(Vec<(String, Node)>),
 }
 
-/// The order in which people write the keys of hooks; others come after these.
+/// The usual order of a hook's keys; others follow.
 const ORDER: [&str; 5] = ["matcher", "type", "command", "hooks", "timeout"];
 
 impl Node {
@@ -33,30 +33,30 @@ impl Node {
     }
 }
 
-/// How JSON is written.
+/// A JSON format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Style {
     shape: Shape,
-    /// The colon with what is around it.
+    /// The colon with surrounding whitespace.
     colon: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Shape {
-    /// One part to a line.
+    /// One part per line.
     Lines { newline: &'static str, unit: String },
-    /// All in one line: what is inside the braces of objects, and what follows commas.
+    /// All on one line: the padding inside braces, and the gap after commas.
     Line { pad: String, gap: String },
 }
 
 impl Style {
-    /// What murmur writes where there is nothing to imitate but, perhaps, the line ends of `source`.
+    /// The default style, with the newlines of `source`.
     pub(super) fn default_for(source: &str) -> Self {
         let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
         Self { shape: Shape::Lines { newline, unit: "  ".to_owned() }, colon: ": ".to_owned() }
     }
 
-    /// That of an object's own layout.
+    /// The style of an object's layout.
     pub(super) fn of(layout: &Layout) -> Self {
         let shape = if layout.is_lines() {
             let newline = if layout.newline() == "\n" { "\n" } else { "\r\n" };
@@ -67,7 +67,7 @@ impl Style {
         Self { shape, colon: layout.colon.clone() }
     }
 
-    /// `node` in this style; `indent` is that of the line it begins in.
+    /// Renders `node`; `indent` is the indentation of its first line.
     pub(super) fn render(&self, node: &Node, indent: &str) -> String {
         let mut out = String::new();
         self.write(node, indent, &mut out);
@@ -131,18 +131,18 @@ impl Style {
     }
 }
 
-/// What a new part of an object or array is written with.
+/// The format for a new part of an object or array.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub(super) style: Style,
-    /// The white space after the comma.
+    /// The whitespace after the comma.
     pub(super) gap: String,
     /// The indentation of the new part's line.
     pub(super) indent: String,
 }
 
 impl Slot {
-    /// For one more member of `object`, which is `text`. `None` where it has no member to imitate.
+    /// For another member of `object`, which is `text`. `None` if it is empty.
     pub(super) fn in_object(text: &str, object: &Object<'_>) -> Option<Self> {
         let layout = Layout::of_object(text, object)?;
         let style = Style::of(&layout);
@@ -150,8 +150,8 @@ impl Slot {
         Some(Self { style, indent: indent.to_owned(), gap: layout.before })
     }
 
-    /// For one more element of the array `list`, a piece of `source`, whose elements are these; `outer` is what a member
-    /// of the object around it is written with.
+    /// For another element of the array `list`, a part of `source`, with these elements; `outer` is the format of the enclosing
+    /// object's members.
     pub(super) fn in_array(source: &str, list: &str, elements: &[&str], outer: &Self) -> Option<Self> {
         let last = elements.last()?;
         let layout = Object::parse(last).ok().and_then(|object| Layout::of_object(last, &object));
@@ -167,7 +167,7 @@ impl Slot {
         } else {
             layout.map_or_else(|| outer.indent.clone(), |layout| line_indent(&layout.close).to_owned())
         };
-        // Who writes a space after a colon writes one after a comma.
+        // A space after colons implies one after commas.
         if gap.is_empty() && style.colon.ends_with(' ') {
             " ".clone_into(&mut gap);
         }
@@ -175,7 +175,7 @@ impl Slot {
     }
 }
 
-/// What stands after the last line end.
+/// The text after the last newline.
 fn line_indent(space: &str) -> &str {
     space.rsplit_once('\n').map_or("", |(_, indent)| indent)
 }

@@ -1,5 +1,4 @@
-//! A settings file by its parts: which bytes are which hook. Text in, borrowed parts out; nothing is judged here but
-//! whether hooks can be added to it.
+//! Parses a settings file into borrowed parts: which bytes are which hook. Only checks whether hooks can be added.
 
 use super::ours::is_ours;
 use crate::config::json::{self, Member, Object};
@@ -10,21 +9,21 @@ use std::ops::Range;
 use std::path::Path;
 use sys::failure;
 
-/// White space of JSON.
+/// JSON whitespace.
 const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// The whole text.
+/// A settings file.
 #[derive(Debug)]
 pub(super) struct Settings<'a> {
     pub(super) source: &'a str,
-    /// The object that it is, as written; empty where the file is blank.
+    /// The root object's text; empty if the file is blank.
     pub(super) body: &'a str,
     pub(super) root: Object<'a>,
     /// The value of `hooks`.
     pub(super) hooks: Option<Hooks<'a>>,
 }
 
-/// The value of `hooks`, as written and by its members.
+/// The value of `hooks`, as text and as members.
 #[derive(Debug)]
 pub(super) struct Hooks<'a> {
     pub(super) text: &'a str,
@@ -32,13 +31,13 @@ pub(super) struct Hooks<'a> {
     pub(super) events: Vec<Event<'a>>,
 }
 
-/// A member of `hooks` that counts: of equal keys the last.
+/// A member of `hooks`; of duplicate keys the last, which is the active one.
 #[derive(Debug)]
 pub(super) struct Event<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Its place among the members.
+    /// Its index among the members.
     pub(super) index: usize,
-    /// Whether a member of the same name stands before it.
+    /// Whether an earlier member has the same name.
     pub(super) is_repeated: bool,
     pub(super) text: &'a str,
     pub(super) groups: Vec<Group<'a>>,
@@ -48,9 +47,9 @@ pub(super) struct Event<'a> {
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) text: &'a str,
-    /// Its members; none where it is no object.
+    /// Its members; empty if it is not an object.
     pub(super) object: Object<'a>,
-    /// Its hooks, where it has an array of them.
+    /// Its hooks, if it has an array of them.
     pub(super) hooks: Option<Vec<Hook<'a>>>,
 }
 
@@ -62,10 +61,8 @@ pub(super) struct Hook<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// The settings in `source`; `path` is for messages. A blank text is an empty object.
-    ///
-    /// # Errors
-    /// One problem, with its place: it is not JSON or no object, `hooks` is no object, or one of `events` is no array.
+    /// Parses `source`; `path` is for messages. A blank text is an empty object. Fails if the root or `hooks` is not an object,
+    /// or one of `events` is not an array.
     pub(super) fn read(source: &'a str, path: &Path, events: &[&str]) -> Result<Self, Problem> {
         let body = source.strip_prefix('\u{feff}').unwrap_or(source).trim_matches(BLANK);
         if body.is_empty() {
@@ -91,17 +88,17 @@ impl<'a> Settings<'a> {
         Ok(Self { source, body, root, hooks })
     }
 
-    /// The events that count.
+    /// The active events.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event<'a>> {
         self.hooks.iter().flat_map(|hooks| &hooks.events)
     }
 
-    /// Whether anything of murmur's stands in it.
+    /// Whether it has hooks of murmur's.
     pub(super) fn has_ours(&self) -> bool {
         self.events().any(Event::has_ours)
     }
 
-    /// Where `part` lies.
+    /// The range of `part`.
     pub(super) fn span(&self, part: &str) -> Range<usize> {
         json::span(self.source, part)
     }
@@ -151,7 +148,7 @@ impl<'a> Group<'a> {
         Self { text, object, hooks }
     }
 
-    /// The command that stands beside the matcher, in the flat form, which Claude Code does not know.
+    /// The command of a flat entry, a form that Claude Code does not support.
     pub(super) fn flat_command(&self) -> Option<Cow<'a, str>> {
         if self.object.get("hooks").is_some() {
             return None;
@@ -168,7 +165,7 @@ impl<'a> Group<'a> {
         self.is_flat_ours() || self.hooks.iter().flatten().any(|hook| hook.is_ours)
     }
 
-    /// Whether it is asked whatever the tool, the source or the reason.
+    /// Whether its matcher matches everything.
     pub(super) fn matches_all(&self) -> bool {
         match self.object.get("matcher") {
             None => true,
@@ -191,10 +188,7 @@ fn command(hook: &str) -> Option<Cow<'_, str>> {
     json::string(object.get("command")?.value)
 }
 
-/// The text of a file's bytes.
-///
-/// # Errors
-/// The place of the first byte that is not UTF-8.
+/// Decodes a file's bytes as UTF-8.
 pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
@@ -203,7 +197,7 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str, Probl
     })
 }
 
-/// The place of `part`; a byte order mark is no character that an editor would count.
+/// The position of `part`, not counting a byte order mark.
 pub(super) fn place(source: &str, part: &str) -> Place {
     let place = Place::of(source, json::span(source, part).start);
     let marked = place.line == 1 && source.starts_with('\u{feff}') && place.column > 1;
@@ -213,14 +207,14 @@ pub(super) fn place(source: &str, part: &str) -> Place {
 fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) -> Problem {
     if error.is_data() {
         let what =
-            failure!("it is {}, not an object", kind(body); "correct it, Claude Code reads nothing of it");
+            failure!("it is {}, not an object", kind(body); "correct it; Claude Code ignores the file");
         return Problem::at(path, place(source, body), what);
     }
     let line =
         body.split('\n').take(error.line().saturating_sub(1)).map(|line| line.len() + 1).sum::<usize>();
-    // The column is that of the last byte that was read.
+    // The column is that of the last byte read.
     let mut at = (line + error.column()).saturating_sub(1).min(body.len());
-    // Of a word that is none, where it begins.
+    // For an invalid word, report its start.
     if json::message(error) == "expected ident" {
         let word = body.as_bytes().get(..at).unwrap_or_default();
         at -= word.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -235,7 +229,7 @@ fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) ->
         format!("this is not JSON ({})", json::message(error))
     };
     let what = failure!(
-        "{what}, and Claude Code reads nothing of the file";
+        "{what}, and Claude Code ignores the file";
         "correct it there or just before, and run this again"
     );
     Problem::at(path, place(source, rest), what)
@@ -243,13 +237,13 @@ fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) ->
 
 fn wrong(source: &str, path: &Path, key: &str, value: &str, accepted: &str) -> Problem {
     let what = failure!(
-        "{key} is {}, and nothing can be added to that", kind(value);
-        "make it {accepted}, or take it out"
+        "{key} is {}, so hooks cannot be added", kind(value);
+        "make it {accepted}, or remove it"
     );
     Problem::at(path, place(source, value), what)
 }
 
-/// What a value is, in a word.
+/// The type of a JSON value.
 pub(super) fn kind(value: &str) -> &'static str {
     match value.as_bytes().first() {
         Some(b'{') => "an object",

@@ -1,34 +1,31 @@
-//! What a file was before setup: its backup, to the byte, where nobody else has changed it since.
+//! Restores a file's state before setup: exactly its backup, if nobody else has changed it since.
 
-use super::change::{Outcome, set_up, take_out};
+use super::change::{Outcome, remove_hooks, set_up};
 use super::tree::{Settings, text_of};
 use super::wanted::Wanted;
 use crate::config::problem::Problem;
 use std::path::Path;
 
-/// What is to become of a file from which murmur's entries go.
+/// How to remove murmur's entries from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
-    /// There are none.
+    /// There are no entries.
     NotConfigured,
-    /// It becomes its backup, which is needed no longer.
+    /// Restore the backup.
     Restored,
-    /// There was no file.
+    /// Remove the file, as there was none.
     Gone,
-    /// It has changed otherwise as well: only the entries go.
+    /// Remove only the entries, as the file has other changes.
     TakenOut(String),
 }
 
-/// What the text `current` was before, given the bytes of its backup; `path` is for messages.
-///
-/// # Errors
-/// As [`take_out`].
+/// Returns how to undo setup in `current`, given the backup's bytes; `path` is for messages.
 pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone, Problem> {
-    let (text, outcome) = take_out(current, path)?;
+    let (text, outcome) = remove_hooks(current, path)?;
     if outcome == Outcome::NotConfigured {
         return Ok(Undone::NotConfigured);
     }
-    // Of whatever version and path the entries are: nobody else's change lies between if these make one from the other.
+    // If adding these entries to the backup gives the current text, nobody else has changed it.
     let wanted = Wanted::found_in(&Settings::read(current, path, &[])?);
     let becomes = |before: &str| {
         let wanted = wanted.as_ref()?;
@@ -65,13 +62,13 @@ mod tests {
             let source = json!({ "hooks": { "Stop": [{ "hooks": [hook] }] } }).to_string();
             let text = set_up(&source, &wanted(), Path::new(PATH)).unwrap().0;
             assert!(text.contains(more), "{text}");
-            assert_eq!(take_out(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
+            assert_eq!(remove_hooks(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
             assert_eq!(undo(&source, None, Path::new(PATH)).unwrap(), Undone::NotConfigured);
         }
     }
 
     #[test]
-    fn a_file_that_was_there_stays_one_whoever_laid_it_out_anew() {
+    fn a_reformatted_file_is_not_removed() {
         let text = set_up("", &wanted(), Path::new(PATH)).unwrap().0;
         assert_eq!(undo(&text, None, Path::new(PATH)).unwrap(), Undone::Gone);
         let Undone::TakenOut(rest) = undo(&text, Some(b"{ }"), Path::new(PATH)).unwrap() else {
@@ -81,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_entries_that_setup_never_wrote_so_is_not_taken_for_its_own() {
+    fn a_file_with_edited_entries_is_not_removed() {
         let text = set_up("", &wanted(), Path::new(PATH)).unwrap().0;
         for (written, edited) in [
             ("'/b/murmur-hook' Stop", "/b/murmur-hook Stop"),

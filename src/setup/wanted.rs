@@ -1,4 +1,4 @@
-//! The entries that are to be there: an event and its group each.
+//! The entries to install: an event and its group each.
 
 use super::SetupError;
 use super::ours::{is_ours, is_written_by_setup};
@@ -7,15 +7,13 @@ use crate::agent::settings::{HookProgram, PULSE_EVENTS};
 use serde_json::Value;
 use std::path::Path;
 
-/// Groups with one hook each, in the order in which they are written.
+/// Groups with one hook each, in the order they are written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted(pub(super) Vec<(String, Value)>);
 
 impl Wanted {
-    /// The hooks by which the sessions of people write pulses: those that murmur's own sessions have.
-    ///
-    /// # Errors
-    /// [`SetupError::NotText`], and [`SetupError::Renamed`] where the hook could not be told from others' afterwards.
+    /// The hooks that write pulses, as in murmur's own sessions. Returns [`SetupError::Renamed`] if they could not be recognized
+    /// later.
     pub fn of(hook: &HookProgram) -> Result<Self, SetupError> {
         let group = |(event, is_about_tool): &(&str, bool)| {
             let group = hook.pulse_group(event, *is_about_tool)?;
@@ -28,7 +26,7 @@ impl Wanted {
         Ok(Self(PULSE_EVENTS.iter().map(group).collect::<Result<_, _>>()?))
     }
 
-    /// What setup wrote into `settings`, of whatever version and path, as far as nobody has changed it since.
+    /// The entries that setup wrote to `settings`, of any version and path; `None` if they were edited.
     pub(super) fn found_in(settings: &Settings<'_>) -> Option<Self> {
         let ours = settings.events().filter(|event| event.has_ours());
         let group = |event: &Event<'_>| {
@@ -46,13 +44,13 @@ impl Wanted {
         self.0.iter().map(|(event, _)| event.as_str()).collect()
     }
 
-    /// Whether `command` is one of murmur's to the letter as setup writes it, with its program by the whole path.
+    /// Whether `command` is exactly as setup writes it, with the program's absolute path.
     #[must_use]
     pub fn is_written_by_setup(command: &str) -> bool {
         is_written_by_setup(command)
     }
 
-    /// The command that is run for `event` by the settings in `source`, which is murmur's.
+    /// murmur's command for `event` in the settings `source`.
     #[must_use]
     pub fn command(source: &str, path: &Path, event: &str) -> Option<String> {
         let settings = Settings::read(source, path, &[]).ok()?;
@@ -67,7 +65,7 @@ impl Wanted {
     }
 }
 
-/// Whether `group` has nothing in it but what setup writes; how long a hook is waited for may differ.
+/// Whether `group` is as setup writes it, except for the timeout.
 fn is_as_written(group: &Value) -> bool {
     let keys = |value: &Value, known: &[&str]| {
         value.as_object().is_some_and(|members| members.keys().all(|key| known.contains(&key.as_str())))

@@ -120,7 +120,7 @@ fn a_heartbeat_that_ran_in_the_future_is_a_clock_that_went_back() {
     let clock = finding(&env, "clock");
     assert_eq!(clock["level"], "fail");
     assert!(
-        clock["found"].as_str().unwrap().ends_with("a heartbeat ran later: 2999-01-01T00:00:00Z"),
+        clock["found"].as_str().unwrap().ends_with("behind a heartbeat's last run at 2999-01-01T00:00:00Z"),
         "{clock}"
     );
 }
@@ -151,7 +151,7 @@ fn credentials_are_found_where_claude_would_and_are_never_shown() {
     }
     write(&claude.join("settings.json"), r#"{"env":{"ANTHROPIC_API_KEY":"very-secret"}}"#, 0o600);
     let found = finding(&env, "credentials");
-    assert_eq!(found["found"], "claude's settings say where they are");
+    assert_eq!(found["found"], "set in claude's settings");
     let shown = env.murmur(["doctor"]).set("ANTHROPIC_API_KEY", "very-secret").run();
     assert!(!shown.contains("very-secret"), "{shown}");
 }
@@ -206,12 +206,12 @@ fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_w
     let found = of_settings(&env);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0][0], "fail");
-    assert!(found[0][1].contains("/gone/bin/murmur-hook is not there"), "{found:?}");
+    assert!(found[0][1].contains("/gone/bin/murmur-hook does not exist"), "{found:?}");
     let hook = env!("CARGO_BIN_EXE_murmur-hook");
     entry("PreTolUse", &format!("'{hook}' PreToolUse || exit 2"));
     let found = of_settings(&env);
     assert_eq!(found[0][0], "warn", "{found:?}");
-    assert!(found[0][1].contains("hooks.PreTolUse: no Claude Code"), "{found:?}");
+    assert!(found[0][1].contains("hooks.PreTolUse: unknown event, so "), "{found:?}");
     for fine in [format!("'{hook}' Stop"), "other-program Stop".to_owned()] {
         entry("Stop", &fine);
         assert_eq!(of_settings(&env)[0][0], "ok", "{fine}");
@@ -219,7 +219,7 @@ fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_w
 }
 
 #[test]
-fn a_flat_hook_is_told_with_the_command_that_mends_that_very_file() {
+fn a_flat_hook_is_told_with_the_command_that_fixes_it() {
     let env = Env::new();
     let site = env.workspace("my site", "Look.");
     env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
@@ -256,7 +256,7 @@ fn what_depends_on_a_data_folder_that_cannot_be_used_is_not_looked_at() {
     let failed: Vec<&Value> = findings.iter().filter(|one| one["level"] == "fail").collect();
     assert_eq!(failed.len(), 1, "{failed:#?}");
     assert_eq!(failed[0]["check"], "data folder");
-    assert_eq!(of("not looked at"), 9);
+    assert_eq!(of("skipped"), 9);
 }
 
 #[test]
@@ -282,5 +282,5 @@ fn a_service_that_starts_another_murmur_is_told_of() {
     let text = String::from_utf8(ours).unwrap();
     let other = service(text.replace(&*env.data().to_string_lossy(), "/other").as_bytes());
     assert_eq!(other["level"], "warn");
-    assert_eq!(other["hint"], "run: murmur service install, which writes it anew");
+    assert_eq!(other["hint"], "run: murmur service install, which rewrites it");
 }

@@ -67,7 +67,7 @@ fn ends_without_the_key(env: &Env, daemon: Daemon) {
     let (status, said) = daemon.ended();
     // Its first look at the agents may be before the settings or after them, and those may be wrong.
     let said: Vec<&String> =
-        said.iter().filter(|line| !line.ends_with("until then the defaults hold")).collect();
+        said.iter().filter(|line| !line.ends_with("until then the defaults apply")).collect();
     assert!(status.success() && matches!(&said[..], [last] if last.ends_with("murmur stopped")), "{said:#?}");
     for name in ["decisions.jsonl", "murmur.log", "heartbeats.jsonl"] {
         let text = std::fs::read_to_string(env.data().join(name)).unwrap_or_default();
@@ -84,14 +84,14 @@ fn a_models_word_decides_and_whatever_is_no_word_denies() {
     assert_snapshot!(to(&says("deny", "\u{1b}[1mit sends\nsecrets")), @"deny (anthropic/small): anthropic/small denies it: it sends secrets");
     assert_snapshot!(to(&says("unsure", "what is it")), @"deny (anthropic/small): anthropic/small is not sure, so the call is denied: what is it");
     assert_snapshot!(to(&format!("\n {} \n", says("allow", "ok"))), @"allow (anthropic/small): anthropic/small allows it: ok");
-    assert_snapshot!(to("I would allow that."), @r#"deny (failure): anthropic/small answered what is no decision: not exactly one JSON object with "decision" and "reason"; the call is denied"#);
-    assert_snapshot!(to(&says("maybe", "")), @r#"deny (failure): anthropic/small answered what is no decision: its decision is neither "allow" nor "deny" nor "unsure"; the call is denied"#);
+    assert_snapshot!(to("I would allow that."), @r#"deny (failure): anthropic/small returned an invalid decision: not exactly one JSON object with "decision" and "reason"; the call is denied"#);
+    assert_snapshot!(to(&says("maybe", "")), @r#"deny (failure): anthropic/small returned an invalid decision: its decision is not "allow", "deny" or "unsure"; the call is denied"#);
     let allow = says("allow", "ok");
     for said in
         [format!("```json\n{allow}\n```"), format!("{allow}{allow}"), format!("[{allow}]"), String::new()]
     {
         assert!(
-            to(&said).starts_with("deny (failure): anthropic/small answered what is no decision"),
+            to(&said).starts_with("deny (failure): anthropic/small returned an invalid decision"),
             "{said}"
         );
     }
@@ -108,11 +108,11 @@ fn whatever_a_provider_does_instead_of_answering_denies() {
     let body = String::from_utf8(anthropic(&allow)).unwrap();
     let body = body.split_once("\r\n\r\n").unwrap().1;
     let to = |status: &str, more: &str, body: &str| answer_to(&env, http(status, more, body));
-    assert_snapshot!(to("401 Unauthorized", "", &format!("no such key: {KEY}")), @"deny (failure): anthropic/small cannot be asked: HTTP status 401: the key is not taken; the call is denied");
-    assert_snapshot!(to("500 Oh", "", body), @"deny (failure): anthropic/small cannot be asked: HTTP status 500; the call is denied");
-    assert_snapshot!(to("201 Created", "", body), @"deny (failure): anthropic/small cannot be asked: HTTP status 201; the call is denied");
-    assert_snapshot!(to("200 OK", "", "<html>"), @"deny (failure): anthropic/small answered what is no decision: not the answer of Anthropic's Messages API; the call is denied");
-    assert_snapshot!(to("200 OK", "", &" ".repeat(300 * 1024)), @"deny (failure): anthropic/small cannot be asked: its answer has more than 262144 bytes; the call is denied");
+    assert_snapshot!(to("401 Unauthorized", "", &format!("no such key: {KEY}")), @"deny (failure): cannot ask anthropic/small: HTTP status 401: the key was rejected; the call is denied");
+    assert_snapshot!(to("500 Oh", "", body), @"deny (failure): cannot ask anthropic/small: HTTP status 500; the call is denied");
+    assert_snapshot!(to("201 Created", "", body), @"deny (failure): cannot ask anthropic/small: HTTP status 201; the call is denied");
+    assert_snapshot!(to("200 OK", "", "<html>"), @"deny (failure): anthropic/small returned an invalid decision: not a response of Anthropic's Messages API; the call is denied");
+    assert_snapshot!(to("200 OK", "", &" ".repeat(300 * 1024)), @"deny (failure): cannot ask anthropic/small: the response has more than 262144 bytes; the call is denied");
     assert!(
         to(
             "200 OK",
@@ -127,11 +127,9 @@ fn whatever_a_provider_does_instead_of_answering_denies() {
     );
     for cut in [0, 10, 60, 200] {
         let answer = answer_to(&env, &anthropic(&allow)[..cut]);
-        assert!(answer.starts_with("deny (failure): anthropic/small cannot be asked: "), "{cut}: {answer}");
+        assert!(answer.starts_with("deny (failure): cannot ask anthropic/small: "), "{cut}: {answer}");
     }
-    assert!(
-        answer_to(&env, "SSH-2.0-x\r\n").starts_with("deny (failure): anthropic/small cannot be asked: ")
-    );
+    assert!(answer_to(&env, "SSH-2.0-x\r\n").starts_with("deny (failure): cannot ask anthropic/small: "));
     ends_without_the_key(&env, daemon);
 }
 
@@ -150,7 +148,7 @@ fn a_redirect_is_not_followed_and_a_proxy_not_used() {
         assert_eq!(
             answer_to(&env, http(status, &there, "")),
             format!(
-                "deny (failure): anthropic/small cannot be asked: HTTP status {number}: it has moved; correct base-url; the call is denied"
+                "deny (failure): cannot ask anthropic/small: HTTP status {number}: moved; correct base-url; the call is denied"
             )
         );
     }
@@ -172,12 +170,12 @@ fn a_provider_that_does_not_answer_in_time_or_cannot_be_reached_denies() {
     // Nor one that does not speak TLS where it should.
     let open = Provider::always(anthropic(&says("allow", "ok")));
     settle(&env, "anthropic", &open.url().replace("http", "https"), &key());
-    assert!(answer(&env, 20, &json!({})).starts_with("deny (failure): anthropic/small cannot be asked: "));
+    assert!(answer(&env, 20, &json!({})).starts_with("deny (failure): cannot ask anthropic/small: "));
     assert!(open.asked().is_empty());
     let closed = Provider::always("").url();
     settle(&env, "anthropic", &closed, &key());
     let answer = answer(&env, 20, &json!({}));
-    assert!(answer.starts_with("deny (failure): anthropic/small cannot be asked: "), "{answer}");
+    assert!(answer.starts_with("deny (failure): cannot ask anthropic/small: "), "{answer}");
     ends_without_the_key(&env, daemon);
 }
 
@@ -186,7 +184,7 @@ fn without_settings_that_name_a_model_and_a_key_nobody_is_asked() {
     let env = Env::new();
     let daemon = env.daemon();
     let ask = || answer(&env, 20, &json!({}));
-    assert_snapshot!(ask(), @"deny (failure): no model is named that could decide; add [llm_auth] to [ENV]/data/config/config.toml; the call is denied");
+    assert_snapshot!(ask(), @"deny (failure): no model is configured; add [llm_auth] to [ENV]/data/config/config.toml; the call is denied");
     settings(&env, "[llm_auth]\nprovider = \"anthropic\"\n");
     assert_snapshot!(ask(), @r#"deny (failure): [ENV]/data/config/config.toml:1:1: "model" is missing; write it, or remove the entry; the call is denied"#);
     let provider = Provider::always(anthropic(&says("allow", "ok")));
@@ -196,7 +194,7 @@ fn without_settings_that_name_a_model_and_a_key_nobody_is_asked() {
     let path = env.data().join("key");
     std::fs::write(&path, KEY).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert_snapshot!(ask(), @"deny (failure): the file of the key, [ENV]/data/config/../key, is open to other users (mode 0644); run: chmod 600 [ENV]/data/config/../key; the call is denied");
+    assert_snapshot!(ask(), @"deny (failure): key file [ENV]/data/config/../key is accessible to other users (mode 0644); run: chmod 600 [ENV]/data/config/../key; the call is denied");
     assert!(provider.asked().is_empty());
     ends_without_the_key(&env, daemon);
 }
@@ -207,7 +205,7 @@ fn a_call_too_long_to_be_looked_at_and_what_is_for_a_person_are_denied_unasked()
     let daemon = env.daemon();
     let provider = Provider::always(anthropic(&says("allow", "ok")));
     settle(&env, "anthropic", &provider.url(), &key());
-    assert_snapshot!(answer(&env, 20, &json!("x".repeat(70_000))), @"deny (failure): the call has 70058 bytes, and a model is asked about 65536 at most; make it shorter; the call is denied");
+    assert_snapshot!(answer(&env, 20, &json!("x".repeat(70_000))), @"deny (failure): the call has 70058 bytes; a model is asked about 65536 at most; make it shorter; the call is denied");
     for (key, value) in [("tool", "AskUserQuestion"), ("doubt", "what is $X")] {
         let mut request = request(20, &json!({}));
         request[key] = json!(value);

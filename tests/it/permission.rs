@@ -187,7 +187,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     assert_snapshot!(at("Task"), @r#"
     ask: a model decides
       by permissions-checker = "llm"
-      which cannot be asked, so that it is denied: no model is named that could decide; add [llm_auth] to [ENV]/data/config/config.toml
+      which cannot be asked, so that it is denied: no model is configured; add [llm_auth] to [ENV]/data/config/config.toml
       for a beat of [ENV]/site/sub, project sub
     [exit 0]
     "#);

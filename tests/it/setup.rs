@@ -207,7 +207,7 @@ fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     assert_snapshot!(setup(&env, &[]), @r#"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
     The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
-    | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 silently ignores the whole file because of it, so that your permissions.deny is off, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, so your permissions.deny is off, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     [exit 0]
     "#);
     assert!(read(&settings(&env)).contains("{ \"matcher\": \"Bash\", \"command\": \"mine\" }"));
@@ -230,7 +230,7 @@ fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     assert_snapshot!(setup(&env, &[]), @"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
     The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
-    | warning: [ENV]/home/.claude/settings.json:1:2: disableAllHooks is true: Claude Code runs no hooks, murmur's neither; take it out to have them run
+    | warning: [ENV]/home/.claude/settings.json:1:2: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
     [exit 0]
     ");
 }

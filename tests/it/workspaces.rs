@@ -78,7 +78,7 @@ fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/blog"}]}"#);
     assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
     | error: workspace [ENV]/site is not in config.json
-    | hint: `murmur workspaces list` shows those that are
+    | hint: see: murmur workspaces list
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "remove", "blog"]), @"

@@ -27,7 +27,7 @@ const NOT_THERE: &str = "No agents.";
 pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) -> anyhow::Result<()> {
     let quiet = sources.quiet;
     let mut watched = Watched::begin(sources).await?;
-    if !watched.follower.is_told() {
+    if !watched.follower.is_watched() {
         writeln!(io::stderr(), "note: this system does not tell of changes; all is looked at every second")?;
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -40,11 +40,11 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
         let now = clock::now();
         let agents = shown(&watched, wanted.as_deref(), now);
         let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
-        let change = change.into_iter().chain(watched.follower.looks_again_in()).min();
+        let change = change.into_iter().chain(watched.follower.recheck_in()).min();
         said.say(&mut out, agents, now)?;
         tokio::select! {
             changed = watched.changed() => changed?,
-            () = after(change) => watched.follower.look_again(),
+            () = after(change) => watched.follower.recheck(),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Terminal {
                         changed?;
                     }
                 }
-                Woke::Time => self.watched.follower.look_again(),
+                Woke::Time => self.watched.follower.recheck(),
                 Woke::Resized => {}
                 Woke::Written(true) => continue,
                 Woke::Written(false) => return Ok(None),
@@ -180,7 +180,7 @@ impl Terminal {
         }
         self.screen.draw(&picture);
         let changes = agents.iter().map(|agent| age_changes_in(agent.age(now)));
-        let changes = changes.chain(self.watched.follower.looks_again_in());
+        let changes = changes.chain(self.watched.follower.recheck_in());
         changes.min().unwrap_or(Duration::from_secs(86_400))
     }
 }

@@ -10,7 +10,7 @@ use crate::agent::rule_files::{self, Project};
 use crate::agent::settings::{GuardedAgent, HookProgram};
 use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
-use crate::daemon::launch::Said as BeatSaid;
+use crate::daemon::launch::BeatReport;
 use crate::host::event::Progress;
 use crate::host::hosting::Hosting;
 use crate::host::launch::Said;
@@ -259,13 +259,13 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
                     let _full = writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
                 }
                 match report.unwritten {
-                    None => BeatSaid::Journalled,
-                    Some((_, Kept::OnDisk)) => BeatSaid::Waiting,
-                    Some((_, Kept::Nowhere)) => BeatSaid::Homeless { line: report.entry.line()? },
+                    None => BeatReport::Journaled,
+                    Some((_, Kept::OnDisk)) => BeatReport::Waiting,
+                    Some((_, Kept::Nowhere)) => BeatReport::Unsaved { line: report.entry.line()? },
                 }
             }
-            Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatSaid::Busy,
-            Err(error) => BeatSaid::Homeless { line: job.failed(clock::now(), error.line()).line()? },
+            Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatReport::Busy,
+            Err(error) => BeatReport::Unsaved { line: job.failed(clock::now(), error.line()).line()? },
         })
     })?;
     say(&said)?;

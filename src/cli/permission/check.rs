@@ -61,9 +61,9 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     } else {
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
-            let reached = model::reached(&place.settings_dir()?.settings(), &place.keys());
+            let reached = model::configured_model(&place.settings_dir()?.settings(), &place.keys());
             // The daemon's environment is another, and may have the key.
-            if let Some(error) = reached.err().filter(|error| !error.is_of_environment()) {
+            if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
                 let why = error.line();
                 writeln!(out, "  which cannot be asked, so that it is denied: {}", plain_line(&why))?;
             }

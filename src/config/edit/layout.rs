@@ -1,33 +1,33 @@
-//! How a JSON text is laid out: what stands between its parts, so that new parts can look the same.
+//! The layout of JSON text: the whitespace between its parts, so that new parts can match it.
 
 use crate::config::json::{Object, span};
 
-/// The white space of an object or array.
+/// The whitespace of an object or array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Before the first part: a line end with indentation, a space, or nothing.
+    /// Before the first part: a newline with indentation, a space, or nothing.
     pub(crate) open: String,
     /// Before each other part.
     pub(crate) before: String,
     /// Before the closing bracket.
     pub(crate) close: String,
-    /// Between a key and its value: the colon with what is around it.
+    /// The colon with surrounding whitespace.
     pub(crate) colon: String,
 }
 
 impl Layout {
-    /// One part to a line.
+    /// One part per line.
     pub(crate) fn lines(newline: &str, indent: &str, unit: &str) -> Self {
         let before = format!("{newline}{indent}{unit}");
         Self { open: before.clone(), before, close: format!("{newline}{indent}"), colon: ": ".to_owned() }
     }
 
-    /// All parts in one line: `{"a": 1, "b": 2}`.
+    /// All parts on one line: `{"a": 1, "b": 2}`.
     pub(crate) fn inline() -> Self {
         Self { open: String::new(), before: " ".to_owned(), close: String::new(), colon: ": ".to_owned() }
     }
 
-    /// The layout of an object that has members; none of one that is empty.
+    /// The layout of an object; `None` if it is empty.
     pub(crate) fn of_object(text: &str, object: &Object<'_>) -> Option<Self> {
         let (first, last) = (object.0.first()?, object.0.last()?);
         let before_last = object.0.len().checked_sub(2).and_then(|index| object.0.get(index));
@@ -35,7 +35,7 @@ impl Layout {
         let open = text.get(1..span(text, first.key).start)?;
         let before = match before_last {
             Some(other) => after_comma(text.get(span(text, other.value).end..span(text, last.key).start)?),
-            // Who writes a space after a colon writes one after a comma.
+            // A space after colons implies one after commas.
             None if open.is_empty() && colon.ends_with(' ') => " ",
             None => open,
         };
@@ -44,12 +44,12 @@ impl Layout {
         Some(Self { open, before, close, colon })
     }
 
-    /// Whether parts have lines of their own.
+    /// Whether each part is on its own line.
     pub(crate) fn is_lines(&self) -> bool {
         self.before.contains('\n')
     }
 
-    /// The line end, `\n` or `\r\n`.
+    /// The newline, `\n` or `\r\n`.
     pub(crate) fn newline(&self) -> &str {
         if self.before.contains("\r\n") { "\r\n" } else { "\n" }
     }
@@ -59,7 +59,7 @@ impl Layout {
         self.before.rsplit('\n').next().unwrap_or_default()
     }
 
-    /// How much deeper a part lies than the bracket; two spaces where that cannot be seen.
+    /// The indentation of parts relative to the bracket; two spaces if unknown.
     pub(crate) fn unit(&self) -> &str {
         let outer = self.close.rsplit('\n').next().unwrap_or_default();
         self.indent()
@@ -69,12 +69,12 @@ impl Layout {
     }
 }
 
-/// The white space that follows the comma.
+/// The whitespace after the comma.
 pub(crate) fn after_comma(between: &str) -> &str {
     between.split_once(',').map_or(between, |(_, after)| after)
 }
 
-/// An object with these members (values as JSON), laid out.
+/// Formats an object with these members (values as JSON).
 pub(crate) fn object(members: &[(&str, String)], layout: &Layout) -> String {
     let mut out = String::from("{");
     let Layout { open, before, colon, .. } = layout;
@@ -87,7 +87,7 @@ pub(crate) fn object(members: &[(&str, String)], layout: &Layout) -> String {
     out
 }
 
-/// A text as JSON.
+/// Encodes a string as JSON.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,9 +1,9 @@
-//! One member of an object: replaced where it is, or inserted after the last.
+//! Sets one member of an object: replaces it in place, or inserts it after the last.
 
 use super::layout::{self, Layout};
 use crate::config::json::{Object, span};
 
-/// The object `text` with `key` set to `value` (JSON). Of several equal keys the last one is changed.
+/// The object `text` with `key` set to `value` (JSON). Of duplicate keys the last is changed.
 pub(super) fn set(text: &str, key: &str, value: &str) -> String {
     let Ok(object) = Object::parse(text) else { return text.to_owned() };
     let spliced = |range: std::ops::Range<usize>, new: &str| {
@@ -22,7 +22,7 @@ pub(super) fn set(text: &str, key: &str, value: &str) -> String {
     }
 }
 
-/// A new object with one member, to be the value of a key in the object `outer`, laid out as that is.
+/// A new object with one member, as a value in the object `outer` and in its layout.
 pub(super) fn nested(outer: &str, key: &str, value: &str) -> String {
     let around = Object::parse(outer).ok().and_then(|object| Layout::of_object(outer, &object));
     let layout = match around {

@@ -1,4 +1,4 @@
-//! Edits change what they are about and not one byte more.
+//! Edits change only what they should.
 
 use super::*;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn set(source: &str, path: &str, name: Option<&str>) -> String {
 }
 
 #[test]
-fn a_last_run_is_replaced_where_it_stands() {
+fn a_last_run_is_replaced_in_place() {
     for (source, expected) in [
         (
             r#"{"workspaces":[{"path":"/a","lastRun":null}]}"#,
@@ -38,7 +38,7 @@ fn a_last_run_is_replaced_where_it_stands() {
 }
 
 #[test]
-fn a_new_key_looks_like_those_around_it() {
+fn a_new_key_matches_the_layout_around_it() {
     for (source, name, expected) in [
         (r#"{"workspaces":[{"path":"/a"}]}"#, None, r#"{"workspaces":[{"path":"/a","lastRun":"T"}]}"#),
         (
@@ -102,7 +102,7 @@ fn several_runs_are_written_at_once_and_unknown_workspaces_are_skipped() {
 }
 
 #[test]
-fn a_last_run_is_never_set_back_but_from_the_future() {
+fn a_last_run_is_never_set_back_except_from_the_future() {
     for (said, expected) in [
         ("2026-02-03T09:00:00Z", AT),
         ("2026-02-03T10:00:00.001Z", "2026-02-03T10:00:00.001Z"),
@@ -119,13 +119,13 @@ fn a_last_run_is_never_set_back_but_from_the_future() {
 }
 
 #[test]
-fn an_edit_that_comes_in_between_is_kept() {
+fn a_concurrent_edit_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (path, lock) = (folder.path().join("config.json"), folder.path().join("config.lock"));
     std::fs::write(&path, r#"{"workspaces":[{"path":"/a"}]}"#).unwrap();
     let rounds = std::cell::Cell::new(0);
     let edit = |text: &str| {
-        // Somebody renames another file over it, and then somebody writes into that.
+        // One program renames another file over it, then another writes to that.
         let others = [r#"{"x":1,"workspaces":[{"path":"/a"}]}"#, r#"{"x":2,"workspaces":[{"path":"/a"}]}"#];
         let round = rounds.replace(rounds.get() + 1);
         let beside = if round == 0 { folder.path().join("new") } else { path.clone() };
@@ -180,21 +180,21 @@ fn a_workspace_is_added_in_the_style_of_the_file() {
 }
 
 #[test]
-fn what_is_there_is_not_added_and_what_is_not_there_is_not_removed() {
+fn existing_workspaces_are_not_added_and_missing_ones_not_removed() {
     let source = r#"{"workspaces":[{"path":"/a"}]}"#;
     assert_eq!(
         add_workspace(source, &new("/a/")).unwrap_err().line(),
-        "workspace /a/ is in config.json already; change its entry there"
+        "workspace /a/ is already in config.json; edit its entry there"
     );
     assert_eq!(
         remove_workspace(source, Path::new("/b")).unwrap_err().line(),
-        "workspace /b is not in config.json; `murmur workspaces list` shows those that are"
+        "workspace /b is not in config.json; see: murmur workspaces list"
     );
     assert!(add_workspace("{\"workspaces\": 7}", &new("/a")).is_err());
 }
 
 #[test]
-fn the_file_is_written_only_when_it_changes_and_never_when_it_is_wrong() {
+fn the_file_is_written_only_when_it_changes_and_never_when_invalid() {
     let folder = tempfile::tempdir().unwrap();
     let (path, lock) = (folder.path().join("config.json"), folder.path().join("config.lock"));
     let edit = |text: &str| {
@@ -215,7 +215,7 @@ fn the_file_is_written_only_when_it_changes_and_never_when_it_is_wrong() {
     assert!(folder.path().join("new.json").exists());
 }
 
-/// JSON with its freedom of form: white space, escapes, order, and keys given twice.
+/// JSON with varying whitespace, escapes and order, and duplicate keys.
 #[derive(Debug, Clone)]
 enum Json {
     Plain(String),
@@ -344,7 +344,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn a_last_run_changes_its_own_value_and_not_one_other_byte(
+    fn a_last_run_changes_its_own_value_and_no_other_byte(
         source in config(), path in prop::sample::select(vec!["/a", "/b", "/é\\"]), name in prop::option::of(Just("n")),
     ) {
         let after = set(&source, path, name);
@@ -359,7 +359,7 @@ proptest! {
                     Some(name) => entry["lastRuns"] = json!({ name: AT }),
                 }
                 prop_assert_eq!(value(&after), expected, "{}", source);
-                // What is the same before and after the change, taken away, leaves one hole in each text.
+                // Without the common prefix and suffix, one gap is left in each text.
                 let start = source.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
                 let room = source.len().min(after.len()) - start;
                 let end = source.bytes().rev().zip(after.bytes().rev()).take(room).take_while(|(one, other)| one == other).count();

@@ -1,4 +1,4 @@
-//! Entries of `workspaces`: one more, one less.
+//! Adds and removes entries of `workspaces`.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use crate::config::file::Text;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 
-/// What a new entry says. Keys that are none are left out, and so mean their defaults.
+/// A new entry. Keys that are `None` are left out.
 #[derive(Debug, Clone, Copy)]
 pub struct NewWorkspace<'a> {
     /// The folder's absolute path.
     pub path: &'a Path,
-    /// What to call it.
+    /// Its name.
     pub name: Option<&'a str>,
-    /// How long after a run the next is due. Not together with `cron`.
+    /// The time from one run to the next. Not together with `cron`.
     pub interval: Option<Interval>,
     /// Five cron fields.
     pub cron: Option<&'a str>,
-    /// The zone of `cron`.
+    /// The time zone of `cron`.
     pub tz: Option<&'a str>,
 }
 
@@ -39,10 +39,7 @@ impl NewWorkspace<'_> {
     }
 }
 
-/// Adds an entry after the last one, laid out like it. An empty text becomes a whole file.
-///
-/// # Errors
-/// When the path is there already or is not UTF-8, or the text is not a configuration.
+/// Adds an entry after the last one, in its layout. An empty text becomes a new file.
 pub fn add_workspace(source: &str, new: &NewWorkspace<'_>) -> Result<String, EditError> {
     let members = new.members()?;
     let text = text(source)?;
@@ -86,10 +83,7 @@ pub fn add_workspace(source: &str, new: &NewWorkspace<'_>) -> Result<String, Edi
     Ok(splice(source, range, &new))
 }
 
-/// Takes every entry of that path out.
-///
-/// # Errors
-/// When there is none, or the text is not a configuration.
+/// Removes every entry of `path`; an error if there is none.
 pub fn remove_workspace(source: &str, path: &Path) -> Result<String, EditError> {
     let mut out = source.to_owned();
     while let Some(next) = without_last(&out, path)? {
@@ -120,7 +114,7 @@ fn without_last(source: &str, path: &Path) -> Result<Option<String>, EditError> 
     Ok(Some(splice(source, range, "")))
 }
 
-/// A list with one entry, as the value of a key in an object that is laid out like `outer`.
+/// A list with one entry, as a value in an object with the layout `outer`.
 fn list(members: &[(&str, String)], outer: &Layout) -> String {
     if !outer.is_lines() {
         return format!(
@@ -134,7 +128,7 @@ fn list(members: &[(&str, String)], outer: &Layout) -> String {
     format!("[{newline}{indent}{unit}{}{newline}{indent}]", layout::object(members, &inner))
 }
 
-/// The white space before an entry.
+/// The whitespace before an entry.
 fn gap<'a>(source: &'a str, list: usize, entries: &[&str]) -> &'a str {
     let start = |index: usize| entries.get(index).map(|entry| json::span(source, entry));
     let (Some(first), last) = (start(0), entries.len() - 1) else { return "" };

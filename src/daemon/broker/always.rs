@@ -1,4 +1,4 @@
-//! An answer once and for all: a rule for just this call, in the project's permissions.toml.
+//! Answers with `--always`: adds a rule for exactly this call to the project's permissions.toml.
 
 use crate::agent::rule_files::{self, Project};
 use crate::hook::evaluate;
@@ -12,20 +12,15 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::{atomic, file};
 
-/// Adds the rule that does `action` to the call of `request`. Nothing is changed where it would not decide.
-///
-/// # Errors
-/// Why there is no such rule, and what to do.
+/// Adds a rule that applies `action` to the call of `request`, unless another rule would take precedence.
 pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action) -> Result<(), Failure> {
     if request.project.is_empty() {
-        return Err(
-            failure!("the agent has no project whose permissions.toml could have a rule"; "answer without --always"),
-        );
+        return Err(failure!("the agent has no project to add a rule to"; "answer without --always"));
     }
     dir.require_ours().map_err(|error| error.failure())?;
     let project = Project::of(&request.workspace).with_name(Some(&request.project));
     let path = dir.rules_of(&request.workspace);
-    // What was kept by the project's name is looked at before.
+    // Rules kept under the project's name come first.
     let by_name = project.by_name(dir).map_err(|error| error.failure())?;
     let by_name = rule_files::read(by_name.into_iter().collect()).map_err(|problem| problem.failure())?;
     let place = Place {
@@ -45,11 +40,11 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
     let decides = evaluate::matched(&call, &all, request.doubt.is_some());
     match decides.filter(|matched| matched.action != action) {
         Some(rules::Matched { number, file, .. }) => Err(failure!(
-            "rule {number} of {file} comes before a new one"; "change that, or answer without --always"
+            "rule {number} of {file} takes precedence over a new one"; "change it, or answer without --always"
         )),
         None => {
             let folder = path.parent().unwrap_or(Path::new("/"));
-            // Not the data folder: it may have been deleted.
+            // Without creating the data folder, which may have been deleted.
             atomic::create_private_subfolder(&dir.projects()).map_err(failed)?;
             atomic::create_private_subfolder(folder).map_err(failed)?;
             atomic::write(&path, text.as_bytes()).map_err(failed)

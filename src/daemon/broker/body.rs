@@ -1,5 +1,5 @@
-//! What a call that waits is called with. A long one is kept in a file without a name, so that waiting calls cost the
-//! daemon little memory and leave nothing behind when it dies.
+//! The input of a waiting call. A long one is kept in an unnamed file, so that waiting calls take little memory and leave
+//! nothing behind.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What takes more memory than this, in bytes, goes to disk.
+/// Inputs that take more memory than this go to disk, in bytes.
 const SHORT: usize = 16 << 10;
 
 /// SHA-256 of the input's JSON text.
@@ -23,9 +23,9 @@ pub struct Body {
 
 #[derive(Debug)]
 enum At {
-    /// Takes about so many bytes.
+    /// With its approximate size in bytes.
     Memory(Value, usize),
-    /// Of this length.
+    /// With its length.
     Disk(File, usize),
 }
 
@@ -37,7 +37,7 @@ impl Body {
         Self { hash: hash(&input), at: At::Memory(input, bytes) }
     }
 
-    /// Keeps a long `input` in a file in `folder`. Where that fails, as on a full disk, it stays in memory.
+    /// Keeps a long `input` in a file in `folder`, or in memory if that fails.
     #[must_use]
     pub fn on_disk(input: &Value, folder: &Path) -> Self {
         let file = if memory(input) > SHORT { write(folder, input).ok() } else { None };
@@ -50,7 +50,7 @@ impl Body {
     /// The input.
     ///
     /// # Errors
-    /// The file cannot be read, or is not what was written: other processes of the user can reach it through `/proc`.
+    /// Fails if the file was changed: the user's other processes can reach it through `/proc`.
     pub fn read(&self) -> io::Result<Value> {
         match &self.at {
             At::Memory(input, _) => Ok(input.clone()),
@@ -65,7 +65,7 @@ impl Body {
         }
     }
 
-    /// About how many bytes of memory it takes.
+    /// The approximate memory use, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         match self.at {
@@ -98,13 +98,13 @@ fn hash(input: &Value) -> Hash {
     Sha256::digest(input.to_string().as_bytes()).into()
 }
 
-/// About how much memory `value` takes, in bytes: more than its text, where it has many small parts.
+/// The approximate memory use of `value`, in bytes: more than its text if it has many small parts.
 fn memory(value: &Value) -> usize {
     let own = size_of::<Value>();
     own + match value {
         Value::String(text) => text.len(),
         Value::Array(values) => values.iter().map(memory).sum(),
-        // An entry is a node of a tree, half of which is empty.
+        // An entry is a tree node, and nodes are half empty.
         Value::Object(entries) => {
             let entry =
                 |(key, value): (&String, &Value)| 2 * size_of::<String>() + key.len() + own + memory(value);

@@ -1,14 +1,14 @@
-//! A model decides: what a hook asks of one goes to the provider that config.toml names, and its answer is the hook's.
+//! Decisions by a model: sends a hook's request to the provider in config.toml and returns its decision to the hook.
 //!
-//! In comes a request, out goes an answer, always: whatever is not a plain yes denies, and nothing of it waits for a
-//! person. The daemon's loop knows nothing of it: a question is its connection's, and asked on a thread of its own.
+//! Every request gets an answer: anything but a clear approval denies, and nothing waits for a person. It runs outside the
+//! daemon's loop, in the connection's task and a thread.
 //!
-//! `access` is whom to ask and with which key, `prompt` what is said, `wire` how each provider wants it, `http` the way
-//! there and back, `judgement` what the model says.
+//! `access` finds the provider and key, `prompt` builds the prompt, `wire` formats it for each provider, `http` sends it,
+//! and `decision` parses the model's decision.
 
 mod access;
+mod decision;
 mod http;
-mod judgement;
 mod prompt;
 mod wire;
 
@@ -17,8 +17,8 @@ use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request};
 use crate::rpc::envelope::{Request as Line, Response};
 use access::{Access, AccessError};
+use decision::{Decision, DecisionError};
 use http::HttpError;
-use judgement::{JudgementError, Word};
 use prompt::PromptError;
 use std::collections::BTreeMap;
 use std::io;
@@ -33,10 +33,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 use wire::WireError;
 
-/// How many questions are under way at once. The next one waits, in its own connection and as long as it has time.
+/// How many requests run at once. Others wait in their own connections until they time out.
 const AT_ONCE: usize = 4;
 
-/// How long an answer may take, whatever time the hook has.
+/// How long an answer may take, even if the hook would wait longer.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Asks models. One clone for each client.
@@ -44,10 +44,10 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub struct Models {
     settings: SettingsDir,
     keys: Arc<BTreeMap<Provider, Secret>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
-/// Why no model can be asked, whatever the question.
+/// Why no model can be asked at all.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Unreachable(AccessError);
@@ -59,38 +59,35 @@ impl Hinted for Unreachable {
 }
 
 impl Unreachable {
-    /// Whether a daemon that was started with another environment may be able to.
+    /// Whether a daemon with a different environment might have a key.
     #[must_use]
-    pub fn is_of_environment(&self) -> bool {
+    pub fn depends_on_environment(&self) -> bool {
         matches!(self.0, AccessError::NoKey { .. })
     }
 }
 
-/// The model that would be asked, as `provider/model`. Nobody is asked.
-///
-/// # Errors
-/// [`Unreachable`]: the file `settings` names no model or no key that can be used, and `keys` has none.
-pub fn reached(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<String, Unreachable> {
+/// Returns the model that would be asked, as `provider/model`, without asking it.
+pub fn configured_model(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<String, Unreachable> {
     Access::find(settings, keys).map(|access| access.to_string()).map_err(Unreachable)
 }
 
-/// Why there is no judgement.
+/// Why there is no decision.
 #[derive(Debug, thiserror::Error)]
 enum ModelError {
-    #[error("this is for a person to decide, and only a model is asked")]
+    #[error("only a person can decide this, and the request is for a model")]
     NotForModels,
     #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    #[error("{model} cannot be asked: {error}")]
+    #[error("cannot ask {model}: {error}")]
     Http { model: String, error: HttpError },
-    #[error("{model} answered what is no decision: {error}")]
+    #[error("{model} returned an invalid decision: {error}")]
     Wire { model: String, error: WireError },
-    #[error("{model} answered what is no decision: {error}")]
-    Judgement { model: String, error: JudgementError },
+    #[error("{model} returned an invalid decision: {error}")]
+    Decision { model: String, error: DecisionError },
     #[error("no model answered within {}", humantime::format_duration(*.0))]
-    Late(Duration),
+    Timeout(Duration),
     #[error("cannot start a thread to ask a model: {0}")]
     Thread(#[source] io::Error),
     #[error("asking a model failed")]
@@ -107,16 +104,16 @@ impl Hinted for ModelError {
     }
 }
 
-/// What a model says of a call.
+/// A model's decision on a call.
 #[derive(Debug)]
-struct Judgement {
+struct ModelDecision {
     /// `provider/model`.
     model: String,
-    word: Word,
+    decision: Decision,
     reason: String,
 }
 
-/// Serves `stream`, on which `asked` was asked as `line`, until it is answered or the hook is gone.
+/// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
 pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Models) {
     let (mut reading, mut writing) = stream.into_split();
     let mut unread = sink();
@@ -126,31 +123,30 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Model
             let response = Response::new(line.msg_type, line.id, payload);
             let _gone = writing.write_all(&response.line()).await;
         }
-        // A hook whose time is up says so, and is told the answer all the same: here the time is up as well.
+        // A hook that reports a timeout still gets the answer: the limit here expires at the same time.
         _gone = copy(&mut reading, &mut unread) => return,
     }
-    // What it may say meanwhile is to find somebody, or whoever carries it would not bring the answer either.
+    // Keep reading: if the hook wrote to a closed socket, it might not receive the answer either.
     let _ended = writing.shutdown().await;
     let _gone = copy(&mut reading, &mut unread).await;
 }
 
 impl Models {
-    /// Asks the model that config.toml in `settings` names, read anew each time. `keys` is for providers of which it
-    /// has no key.
+    /// Uses the model in config.toml of `settings`, read for each request. `keys` are for providers without a key there.
     #[must_use]
     pub fn new(settings: &SettingsDir, keys: BTreeMap<Provider, Secret>) -> Self {
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        Self { settings: settings.clone(), keys: Arc::new(keys), places }
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        Self { settings: settings.clone(), keys: Arc::new(keys), permits }
     }
 
     async fn answer(&self, request: Request) -> Answer {
         let id = request.id(0);
-        let (verdict, reason, by) = match self.judgement(request).await {
-            Ok(Judgement { model, word, reason }) => {
-                let (verdict, reason) = match word {
-                    Word::Allow => (Verdict::Allow, format!("{model} allows it: {reason}")),
-                    Word::Deny => (Verdict::Deny, format!("{model} denies it: {reason}")),
-                    Word::Unsure => {
+        let (verdict, reason, by) = match self.decision(request).await {
+            Ok(ModelDecision { model, decision, reason }) => {
+                let (verdict, reason) = match decision {
+                    Decision::Allow => (Verdict::Allow, format!("{model} allows it: {reason}")),
+                    Decision::Deny => (Verdict::Deny, format!("{model} denies it: {reason}")),
+                    Decision::Unsure => {
                         (Verdict::Deny, format!("{model} is not sure, so the call is denied: {reason}"))
                     }
                 };
@@ -161,54 +157,54 @@ impl Models {
         Answer { verdict, reason: Some(reason), answers: None, by, id, answered_by: None }
     }
 
-    async fn judgement(&self, request: Request) -> Result<Judgement, ModelError> {
-        // The hook asks neither of a model; whoever else does is told no.
+    async fn decision(&self, request: Request) -> Result<ModelDecision, ModelError> {
+        // The hook never sends these to a model.
         if request.is_question() || request.doubt.is_some() {
             return Err(ModelError::NotForModels);
         }
         let limit = request.wait.map_or(LONGEST, |wait| Duration::from_secs(wait.into()).min(LONGEST));
         let until = Instant::now() + limit;
-        // What is too long is known before it waits.
+        // Reject a long prompt before waiting.
         let prompt = prompt::about(&request)?;
         drop(request);
-        let late = |_| ModelError::Late(limit);
-        let place = timeout_at(until, Arc::clone(&self.places).acquire_owned()).await.map_err(late)?;
-        let place = place.map_err(|_| ModelError::Broken)?;
-        let (to, judgement) = oneshot::channel();
+        let late = |_| ModelError::Timeout(limit);
+        let permit = timeout_at(until, Arc::clone(&self.permits).acquire_owned()).await.map_err(late)?;
+        let permit = permit.map_err(|_| ModelError::Broken)?;
+        let (to, decision) = oneshot::channel();
         let (settings, keys) = (self.settings.settings(), Arc::clone(&self.keys));
         let ask = move || {
-            let place: OwnedSemaphorePermit = place;
+            let permit: OwnedSemaphorePermit = permit;
             let access = Access::find(&settings, &keys).map_err(ModelError::from);
-            let judgement = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
-            // Before the answer, so that whoever has one can ask the next.
-            drop(place);
-            let _heard = to.send(judgement);
+            let decision = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
+            // Before the answer, so that a client that has it can send the next request.
+            drop(permit);
+            let _heard = to.send(decision);
         };
-        // Not one of the runtime's threads, for which the daemon would wait at its end.
+        // Not a runtime thread: the daemon would wait for it at shutdown.
         std::thread::Builder::new().name("model".to_owned()).spawn(ask).map_err(ModelError::Thread)?;
-        timeout_at(until, judgement).await.map_err(late)?.map_err(|_| ModelError::Broken)?
+        timeout_at(until, decision).await.map_err(late)?.map_err(|_| ModelError::Broken)?
     }
 }
 
-/// Asks, and blocks until there is an answer or the time is up.
+/// Asks the model, blocking until it answers or the time is up.
 fn ask(
     access: &Access,
     prompt: &str,
     until: std::time::Instant,
     limit: Duration,
-) -> Result<Judgement, ModelError> {
+) -> Result<ModelDecision, ModelError> {
     let model = access.to_string();
     let call = wire::call(access, prompt);
     let left = until.saturating_duration_since(std::time::Instant::now());
     let body = http::post(&call, left).map_err(|error| match error {
-        HttpError::Late => ModelError::Late(limit),
+        HttpError::Timeout => ModelError::Timeout(limit),
         error => ModelError::Http { model: model.clone(), error },
     })?;
     let text = wire::text(access.provider, &body)
         .map_err(|error| ModelError::Wire { model: model.clone(), error })?;
-    let (word, reason) = judgement::read(&text, access.key.reveal())
-        .map_err(|error| ModelError::Judgement { model: model.clone(), error })?;
-    Ok(Judgement { model, word, reason })
+    let (decision, reason) = decision::read(&text, access.key.reveal())
+        .map_err(|error| ModelError::Decision { model: model.clone(), error })?;
+    Ok(ModelDecision { model, decision, reason })
 }
 
 #[cfg(test)]

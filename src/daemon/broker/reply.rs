@@ -1,4 +1,4 @@
-//! What a person's reply means to the request that it is for.
+//! Turns a person's reply into the answer to a request.
 
 use super::Reply;
 use crate::permit::decision::{By, Verdict};
@@ -8,12 +8,12 @@ use std::io;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
-/// That the input of a request cannot be read.
+/// The message for an unreadable input.
 pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> String {
     format!("cannot read the input of request {id}: {error}")
 }
 
-/// What `reply` means to `request`.
+/// Returns the answer that `reply` gives to `request`.
 pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Failure> {
     match (reply, request.is_question()) {
         (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".into()),
@@ -24,7 +24,7 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
             Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone(), answered_by: None })
         }
         (Reply::Answers { .. }, false) => Err(failure!(
-            "request {id} is no question"; "answer it: murmur permission respond {id} allow, or deny"
+            "request {id} is not a question"; "answer it: murmur permission respond {id} allow, or deny"
         )),
         (Reply::Answers { answers }, true) => {
             let asked = QuestionSet::parse(&request.input)

@@ -1,9 +1,9 @@
-//! What waits for an answer, purely: requests, answers and the time go in, who is to be told what comes out.
+//! The open requests, purely: requests, answers and the time go in, whom to notify comes out.
 //!
 //! `D` is where an answer goes: a hook's connection.
 
 use super::body::Body;
-use crate::journal::deferred::{self as put_off, DeferredCall as PutOff};
+use crate::journal::deferred::{self, DeferredCall};
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
@@ -13,23 +13,23 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use sys::error::Hinted;
 
-/// Of how many requests that have ended it is known how.
+/// How many ended requests are remembered.
 const REMEMBERED: usize = 1000;
 
-/// How many calls are remembered that somebody has allowed.
+/// How many allowed calls are remembered.
 const ALLOWED: usize = 64;
 
-/// All that waits.
+/// All open requests.
 #[derive(Debug)]
 pub struct Requests<D> {
     open: BTreeMap<RequestId, Open<D>>,
-    /// The last that ended, and how.
+    /// The last requests that ended, and how.
     ended: VecDeque<(RequestId, Ended)>,
-    /// The last calls of live agents that were allowed: Claude Code may ask about them again before it runs them.
+    /// The last allowed calls of live agents: Claude Code may ask about them again before it runs them.
     allowed: VecDeque<Allowed>,
 }
 
-/// A call that was allowed.
+/// An allowed call.
 #[derive(Debug)]
 struct Allowed {
     /// Without its input, which may be long.
@@ -42,80 +42,80 @@ struct Allowed {
 /// One of them.
 #[derive(Debug)]
 pub struct Open<D> {
-    /// What is asked, without its input.
+    /// The request, without its input.
     pub request: Request,
-    /// What it is called with.
+    /// The call's input.
     pub input: Body,
-    /// Since when.
+    /// When it was sent.
     pub asked: Timestamp,
-    /// How far it is.
+    /// Its state.
     pub standing: Standing<D>,
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Debug)]
 pub enum Standing<D> {
     /// Hooks wait for the answer.
     Waiting {
-        /// Until then, if not until they hear it.
+        /// When they stop waiting, if ever.
         until: Option<Timestamp>,
-        /// Which hooks, and where the answer goes.
-        doors: Vec<(String, D)>,
+        /// The hooks, and where the answer goes.
+        hooks: Vec<(String, D)>,
     },
-    /// The call was put off: no process waits.
-    PutOff(put_off::Standing),
+    /// The call is deferred: no process waits.
+    Deferred(deferred::Standing),
 }
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// Somebody answered.
-    #[error("was answered already")]
+    /// It was answered.
+    #[error("was already answered")]
     Answered,
-    /// Nobody did in time.
+    /// It was not answered in time.
     #[error("has expired")]
     Expired,
     /// The agent that asked is gone.
-    #[error("is void: its agent has gone")]
+    #[error("is closed: its agent has ended")]
     Gone,
 }
 
-/// What became of a question.
+/// The result of sending a request.
 #[derive(Debug)]
-pub enum Asked<D> {
-    /// It waits, as this.
-    Waits(RequestId),
-    /// Its answer was there.
-    Given(RequestId, Answer, D),
+pub enum Sent<D> {
+    /// It waits, with this id.
+    Waiting(RequestId),
+    /// It was already answered.
+    Answered(RequestId, Answer, D),
 }
 
-/// What became of a request whose time is up.
+/// What happens to a request whose time is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Late {
+pub enum Timeout {
     /// It is denied.
     Expired,
-    /// It is put off until then, or until it is answered.
+    /// It is deferred until then, or until it is answered.
     Deferred(Option<Timestamp>),
-    /// It waits on.
+    /// It keeps waiting.
     Waits,
-    /// It was answered, which the hook has yet to hear.
+    /// It was answered, but the hook has not received the answer yet.
     Answered,
 }
 
-/// What an answer does.
+/// What to do after an answer.
 #[derive(Debug)]
-pub enum Answered<D> {
-    /// These are told.
-    Tell(Vec<D>),
-    /// The agent is to be resumed.
+pub enum AnswerEffect<D> {
+    /// Notify these hooks.
+    Notify(Vec<D>),
+    /// Resume the agent.
     Resume,
 }
 
-/// Why an answer is not taken.
+/// Why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
-    /// It is over.
+pub enum AnswerError {
+    /// The request has ended.
     #[error("request {id} {how}")]
     Over {
         /// The request.
@@ -123,12 +123,12 @@ pub enum NotTaken {
         /// How it ended.
         how: Ended,
     },
-    /// There is none of that id.
+    /// There is no request with that id.
     #[error("there is no request {0}")]
     Unknown(RequestId),
 }
 
-impl Hinted for NotTaken {
+impl Hinted for AnswerError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Over { .. } => "see: murmur permission list".to_owned(),
@@ -144,42 +144,42 @@ impl<D> Default for Requests<D> {
 }
 
 impl<D> Requests<D> {
-    /// Somebody asks; `input` is that of `request`. The answer to a call that was put off is given here, once, and the one to a
-    /// call that is only asked about again.
-    pub fn ask(&mut self, request: Request, input: Body, door: D, now: Timestamp) -> Asked<D> {
+    /// Adds `request`, whose input is `input`. Answers at once if it is a deferred call that was answered, which works once, or
+    /// a repeated call that was allowed.
+    pub fn ask(&mut self, request: Request, input: Body, sender: D, now: Timestamp) -> Sent<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
-            return Asked::Given(answer.id.clone(), answer.clone(), door);
+            return Sent::Answered(answer.id.clone(), answer.clone(), sender);
         }
         let (asked, hook) = (request.asked(now), request.hook.clone());
         let until = request.until(asked);
         let (id, same) = self.find(&request);
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
-            let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
+            let standing = Standing::Waiting { until, hooks: vec![(hook, sender)] };
             self.ended.retain(|(ended, _)| *ended != id);
             self.open.insert(id.clone(), Open::new(request, input, asked, standing));
-            return Asked::Waits(id);
+            return Sent::Waiting(id);
         };
         match &mut open.standing {
-            Standing::PutOff(put_off::Standing::Answered(answer)) => {
+            Standing::Deferred(deferred::Standing::Answered(answer)) => {
                 let answer = answer.clone();
-                let given = put_off::Standing::Given { answer: answer.clone(), hook };
-                open.standing = Standing::PutOff(given);
-                Asked::Given(id, answer, door)
+                let given = deferred::Standing::Given { answer: answer.clone(), hook };
+                open.standing = Standing::Deferred(given);
+                Sent::Answered(id, answer, sender)
             }
-            Standing::PutOff(put_off::Standing::Given { answer, hook: given }) if *given == hook => {
-                Asked::Given(id, answer.clone(), door)
+            Standing::Deferred(deferred::Standing::Given { answer, hook: given }) if *given == hook => {
+                Sent::Answered(id, answer.clone(), sender)
             }
-            Standing::Waiting { doors, .. } => {
+            Standing::Waiting { hooks, .. } => {
                 // A hook that lost its connection takes the place of its old one.
-                doors.retain(|(other, _)| *other != hook);
-                doors.push((hook, door));
-                Asked::Waits(id)
+                hooks.retain(|(other, _)| *other != hook);
+                hooks.push((hook, sender));
+                Sent::Waiting(id)
             }
-            // An answer is good for one call: whoever asks again is a new one.
-            Standing::PutOff(_) => {
-                let standing = Standing::Waiting { until, doors: vec![(hook, door)] };
+            // An answer is valid for one call: a repeated one is a new request.
+            Standing::Deferred(_) => {
+                let standing = Standing::Waiting { until, hooks: vec![(hook, sender)] };
                 *open = Open::new(request, input, asked, standing);
-                Asked::Waits(id)
+                Sent::Waiting(id)
             }
         }
     }
@@ -192,13 +192,13 @@ impl<D> Requests<D> {
         repeated.find(|first| first.input == input)
     }
 
-    /// Whether `request` waits already, or needs not to.
+    /// Whether `request` is already waiting or answered.
     #[must_use]
     pub fn is_known(&self, request: &Request) -> bool {
         self.find(request).1 || self.allowed_before(request).is_some()
     }
 
-    /// The id of `request`, and whether there is one of that id, which then is the same call.
+    /// The id of `request`, and whether that call is already open.
     fn find(&self, request: &Request) -> (RequestId, bool) {
         let mut salt = 0;
         loop {
@@ -211,79 +211,73 @@ impl<D> Requests<D> {
         }
     }
 
-    /// A hook is gone, with its agent.
-    pub fn gone(&mut self, id: &RequestId, hook: &str) -> bool {
-        let Some(Open { standing: Standing::Waiting { doors, .. }, .. }) = self.open.get_mut(id) else {
+    /// Removes a hook that left with its agent; returns whether that closes the request.
+    pub fn disconnect(&mut self, id: &RequestId, hook: &str) -> bool {
+        let Some(Open { standing: Standing::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
             return false;
         };
-        doors.retain(|(other, _)| other != hook);
-        let is_last = doors.is_empty();
+        hooks.retain(|(other, _)| other != hook);
+        let is_last = hooks.is_empty();
         if is_last {
             self.end(id, Ended::Gone);
         }
         is_last
     }
 
-    /// What would become of a request that a hook does not wait for any longer, and that may be put off; or else
-    /// `waits` on.
+    /// Decides what happens to a request whose hook stops waiting: deferred if `may_defer`, otherwise it keeps waiting if
+    /// `waits`.
     #[must_use]
-    pub fn late(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Late {
+    pub fn timeout_outcome(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
         match self.open.get(id) {
-            Some(Open { standing: Standing::Waiting { doors, .. }, request, .. }) => {
-                match (may_defer && request.may_defer() && doors.len() == 1, waits) {
-                    (true, _) => Late::Deferred(request.expiry.map(|expiry| after(now, expiry))),
-                    (false, true) => Late::Waits,
-                    (false, false) => Late::Expired,
+            Some(Open { standing: Standing::Waiting { hooks, .. }, request, .. }) => {
+                match (may_defer && request.may_defer() && hooks.len() == 1, waits) {
+                    (true, _) => Timeout::Deferred(request.expiry.map(|expiry| after(now, expiry))),
+                    (false, true) => Timeout::Waits,
+                    (false, false) => Timeout::Expired,
                 }
             }
-            Some(_) => Late::Answered,
+            Some(_) => Timeout::Answered,
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
-                Some((_, Ended::Answered)) => Late::Answered,
-                _ => Late::Expired,
+                Some((_, Ended::Answered)) => Timeout::Answered,
+                _ => Timeout::Expired,
             },
         }
     }
 
-    /// Has happen what [`Self::late`] said.
-    pub fn is_late(&mut self, id: &RequestId, hook: &str, late: &Late) {
-        if *late == Late::Waits {
+    /// Applies the decision of [`Self::timeout_outcome`].
+    pub fn apply_timeout(&mut self, id: &RequestId, hook: &str, late: &Timeout) {
+        if *late == Timeout::Waits {
             return;
         }
         let Some(open) = self.open.get_mut(id) else { return };
-        let Standing::Waiting { doors, .. } = &mut open.standing else { return };
-        doors.retain(|(other, _)| other != hook);
+        let Standing::Waiting { hooks, .. } = &mut open.standing else { return };
+        hooks.retain(|(other, _)| other != hook);
         match late {
-            Late::Deferred(until) => {
-                open.standing = Standing::PutOff(put_off::Standing::Deferred { until: *until });
+            Timeout::Deferred(until) => {
+                open.standing = Standing::Deferred(deferred::Standing::Deferred { until: *until });
             }
-            Late::Expired if doors.is_empty() => self.end(id, Ended::Expired),
-            Late::Expired | Late::Answered | Late::Waits => {}
+            Timeout::Expired if hooks.is_empty() => self.end(id, Ended::Expired),
+            Timeout::Expired | Timeout::Answered | Timeout::Waits => {}
         }
     }
 
-    /// The request that an answer to `id` would be for, without its input.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
-    pub fn unanswered(&self, id: &RequestId) -> Result<&Request, NotTaken> {
-        let over = |how| NotTaken::Over { id: id.clone(), how };
+    /// The unanswered request `id`, without its input.
+    pub fn unanswered(&self, id: &RequestId) -> Result<&Request, AnswerError> {
+        let over = |how| AnswerError::Over { id: id.clone(), how };
         match self.open.get(id) {
             Some(open) if open.is_answered() => Err(over(Ended::Answered)),
             Some(open) => Ok(&open.request),
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
                 Some((_, how)) => Err(over(*how)),
-                None => Err(NotTaken::Unknown(id.clone())),
+                None => Err(AnswerError::Unknown(id.clone())),
             },
         }
     }
 
-    /// The first answer wins.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
-    pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<Answered<D>, NotTaken> {
+    /// Answers a request. The first answer wins.
+    pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<AnswerEffect<D>, AnswerError> {
         self.unanswered(id)?;
-        let Some(open) = self.open.get_mut(id) else { return Err(NotTaken::Unknown(id.clone())) };
+        let Some(open) = self.open.get_mut(id) else { return Err(AnswerError::Unknown(id.clone())) };
         if open.request.beat.is_none() && answer.verdict == Verdict::Allow && answer.answers.is_none() {
             if self.allowed.len() == ALLOWED {
                 self.allowed.pop_front();
@@ -291,30 +285,30 @@ impl<D> Requests<D> {
             let (request, input) = (open.request.clone(), open.input.hash());
             self.allowed.push_back(Allowed { request, input, answer: answer.clone() });
         }
-        let answered = Standing::PutOff(put_off::Standing::Answered(answer));
+        let answered = Standing::Deferred(deferred::Standing::Answered(answer));
         match std::mem::replace(&mut open.standing, answered) {
-            Standing::Waiting { doors, .. } => {
+            Standing::Waiting { hooks, .. } => {
                 self.end(id, Ended::Answered);
-                Ok(Answered::Tell(doors.into_iter().map(|(_, door)| door).collect()))
+                Ok(AnswerEffect::Notify(hooks.into_iter().map(|(_, sender)| sender).collect()))
             }
-            _ => Ok(Answered::Resume),
+            _ => Ok(AnswerEffect::Resume),
         }
     }
 
-    /// The requests that were put off and whose time is up.
+    /// The deferred requests whose time is up.
     #[must_use]
     pub fn expired(&self, now: Timestamp) -> Vec<RequestId> {
         let is_over = |open: &Open<D>| open.expires().is_some_and(|until| until <= now);
         self.open.iter().filter(|(_, open)| is_over(open)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// When the next of them expires.
+    /// When the next deferred request expires.
     #[must_use]
     pub fn next_expiry(&self) -> Option<Timestamp> {
         self.open.values().filter_map(Open::expires).min()
     }
 
-    /// Ends it.
+    /// Ends a request.
     pub fn end(&mut self, id: &RequestId, how: Ended) {
         if self.open.remove(id).is_some() {
             if self.ended.len() == REMEMBERED {
@@ -324,13 +318,13 @@ impl<D> Requests<D> {
         }
     }
 
-    /// Takes up one that an earlier daemon kept; `input` is its request's.
-    pub fn restore(&mut self, id: RequestId, call: PutOff, input: Body) {
-        let PutOff { request, asked, standing } = call;
-        self.open.insert(id, Open::new(request, input, asked, Standing::PutOff(standing)));
+    /// Restores a call that an earlier daemon deferred; `input` is its request's.
+    pub fn restore(&mut self, id: RequestId, call: DeferredCall, input: Body) {
+        let DeferredCall { request, asked, standing } = call;
+        self.open.insert(id, Open::new(request, input, asked, Standing::Deferred(standing)));
     }
 
-    /// All of them, the oldest first.
+    /// All open requests, oldest first.
     #[must_use]
     pub fn all(&self) -> Vec<(&RequestId, &Open<D>)> {
         let mut all: Vec<_> = self.open.iter().collect();
@@ -338,7 +332,7 @@ impl<D> Requests<D> {
         all
     }
 
-    /// One of them.
+    /// The request `id`.
     #[must_use]
     pub fn get(&self, id: &RequestId) -> Option<&Open<D>> {
         self.open.get(id)
@@ -355,30 +349,25 @@ impl<D> Open<D> {
         self.request.is_same_call(request) && self.input.is(&request.input)
     }
 
-    /// What is asked, with its input.
-    ///
-    /// # Errors
-    /// [`Body::read`].
+    /// The request with its input.
     pub fn whole(&self) -> io::Result<Request> {
         Ok(Request { input: self.input.read()?, ..self.request.clone() })
     }
 
-    /// Whether somebody has answered.
+    /// Whether it was answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        use put_off::Standing::{Answered, Given};
-        matches!(self.standing, Standing::PutOff(Answered(_) | Given { .. }))
+        use deferred::Standing::{Answered, Given};
+        matches!(self.standing, Standing::Deferred(Answered(_) | Given { .. }))
     }
 
-    /// What is to be kept of it on disk: calls that were put off.
-    ///
-    /// # Errors
-    /// [`Body::read`].
-    pub fn put_off(&self) -> io::Result<Option<PutOff>> {
+    /// What to store on disk, if the call is deferred.
+    pub fn deferred_call(&self) -> io::Result<Option<DeferredCall>> {
         match &self.standing {
             Standing::Waiting { .. } => Ok(None),
-            Standing::PutOff(standing) => {
-                let call = PutOff { request: self.whole()?, asked: self.asked, standing: standing.clone() };
+            Standing::Deferred(standing) => {
+                let call =
+                    DeferredCall { request: self.whole()?, asked: self.asked, standing: standing.clone() };
                 Ok(Some(call))
             }
         }
@@ -386,7 +375,7 @@ impl<D> Open<D> {
 
     fn expires(&self) -> Option<Timestamp> {
         match self.standing {
-            Standing::PutOff(put_off::Standing::Deferred { until }) => until,
+            Standing::Deferred(deferred::Standing::Deferred { until }) => until,
             _ => None,
         }
     }

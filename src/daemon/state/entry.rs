@@ -1,6 +1,6 @@
-//! A heartbeat and where it is in its schedule.
+//! A heartbeat and its schedule.
 
-use super::PutOff;
+use super::DeferredBeat;
 use crate::config::heartbeat::Heartbeat;
 use crate::schedule;
 use jiff::Timestamp;
@@ -11,13 +11,13 @@ use std::path::Path;
 pub struct Entry {
     /// The heartbeat, as the configuration has it.
     pub heartbeat: Heartbeat,
-    /// When it last began, as far as is known here; may be ahead of what config.json says.
+    /// When it last started, as far as known; may be later than in config.json.
     pub last_run: Option<Timestamp>,
-    /// What the next run is counted from: the last run, or now where the clock was set back behind that.
+    /// What the next run counts from: the last run, or now if the clock was set back before that.
     pub(super) anchor: Option<Timestamp>,
-    /// When it is due; `None` if never, or not before its file is edited or it is approved.
+    /// When it is due; `None` if never, or not until its file is edited or it is approved.
     pub next: Option<Timestamp>,
-    /// Not before this, because it could not start although it was due.
+    /// Do not retry a failed start before this.
     pub(super) not_before: Option<Timestamp>,
 }
 
@@ -26,7 +26,7 @@ impl Entry {
         Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }
     }
 
-    /// Moves the last run forward to `at`, and never back; returns whether that is news.
+    /// Moves the last run forward to `at`, never back; returns whether it changed.
     pub(super) fn ran(&mut self, at: Option<Timestamp>) -> bool {
         let is_news = at > self.last_run;
         if is_news {
@@ -51,13 +51,13 @@ impl Entry {
         self.next = schedule::next_run(schedule, self.anchor);
     }
 
-    /// Whether it may run: a person has approved it, or it ran before that was asked.
+    /// Whether it may run: it was approved, or ran before approvals existed.
     pub fn is_approved(&self) -> bool {
         self.heartbeat.approved || self.last_run.is_some()
     }
 
-    /// The last run is `last`, and the next is counted from it.
-    pub(super) fn ran_last(&mut self, last: Option<Timestamp>, now: Timestamp) {
+    /// Sets the last run, and counts the next from it.
+    pub(super) fn set_last_run(&mut self, last: Option<Timestamp>, now: Timestamp) {
         self.last_run = last;
         self.anchor = last;
         self.count_from(now);
@@ -67,8 +67,8 @@ impl Entry {
         self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
     }
 
-    pub(super) fn is_of(&self, put_off: &PutOff) -> bool {
-        self.is(&put_off.workspace, put_off.name.as_deref())
+    pub(super) fn is_of(&self, deferred: &DeferredBeat) -> bool {
+        self.is(&deferred.workspace, deferred.name.as_deref())
     }
 
     pub(super) fn is(&self, workspace: &Path, name: Option<&str>) -> bool {

@@ -1,4 +1,4 @@
-//! Last runs: what config.json says of them, and what is known without it.
+//! Last runs: those in config.json, and those known from elsewhere.
 
 use super::{Entry, State};
 use crate::config::heartbeat::HeartbeatId;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Last runs by heartbeat.
 pub type LastRuns = HashMap<HeartbeatId, Timestamp>;
 
-/// A last run that is another in config.json than it is known here.
+/// A last run that differs from config.json's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
     /// The workspace.
@@ -18,7 +18,7 @@ pub struct Correction {
     pub name: Option<String>,
     /// When it last ran.
     pub at: Timestamp,
-    /// What config.json says; `None` if nothing.
+    /// The one in config.json, if any.
     pub said: Option<Timestamp>,
 }
 
@@ -36,8 +36,8 @@ impl Correction {
 }
 
 impl State {
-    /// Learns of last runs that config.json may not know of. None moves anything back.
-    pub fn recall(&mut self, mut runs: LastRuns, now: Timestamp) {
+    /// Adds last runs that config.json may not have. Never moves one back.
+    pub fn merge_last_runs(&mut self, mut runs: LastRuns, now: Timestamp) {
         for entry in &mut self.entries {
             if entry.ran(runs.remove(&entry.heartbeat.id)) {
                 entry.count_from(now);
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// The last runs that are later than config.json says.
+    /// The last runs that are later than config.json's.
     #[must_use]
     pub fn unwritten(&self) -> Vec<Correction> {
         let all = self.entries.iter().filter_map(Correction::of);

@@ -1,27 +1,27 @@
-//! Why a beat that somebody asks for does not begin.
+//! Why a requested beat does not start.
 
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
 use sys::shell;
 
-/// Why a beat that is asked for cannot start.
+/// Why a requested beat cannot start.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotNow {
-    /// There is no such workspace.
+pub enum StartRefusal {
+    /// The workspace is not registered.
     #[error("{} is not registered", .workspace.display())]
     Unknown {
-        /// What was asked for.
+        /// The requested workspace.
         workspace: PathBuf,
     },
-    /// There is no such heartbeat in it.
+    /// The workspace has no such heartbeat.
     #[error("no such heartbeat in {}", .workspace.display())]
     Unnamed {
         /// The workspace.
         workspace: PathBuf,
-        /// Those that there are; `null` is HEARTBEAT.md itself.
+        /// The existing names; `null` is HEARTBEAT.md itself.
         names: String,
     },
-    /// Nobody has approved it.
+    /// The heartbeat is not approved.
     #[error("the heartbeat {name:?} in {} is not approved yet", .workspace.display())]
     Unapproved {
         /// The workspace.
@@ -30,30 +30,30 @@ pub enum NotNow {
         name: String,
     },
     /// Another beat runs there.
-    #[error("a beat of {} is running already", .workspace.display())]
+    #[error("a beat of {} is already running", .workspace.display())]
     Busy {
         /// The workspace.
         workspace: PathBuf,
     },
-    /// There is no room for another.
-    #[error("{running} beats are running, as many as may")]
+    /// `maxConcurrent` beats are running.
+    #[error("{running} beats are running, which is the maximum")]
     Full {
-        /// How many run.
+        /// The number of running beats.
         running: usize,
     },
-    /// There are to be no more.
+    /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
 }
 
-/// What a person does to have a heartbeat run.
+/// The hint to approve a heartbeat.
 #[must_use]
 pub fn approve_hint(workspace: &Path, name: &str) -> String {
     let (workspace, name) = (shell::path(workspace), shell::path(Path::new(name)));
-    format!("look at it, then run: murmur workspaces approve {workspace} --name {name}")
+    format!("review it, then run: murmur workspaces approve {workspace} --name {name}")
 }
 
-impl Hinted for NotNow {
+impl Hinted for StartRefusal {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { workspace, .. } => {
@@ -61,9 +61,9 @@ impl Hinted for NotNow {
             }
             Self::Unnamed { names, .. } => format!("use one of these names: {names}"),
             Self::Unapproved { workspace, name } => approve_hint(workspace, name),
-            Self::Busy { .. } => "wait for its end, see: murmur status".to_owned(),
-            Self::Full { .. } => "wait for an end, or raise maxConcurrent in config.json".to_owned(),
-            Self::Stopping => "ask the next one, see: murmur status".to_owned(),
+            Self::Busy { .. } => "wait until it ends, see: murmur status".to_owned(),
+            Self::Full { .. } => "wait until one ends, or raise maxConcurrent in config.json".to_owned(),
+            Self::Stopping => "wait for the next one, see: murmur status".to_owned(),
         })
     }
 }

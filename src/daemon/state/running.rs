@@ -1,4 +1,4 @@
-//! The beats that run, and which workspaces they take.
+//! The running beats and the workspaces they hold.
 
 use crate::journal::unfinished::Begun;
 use crate::permit::request::RequestId;
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A beat that runs.
+/// A running beat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
     /// The beat's id.
@@ -15,11 +15,11 @@ pub struct Running {
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
     pub name: Option<String>,
-    /// Since when.
+    /// When it started.
     pub since: Timestamp,
-    /// Whether this daemon started it; the others were started by hand or by a daemon before this one.
+    /// Whether this daemon started it; others were started manually or by an earlier daemon.
     pub ours: bool,
-    /// The request whose answer it goes on with.
+    /// The request whose answer it was resumed with.
     pub resumes: Option<RequestId>,
 }
 
@@ -38,11 +38,11 @@ impl Running {
     }
 }
 
-/// All beats that run. Whether a workspace is taken is one lookup, however many there are.
+/// All running beats, indexed by workspace.
 #[derive(Debug, Default)]
 pub(super) struct RunningBeats {
     beats: Vec<Running>,
-    /// How many beats run in a workspace: more than one only while the end of one is not known yet.
+    /// How many beats run in a workspace: more than one only until the end of one is noticed.
     workspaces: HashMap<PathBuf, usize>,
 }
 
@@ -64,7 +64,7 @@ impl RunningBeats {
         Some(running)
     }
 
-    /// Keeps ours, and replaces the others by `others`.
+    /// Keeps ours and replaces the rest with `others`.
     pub(super) fn replace_others(&mut self, others: Vec<Running>) {
         let (ours, known): (Vec<Running>, Vec<Running>) =
             std::mem::take(&mut self.beats).into_iter().partition(|running| running.ours);
@@ -78,7 +78,7 @@ impl RunningBeats {
         theirs.into_iter().chain(ours).for_each(|running| self.add(running));
     }
 
-    pub(super) fn take(&self, workspace: &Path) -> bool {
+    pub(super) fn holds(&self, workspace: &Path) -> bool {
         self.workspaces.contains_key(workspace)
     }
 

@@ -49,7 +49,7 @@ fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> State {
     state
 }
 
-/// What starts at `now`, by workspace and name; the beats are called after them.
+/// What starts at `now`, by workspace and name, which are also the beat ids.
 fn starts(state: &mut State, now: &str) -> Vec<String> {
     let mut count = 0;
     let started = state.start_due(at(now), true, usize::MAX, || {
@@ -98,7 +98,7 @@ fn one_workspace_has_one_beat_at_a_time_and_what_is_due_waits_without_queueing()
 }
 
 #[test]
-fn the_cap_is_kept_and_who_is_due_longest_goes_first() {
+fn the_limit_holds_and_the_longest_due_goes_first() {
     let times = [("/a", "09:20:00"), ("/b", "09:00:00"), ("/c", "09:10:00")];
     let heartbeats = times.map(|(path, last)| heartbeat(path, None, 30, Some(last)));
     let mut state = state(2, heartbeats.to_vec(), "10:00:00");
@@ -110,7 +110,7 @@ fn the_cap_is_kept_and_who_is_due_longest_goes_first() {
 }
 
 #[test]
-fn a_beat_of_somebody_else_holds_its_workspace_and_counts() {
+fn a_beat_of_another_process_holds_its_workspace_and_counts() {
     let mut state =
         state(2, vec![heartbeat("/a", None, 30, None), heartbeat("/b", None, 30, None)], "10:00:00");
     let other = Running {
@@ -121,10 +121,10 @@ fn a_beat_of_somebody_else_holds_its_workspace_and_counts() {
         ours: false,
         resumes: None,
     };
-    state.ran(Path::new("/a"), None, other.since, at("10:00:00"));
-    state.others(vec![other]);
+    state.record_run(Path::new("/a"), None, other.since, at("10:00:00"));
+    state.set_others(vec![other]);
     assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
-    state.others(Vec::new());
+    state.set_others(Vec::new());
     assert_eq!(state.running().len(), 1, "ours is not forgotten with the others");
     assert!(starts(&mut state, "10:00:01").is_empty());
     assert_eq!(starts(&mut state, "10:29:00"), ["/a"]);
@@ -142,30 +142,30 @@ fn a_workspace_found_busy_is_due_again_after_a_pause() {
 }
 
 #[test]
-fn an_edit_of_the_schedule_counts_and_what_is_known_stays() {
+fn an_edited_schedule_applies_and_known_runs_stay() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
     state.ended("10:00:00#1");
-    // config.json does not have the last run yet.
+    // The last run is not in config.json yet.
     state.load(vec![heartbeat("/a", None, 10, None)], NonZeroU32::MIN, at("10:05:00"));
     assert!(starts(&mut state, "10:05:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("10:10:00")));
 }
 
 #[test]
-fn our_own_writing_of_a_last_run_is_no_edit() {
+fn our_own_write_of_a_last_run_is_not_an_edit() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
     state.ended("10:00:00#1");
-    state.written(Path::new("/a"), None, at("10:00:00"));
+    state.set_written(Path::new("/a"), None, at("10:00:00"));
     assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
     state.ended("10:30:00#1");
-    // The file still has the run before.
+    // The file still has the previous run.
     state.load(vec![heartbeat("/a", None, 30, Some("10:00:00"))], NonZeroU32::MIN, at("10:31:00"));
     assert!(starts(&mut state, "10:31:00").is_empty());
 }
 
-/// Loads `/a` and its heartbeat `n` with this last run; what is known of it, and what is to be corrected.
+/// Loads `/a` and its heartbeat `n` with this last run; returns the known run and the corrections.
 fn reloaded(state: &mut State, last_run: Option<&str>, now: &str) -> (Option<Timestamp>, Vec<Timestamp>) {
     let heartbeats = [None, Some("n")].map(|name| heartbeat("/a", name, 30, last_run));
     let corrections = state.load(heartbeats.to_vec(), NonZeroU32::MIN, at(now));
@@ -184,9 +184,9 @@ fn a_last_run_in_the_file_only_moves_forward() {
         assert_eq!(reload(older, "10:00:00"), (Some(at("09:50:00")), vec![at("09:50:00")]));
     }
     assert_eq!(reload(Some("09:50:00"), "10:00:00"), (Some(at("09:50:00")), vec![]));
-    // Somebody ran it by hand.
+    // It was run manually.
     assert_eq!(reload(Some("09:55:00"), "10:00:00"), (Some(at("09:55:00")), vec![]));
-    // A stale copy without the workspace, and one with it.
+    // A stale copy without the workspace, then one with it.
     state.load(Vec::new(), NonZeroU32::MIN, at("10:00:00"));
     assert_eq!(reloaded(&mut state, None, "10:00:01"), (Some(at("09:55:00")), vec![at("09:55:00")]));
     assert!(starts(&mut state, "10:00:01").is_empty());
@@ -198,17 +198,17 @@ fn a_last_run_in_the_future_counts_as_now_once() {
     let mut state = State::default();
     let mut reload = |last_run, now| reloaded(&mut state, last_run, now);
     assert_eq!(reload(Some("20:00:00"), "10:00:00"), (Some(at("10:00:00")), vec![at("10:00:00")]));
-    // It is not corrected yet.
+    // Not corrected yet.
     assert_eq!(reload(Some("20:00:00"), "10:10:00"), (Some(at("10:00:00")), vec![]));
     assert_eq!(starts(&mut state, "10:30:00").len(), 1);
 }
 
 #[test]
-fn what_was_saved_counts_for_heartbeats_that_are_there_and_that_come_back() {
+fn saved_runs_count_for_present_and_returning_heartbeats() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:00:00"))], "10:00:00");
     let id = |path: &str| HeartbeatId::new(Path::new(path), None);
-    state.recall([(id("/a"), at("09:50:00")), (id("/b"), at("09:55:00"))].into(), at("10:00:00"));
-    state.recall([(id("/a"), at("09:40:00")), (id("/b"), at("09:45:00"))].into(), at("10:00:00"));
+    state.merge_last_runs([(id("/a"), at("09:50:00")), (id("/b"), at("09:55:00"))].into(), at("10:00:00"));
+    state.merge_last_runs([(id("/a"), at("09:40:00")), (id("/b"), at("09:45:00"))].into(), at("10:00:00"));
     assert_eq!(state.unwritten()[0].at, at("09:50:00"));
     assert_eq!(state.retired()[&id("/b")], at("09:55:00"));
     let both = ["/a", "/b"].map(|path| heartbeat(path, None, 30, None));
@@ -225,13 +225,13 @@ fn a_clock_set_back_neither_fires_twice_nor_starves() {
     state.clock_set(at("08:00:00"));
     assert!(starts(&mut state, "08:00:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("08:30:00")));
-    // A reload does not push it further away.
+    // A reload does not delay it further.
     state.load(vec![heartbeat("/a", None, 30, None)], NonZeroU32::MIN, at("08:20:00"));
     assert_eq!(starts(&mut state, "08:30:00"), ["/a"]);
 }
 
 #[test]
-fn a_cron_time_that_was_missed_comes_once() {
+fn a_missed_cron_time_runs_once() {
     let crons = Crons::new(TimeZone::UTC);
     let schedule = Schedule::Cron(crons.get("0 * * * *", None).unwrap());
     let hourly = Heartbeat { schedule: Some(schedule), ..heartbeat("/a", None, 1, Some("06:30:00")) };

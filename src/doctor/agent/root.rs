@@ -1,16 +1,16 @@
-//! Whether Claude Code refuses to work because we are root: without asking for permissions it does so only where it is told
-//! that the machine is a sandbox (tried with 2.1.329).
+//! Whether Claude Code refuses to run as root: without permission prompts it only runs in a declared sandbox (tested with
+//! 2.1.329).
 
 use super::super::credentials;
 use super::super::{Check, Environment, Finding, Hint};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The variables that tell it.
+/// The variables that declare a sandbox.
 pub const VARIABLES: [&str; 2] = ["IS_SANDBOX", "CLAUDE_CODE_BUBBLEWRAP"];
 
-/// The same finding, unless Claude Code refuses. What Claude Code's settings set counts before this environment; the
-/// daemon's is not looked at.
+/// Returns `finding`, unless Claude Code refuses. Claude Code's settings take precedence over this environment; the daemon's
+/// is not checked.
 pub(super) fn over(environment: &Environment, finding: Finding) -> Finding {
     let mut variables = environment.sandbox.clone();
     let settings = credentials::object(&environment.claude.join("settings.json")).unwrap_or_default();
@@ -22,7 +22,7 @@ pub(super) fn over(environment: &Environment, finding: Finding) -> Finding {
     if finding.hint == Some(Hint::INSTALL_CLAUDE) || !is_refused(environment.uid, &variables) {
         return finding;
     }
-    let why = "as root it starts no beat and no agent, since nothing in this environment says that it is in a sandbox";
+    let why = "as root it starts no beat or agent unless the environment says it is in a sandbox";
     Check::CLAUDE.fail(format!("{}; {why}", finding.found), Hint::NOT_AS_ROOT)
 }
 
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_is_refused_unless_told_in_these_very_words_that_it_is_in_a_sandbox() {
+    fn root_is_refused_unless_a_variable_has_exactly_the_right_value() {
         let refused = |uid, name: &'static str, value: &str| {
             is_refused(uid, &BTreeMap::from([(name, value.to_owned())]))
         };

@@ -1,4 +1,4 @@
-//! Asking a program for its version: the beginning of what it prints, however much that is, and nothing of it left behind.
+//! Asks a program for its version: reads the beginning of its output, and leaves no process behind.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,16 +12,16 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// As much of what is printed counts, in bytes.
+/// How much of the output is read, in bytes.
 const MOST: usize = 4 << 10;
 
-/// By this variable what was started is known, so that all of it can be ended.
+/// Marks all started processes, so that they can be killed.
 const MARK: &str = "MURMUR_DOCTOR_ASKS";
 
-/// What came of it.
+/// The program's result.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// How it ended; `None` if it printed more than is read, and was ended.
+    /// Its exit status; `None` if it printed more than is read and was killed.
     pub(super) status: Option<ExitStatus>,
     /// The beginning of its stdout.
     pub(super) stdout: Vec<u8>,
@@ -29,11 +29,8 @@ pub(super) struct Answer {
     pub(super) stderr: Vec<u8>,
 }
 
-/// Runs `program --version` with this PATH. Whether something that it started holds its pipes open makes no difference: it has
-/// answered when it ends.
-///
-/// # Errors
-/// What the system says, and [`io::ErrorKind::TimedOut`] if it does not end within `limit`.
+/// Runs `program --version` with this PATH until it exits, even if its children keep the pipes open. Returns
+/// [`io::ErrorKind::TimedOut`] if it does not exit within `limit`.
 pub(super) async fn ask(program: &Path, path: &OsStr, limit: Duration) -> io::Result<Answer> {
     let number = u64::from_be_bytes(random::bytes()?);
     let mut command = Command::new(program);
@@ -57,7 +54,7 @@ pub(super) async fn ask(program: &Path, path: &OsStr, limit: Duration) -> io::Re
     if let Some(group) = group {
         process::signal_group(group, Signal::KILL);
     }
-    // What left the group.
+    // Processes that left the group.
     process::kill_marked(&[OsString::from(format!("{MARK}={number:016x}"))]);
     let status = ended.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
     if status.is_none() {
@@ -68,7 +65,7 @@ pub(super) async fn ask(program: &Path, path: &OsStr, limit: Duration) -> io::Re
     Ok(Answer { status, stdout: said, stderr: complained })
 }
 
-/// Reads until it is as much as counts. A pipe that is closed before says nothing of whether the program has ended.
+/// Reads up to the limit. A closed pipe does not mean that the program exited.
 async fn begins(pipe: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
     let mut buffer = [0; MOST];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
@@ -81,7 +78,7 @@ async fn begins(pipe: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
     std::future::pending().await
 }
 
-/// Reads what is there and waits for nothing: the pipes are in the mode that does not wait.
+/// Reads what is available; the pipes are nonblocking.
 fn rest(pipe: &impl AsFd, into: &mut Vec<u8>) {
     let mut buffer = [0; MOST];
     while into.len() < MOST
@@ -97,7 +94,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// What comes of asking a script, with a folder of its own as `$0`'s; long enough that only a hanging one is late.
+    /// Runs a script as the program, in `folder`.
     async fn of(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
         let program = folder.join("claude");
         std::fs::write(&program, format!("#!/bin/sh\ncd '{}'\n{script}\n", folder.display())).unwrap();
@@ -105,7 +102,7 @@ mod tests {
         ask(&program, &std::env::var_os("PATH").unwrap(), limit).await
     }
 
-    /// Waits for the end of the process whose PID the script wrote down.
+    /// Waits for the end of the process whose PID the script wrote.
     #[cfg(target_os = "linux")]
     async fn gone(folder: &Path) {
         let pid = std::fs::read_to_string(folder.join("pid")).unwrap();
@@ -115,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_prints_without_end_is_read_to_some_length_and_ended() {
+    async fn endless_output_is_read_up_to_the_limit_and_stopped() {
         let folder = tempfile::tempdir().unwrap();
         for (script, is_loud) in [("exec yes", true), ("exec yes >&2", false)] {
             let answer = of(folder.path(), script, Duration::from_secs(60)).await.unwrap();
@@ -126,7 +123,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test(flavor = "current_thread")]
-    async fn it_has_answered_when_it_ends_and_nothing_of_it_goes_on() {
+    async fn the_answer_ends_with_the_program_and_its_children_are_killed() {
         let folder = tempfile::tempdir().unwrap();
         for aside in ["sleep 1000", "setsid sleep 1000"] {
             let script = format!("{aside} & echo $! >pid; echo 2.1.300; echo why >&2; exit 3");
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn one_that_does_not_end_is_ended() {
+    async fn a_hanging_program_times_out() {
         let folder = tempfile::tempdir().unwrap();
         let late = of(folder.path(), "kill -STOP $$", Duration::from_millis(50)).await;
         assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);

@@ -1,5 +1,5 @@
-//! The service: that what the user's manager starts is this very murmur with this very data folder. The manager is not
-//! asked, and what somebody else has linked there is theirs.
+//! Checks that the service starts this murmur with this data folder. Does not query the service manager, and does not check
+//! linked unit files.
 
 use super::super::{Check, Environment, Finding, Hint};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(super) fn examine(environment: &Environment) -> Finding {
         Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
         Ok(None) => return CHECK.ok("none installed"),
         Err(error) => {
-            let found = format!("{path} cannot be read: {error}");
+            let found = format!("cannot read {path}: {error}");
             return CHECK.fail(found, Hint::OWNER_AND_MODE).into_warning();
         }
     };
@@ -24,15 +24,15 @@ pub(super) fn examine(environment: &Environment) -> Finding {
         return CHECK.warn(found, Hint::SERVICE_IS_ANOTHER);
     }
     if service.linger.as_deref().is_some_and(|linger| !linger.exists()) {
-        return CHECK.warn(format!("{path}, which ends when you log out"), Hint::LINGER);
+        return CHECK.warn(format!("{path}, which stops when you log out"), Hint::LINGER);
     }
     CHECK.ok(match link {
-        Some(target) => format!("{path} is a link to {}, of whoever made it", target.display()),
+        Some(target) => format!("{path} is a link to {}, which is not checked", target.display()),
         None => path.to_string(),
     })
 }
 
-/// What a unit, or a launchd agent, has its manager start; `None` where it says none of that.
+/// The command in a systemd unit or launchd agent, if any.
 fn started(text: &str) -> Option<&str> {
     if let Some(line) = text.lines().find_map(|line| line.strip_prefix("ExecStart=")) {
         return Some(line.trim());
@@ -41,13 +41,13 @@ fn started(text: &str) -> Option<&str> {
     behind.split_once("</array>").map(|(words, _)| words.trim())
 }
 
-/// The file that a service of ours would have.
+/// The service's unit file.
 #[derive(Debug)]
 pub struct ServiceFile {
-    /// Where it would be.
+    /// Its path.
     pub file: PathBuf,
-    /// What this murmur would write there.
+    /// What this murmur would write.
     pub text: String,
-    /// The file by which this user's services go on when the user has logged out, where the system has such (logind).
+    /// The file that keeps this user's services running after logout, with logind.
     pub linger: Option<PathBuf>,
 }

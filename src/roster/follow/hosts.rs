@@ -1,4 +1,4 @@
-//! Hosts, asked again when something happens to them: their record changes, they tell of an event, or they answer at last.
+//! Follows hosts: queries them again when their record changes, they send an event, or they finally answer.
 
 use crate::host::discover::{self, Condition, PATIENCE, Seen};
 use crate::host::id::AgentId;
@@ -11,68 +11,68 @@ use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 
-/// The most hosts whose events are followed: each takes a descriptor. Of the others only the records are. Of as many that do
-/// not answer the answer is waited for.
+/// The most hosts to follow, and the most unresponsive ones to wait for, as each takes a descriptor. Of others only the
+/// records are watched.
 const MOST: usize = 256;
 
-/// How long a host that did not answer in time may take: as long as it lives.
+/// How long to wait for an unresponsive host.
 const FOREVER: Duration = Duration::MAX;
 
-/// The events after which a host is asked anew; the others change nothing that is shown. In a gap there may be any.
+/// The events after which a host is queried again; others change nothing that is shown. A gap may hide any of them.
 const TELLING: [&str; 6] = ["state", "session", "tool_use", "tool_result", "result", GAP];
 
-/// Who is asked, and who is followed.
+/// The hosts being queried and followed.
 #[derive(Debug)]
 pub(super) struct Hosts {
     folder: PathBuf,
-    looking: JoinSet<News>,
-    /// Who is being asked, and whether something has happened since.
+    querying: JoinSet<HostChange>,
+    /// Hosts being queried, and whether to query them again.
     asked: HashMap<AgentId, bool>,
     is_scanning: bool,
-    /// Who was asked since the scan began: of them it knows nothing newer.
+    /// Hosts queried since the scan started, whose results are newer.
     asked_meanwhile: HashSet<AgentId>,
     followed: HashSet<AgentId>,
-    /// Who does not let us follow.
+    /// Hosts that refused to be followed.
     refused: HashSet<AgentId>,
-    /// Who could not be followed, or waited for, and may be the next time.
+    /// Hosts that could not be followed or waited for, to be retried.
     failed: HashSet<AgentId>,
-    /// Whose answer is waited for.
+    /// Unresponsive hosts that are waited for.
     awaited: HashSet<AgentId>,
     following: JoinSet<()>,
-    tell: Sender<Told>,
-    told: Receiver<Told>,
+    sender: Sender<Message>,
+    messages: Receiver<Message>,
 }
 
-/// What is new.
+/// A change.
 #[derive(Debug)]
-pub(super) enum News {
-    /// Of one host; `None` if there is no trace of it any more.
+pub(super) enum HostChange {
+    /// One host; `None` if it is gone.
     One(AgentId, Option<Box<Seen>>),
-    /// Of all of them.
+    /// All hosts.
     All {
-        /// What was seen.
+        /// The hosts found.
         seen: Vec<Seen>,
-        /// Those that were asked meanwhile, of which nothing is seen: what is known of them is newer.
+        /// Hosts queried meanwhile, which are not in `seen`: their known state is newer.
         newer: HashSet<AgentId>,
     },
 }
 
 #[derive(Debug)]
-enum Told {
+enum Message {
     Changed(AgentId),
-    /// The events have ended, if there were any.
+    /// The events ended, if there were any.
     Left(AgentId, Result<(), AskError>),
-    /// One that did not answer in time does now; or never will.
+    /// An unresponsive host answered, or never will.
     Answered(AgentId, Result<(), AskError>),
 }
 
 impl Hosts {
     pub(super) fn new(folder: PathBuf) -> Self {
-        // Whoever follows a host waits when many have something to tell, and the host keeps its events meanwhile.
-        let (tell, told) = mpsc::channel(64);
+        // When full, followers wait and the hosts buffer their events.
+        let (sender, messages) = mpsc::channel(64);
         Self {
             folder,
-            looking: JoinSet::new(),
+            querying: JoinSet::new(),
             asked: HashMap::new(),
             is_scanning: false,
             asked_meanwhile: HashSet::new(),
@@ -81,46 +81,46 @@ impl Hosts {
             failed: HashSet::new(),
             awaited: HashSet::new(),
             following: JoinSet::new(),
-            tell,
-            told,
+            sender,
+            messages,
         }
     }
 
-    /// Asks the host that the file at `path` belongs to.
-    pub(super) fn look_at(&mut self, path: &Path) {
+    /// Queries the host that the file at `path` belongs to.
+    pub(super) fn query_file(&mut self, path: &Path) {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         if let Some(Ok(agent)) = stem.map(AgentId::parse) {
-            self.look(agent);
+            self.query(agent);
         }
     }
 
-    /// Asks every host.
-    pub(super) fn look_at_all(&mut self) {
+    /// Queries every host.
+    pub(super) fn query_all(&mut self) {
         if !std::mem::replace(&mut self.is_scanning, true) {
             let folder = self.folder.clone();
             self.asked_meanwhile = self.asked.keys().cloned().collect();
-            self.looking.spawn(async move {
-                // A folder that cannot be read has told so when all began.
+            self.querying.spawn(async move {
+                // An unreadable folder was reported at the start.
                 let seen = discover::scan(&folder, PATIENCE).await.unwrap_or_default();
-                News::All { seen, newer: HashSet::new() }
+                HostChange::All { seen, newer: HashSet::new() }
             });
         }
     }
 
-    /// Asks those of `closed` again whose answer is not waited for, and those that could not be followed.
-    pub(super) fn look_again(&mut self, closed: Vec<AgentId>) {
+    /// Queries those of `closed` again that are not waited for, and those that could not be followed.
+    pub(super) fn recheck(&mut self, closed: Vec<AgentId>) {
         let closed = closed.into_iter().filter(|agent| !self.awaited.contains(agent));
         let again: HashSet<AgentId> = closed.chain(self.failed.iter().cloned()).collect();
         self.failed.clear();
-        again.into_iter().for_each(|agent| self.look(agent));
+        again.into_iter().for_each(|agent| self.query(agent));
     }
 
-    /// Whether there are hosts that only [`Self::look_again`] asks.
-    pub(super) fn is_to_look_again(&self) -> bool {
+    /// Whether there are hosts that only [`Self::recheck`] queries.
+    pub(super) fn needs_recheck(&self) -> bool {
         !self.failed.is_empty()
     }
 
-    fn look(&mut self, agent: AgentId) {
+    fn query(&mut self, agent: AgentId) {
         if self.is_scanning {
             self.asked_meanwhile.insert(agent.clone());
         }
@@ -130,36 +130,36 @@ impl Hosts {
         }
         self.asked.insert(agent.clone(), false);
         let folder = self.folder.clone();
-        self.looking.spawn(async move {
+        self.querying.spawn(async move {
             let seen = discover::find(&folder, &agent, PATIENCE).await;
-            News::One(agent, seen.map(Box::new))
+            HostChange::One(agent, seen.map(Box::new))
         });
     }
 
-    /// Waits for something new.
-    pub(super) async fn happened(&mut self) -> News {
+    /// Waits for a change.
+    pub(super) async fn next_change(&mut self) -> HostChange {
         loop {
             tokio::select! {
-                Some(told) = self.told.recv() => match told {
-                    Told::Changed(agent) => self.look(agent),
-                    Told::Left(agent, left) => {
+                Some(message) = self.messages.recv() => match message {
+                    Message::Changed(agent) => self.query(agent),
+                    Message::Left(agent, left) => {
                         self.followed.remove(&agent);
                         self.left(&agent, left);
-                        self.look(agent);
+                        self.query(agent);
                     }
-                    Told::Answered(agent, answered) => {
+                    Message::Answered(agent, answered) => {
                         self.awaited.remove(&agent);
                         self.left(&agent, answered);
-                        self.look(agent);
+                        self.query(agent);
                     }
                 },
-                Some(Ok(news)) = self.looking.join_next() => return self.take(news),
+                Some(Ok(news)) = self.querying.join_next() => return self.take(news),
                 Some(_) = self.following.join_next() => {}
             }
         }
     }
 
-    /// Whoever says no is not asked to follow again; another time it may work with the others.
+    /// Records why following ended: after a refusal it is not retried.
     fn left(&mut self, agent: &AgentId, left: Result<(), AskError>) {
         match left {
             Ok(()) => {}
@@ -168,17 +168,17 @@ impl Hosts {
         }
     }
 
-    fn take(&mut self, mut news: News) -> News {
+    fn take(&mut self, mut news: HostChange) -> HostChange {
         match &mut news {
-            News::All { seen, newer } => {
+            HostChange::All { seen, newer } => {
                 self.is_scanning = false;
                 *newer = std::mem::take(&mut self.asked_meanwhile);
                 seen.retain(|seen| !newer.contains(&seen.agent_id));
                 seen.iter().for_each(|seen| self.follow(seen));
             }
-            News::One(agent, seen) => {
+            HostChange::One(agent, seen) => {
                 if self.asked.remove(agent) == Some(true) {
-                    self.look(agent.clone());
+                    self.query(agent.clone());
                 }
                 match seen {
                     Some(seen) if seen.is_alive() => self.follow(seen),
@@ -197,18 +197,18 @@ impl Hosts {
         if self.refused.contains(agent) || self.failed.contains(agent) {
             return;
         }
-        let (folder, agent, tell) = (self.folder.clone(), agent.clone(), self.tell.clone());
+        let (folder, agent, sender) = (self.folder.clone(), agent.clone(), self.sender.clone());
         match seen.condition {
             Condition::Up(_) if self.followed.len() < MOST && self.followed.insert(agent.clone()) => {
                 self.following.spawn(async move {
-                    let left = follow(&folder, &agent, &tell).await;
-                    let _nobody_hears = tell.send(Told::Left(agent, left)).await;
+                    let left = follow(&folder, &agent, &sender).await;
+                    let _nobody_hears = sender.send(Message::Left(agent, left)).await;
                 });
             }
             Condition::Silent if self.awaited.len() < MOST && self.awaited.insert(agent.clone()) => {
                 self.following.spawn(async move {
                     let answered = answer(&folder, &agent).await;
-                    let _nobody_hears = tell.send(Told::Answered(agent, answered)).await;
+                    let _nobody_hears = sender.send(Message::Answered(agent, answered)).await;
                 });
             }
             _ => {}
@@ -216,23 +216,23 @@ impl Hosts {
     }
 }
 
-/// Waits until `agent`'s host, which did not answer in time, does.
+/// Waits until the unresponsive host of `agent` answers.
 async fn answer(folder: &Path, agent: &AgentId) -> Result<(), AskError> {
     let mut client = Client::connect(folder, &agent.socket(), FOREVER).await?;
     client.answer("ping", Value::Null, FOREVER).await.map(|_| ())
 }
 
-/// Tells of the events of `agent`'s host until they end, or until it tells no more.
-async fn follow(folder: &Path, agent: &AgentId, tell: &Sender<Told>) -> Result<(), AskError> {
+/// Forwards the events of `agent`'s host until they end.
+async fn follow(folder: &Path, agent: &AgentId, sender: &Sender<Message>) -> Result<(), AskError> {
     let mut client = Client::connect(folder, &agent.socket(), PATIENCE).await?;
     client.attach(None, PATIENCE).await?;
-    // What happened since it was asked.
+    // Something may have happened since the query.
     let mut is_telling = true;
     loop {
-        if is_telling && tell.send(Told::Changed(agent.clone())).await.is_err() {
+        if is_telling && sender.send(Message::Changed(agent.clone())).await.is_err() {
             return Ok(());
         }
-        // One that has lagged gets no more on this connection.
+        // After lagging, this connection gets no more events.
         let Ok(event) = client.next_event().await else { return Ok(()) };
         if event.event_type == LAGGED {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What is looked at again, and when.
+//! What is checked again, and when.
 
 use super::*;
 use crate::config::quiet::Quiet;
@@ -14,26 +14,26 @@ fn sources(folder: &Path) -> Sources {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn what_nobody_tells_of_is_looked_at_within_a_minute() {
+async fn what_cannot_be_watched_is_checked_within_a_minute() {
     let folder = tempfile::tempdir().unwrap();
     let sources = sources(folder.path());
     let follower = Follower::new(sources.clone()).await.unwrap();
-    assert_eq!(follower.looks_again_in(), None);
+    assert_eq!(follower.recheck_in(), None);
     let sessions = session::folder(sources.claude.as_deref().unwrap());
     std::fs::create_dir_all(&sessions).unwrap();
     let (pid, began) = (std::process::id(), clock::now().as_millisecond());
     let session = json!({ "pid": pid, "sessionId": "s", "startedAt": began });
     std::fs::write(sessions.join("1.json"), session.to_string()).unwrap();
     let mut follower = Follower::new(sources).await.unwrap();
-    assert!(follower.looks_again_in().unwrap() <= MINUTE);
-    follower.looked_at = Instant::now().checked_sub(MINUTE).unwrap();
-    assert_eq!(follower.looks_again_in(), Some(Duration::ZERO));
-    follower.look_again();
-    assert_ne!(follower.looks_again_in(), Some(Duration::ZERO));
+    assert!(follower.recheck_in().unwrap() <= MINUTE);
+    follower.checked_at = Instant::now().checked_sub(MINUTE).unwrap();
+    assert_eq!(follower.recheck_in(), Some(Duration::ZERO));
+    follower.recheck();
+    assert_ne!(follower.recheck_in(), Some(Duration::ZERO));
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn where_the_system_does_not_tell_all_is_read_however_often_something_else_comes_between() {
+async fn without_a_watch_everything_is_read_even_if_other_events_keep_coming() {
     let folder = tempfile::tempdir().unwrap();
     let sources = sources(folder.path());
     let mut follower = Follower::new(sources.clone()).await.unwrap();
@@ -43,7 +43,7 @@ async fn where_the_system_does_not_tell_all_is_read_however_often_something_else
     std::fs::write(sources.dir.pulse("a"), pulse.to_string()).unwrap();
     let read = async {
         while follower.agents(clock::now()).is_empty() {
-            // Whoever waits is woken by something else.
+            // Another event wakes the waiting task.
             let _woken = timeout(TICK / 50, follower.changed()).await;
         }
     };

@@ -1,11 +1,11 @@
-//! Host × pulse × session: who is one agent, and how it is.
+//! Host × pulse × session: which agents there are, and their health.
 
 use super::*;
 use crate::host::calls::Call;
 use crate::pulse::Pulse;
 use std::path::PathBuf;
 
-/// What the table's times count from; `now` is 100 minutes later.
+/// The base of the table's times; `now` is 100 minutes later.
 const BEGIN: i64 = 1_700_000_000;
 
 fn minute(minute: i64) -> Timestamp {
@@ -18,7 +18,7 @@ struct Case {
 }
 
 impl Case {
-    /// A host that began at minute 10 and was heard of at `at`.
+    /// A host that started at minute 10 and reported at `at`.
     fn host(mut self, id: &str, session: &str, standing: Standing, at: Option<i64>) -> Self {
         let session_id = Some(session.to_owned()).filter(|id| !id.is_empty());
         let (started_at, at) = (Some(minute(10)), at.map(minute));
@@ -49,7 +49,7 @@ impl Case {
             pid: is_alive.map(|_| 2),
             ..Pulse::default()
         };
-        let heard = Heard { pulse, at: minute(at), is_alive, task: None };
+        let heard = KnownPulse { pulse, at: minute(at), is_alive, task: None };
         self.known.pulses.insert(PathBuf::from(format!("{id}-{at}")), heard);
         self
     }
@@ -61,7 +61,7 @@ impl Case {
         self
     }
 
-    /// Each agent in a line: id, state, health, what by, minutes of silence, tool.
+    /// One line per agent: id, state, health, source, minutes of silence, tool.
     fn agents(&self) -> String {
         let now = minute(100);
         let agents = agents(&self.known, &Quiet::default(), now);
@@ -110,14 +110,14 @@ fn each_source_alone_is_an_agent() {
 }
 
 #[test]
-fn a_live_host_beats_an_old_pulse_and_is_heard_of_at_the_newest_of_both() {
+fn a_live_host_takes_precedence_over_an_old_pulse_and_the_newest_time_counts() {
     let idle = || case().up("a", "s", State::Idle, Some(50));
     assert_eq!(idle().pulse("a", "s", State::Running, ALIVE, 40).agents(), "a idle idle Host 50 Bash");
     assert_eq!(idle().pulse("a", "s", State::Running, ALIVE, 98).agents(), "a idle active Pulse 2 Bash");
     assert_eq!(idle().pulse("a", "s", State::Exited, DEAD, 98).agents(), "a idle active Pulse 2 Bash");
-    // Of another life of the same id.
+    // An earlier run with the same id.
     assert_eq!(idle().pulse("a", "old", State::Running, DEAD, 5).agents(), "a idle idle Host 50");
-    // A call that has begun is newer than the one that has ended.
+    // A running call is newer than an ended one.
     let running = case().up("a", "s", State::Running, Some(60)).pulse("a", "s", State::Idle, ALIVE, 65);
     assert_eq!(running.agents(), "a running stuck Pulse 35 Grep");
     let silent = case().host("a", "", Standing::Closed { word: "unresponsive" }, None);
@@ -144,7 +144,7 @@ fn a_host_that_has_ended_is_listed_by_its_pulse_only_and_a_killed_one_is_dead() 
         "a exited exited Host 10 Bash"
     );
     assert_eq!(ended(true).pulse("a", "s", State::Running, DEAD, 80).agents(), "a dead dead Host 10 Bash");
-    // Somebody else has the id by now.
+    // Another agent has the id by now.
     assert_eq!(
         ended(false).pulse("a", "t", State::Running, ALIVE, 99).agents(),
         "a running active Pulse 1 Bash"
@@ -164,7 +164,7 @@ fn one_agent_is_listed_once_by_its_id_its_conversation_or_its_process() {
         pulsing().session("t", 3, None, 99).agents(),
         "claude-t idle active Session 1; work running stuck Pulse 40 Bash"
     );
-    // Two that are hosted are two, whatever they say of their conversation.
+    // Two hosted agents stay two, even with the same conversation.
     let two = hosted().up("b", "s", State::Idle, Some(99));
     let two = two.pulse("b", "s", State::Idle, ALIVE, 99);
     assert_eq!(two.agents(), "a idle idle Host 50; b idle active Pulse 1 Bash");
@@ -184,7 +184,7 @@ fn a_conversation_that_goes_on_elsewhere_is_listed_there() {
 }
 
 #[test]
-fn a_turn_that_was_broken_off_is_over_and_a_session_that_has_ended_stays_so() {
+fn an_interrupted_turn_is_over_and_an_ended_session_stays_ended() {
     let broken = case().pulse("a", "s", State::Running, ALIVE, 20).session("s", 2, Some(false), 60);
     assert_eq!(broken.agents(), "a idle idle Session 40 Bash");
     let ended = case().pulse("a", "s", State::Exited, ALIVE, 98).session("s", 2, Some(true), 99);
@@ -192,7 +192,7 @@ fn a_turn_that_was_broken_off_is_over_and_a_session_that_has_ended_stays_so() {
 }
 
 #[test]
-fn what_somebody_said_last_is_the_task_and_what_was_taken_back_is_none() {
+fn the_last_task_set_counts_and_a_cleared_one_is_empty() {
     let mut one = case().pulse("a", "s", State::Running, ALIVE, 99);
     let task = |case: &Case| agents(&case.known, &Quiet::default(), minute(100)).remove(0).current_task;
     assert_eq!(task(&one), "old");
@@ -203,6 +203,6 @@ fn what_somebody_said_last_is_the_task_and_what_was_taken_back_is_none() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_makes_nobody_older() {
+fn a_clock_that_was_set_back_gives_no_negative_age() {
     assert_eq!(case().pulse("a", "s", State::Running, ALIVE, 500).agents(), "a running active Pulse 0 Bash");
 }

@@ -69,11 +69,11 @@ fn a_broken_config_is_named_with_its_place_and_the_last_good_one_goes_on() {
     let broken = "{\n  \"workspaces\": [\n    { \"path\": }\n  ]\n}\n";
     env.configure(broken);
     let said = daemon.says("config.json");
-    assert_snapshot!(said, @"[TIME] [ENV]/data/config.json:3:15: this is not JSON: expected value; correct it there or just before; until then the last good configuration counts");
+    assert_snapshot!(said, @"[TIME] [ENV]/data/config.json:3:15: this is not JSON: expected value; correct it there or just before; until then the last good configuration is used");
     let before = env.journal().len();
     env.wait_for_journal(before + 1);
     let status = env.run(["status"]);
-    assert_snapshot!(status.lines().find(|line| line.starts_with("problem")).unwrap(), @"problem: [ENV]/data/config.json:3:15: this is not JSON: expected value; correct it there or just before; until then the last good configuration counts");
+    assert_snapshot!(status.lines().find(|line| line.starts_with("problem")).unwrap(), @"problem: [ENV]/data/config.json:3:15: this is not JSON: expected value; correct it there or just before; until then the last good configuration is used");
     assert_eq!(env.config(), broken);
     let blog = env.workspace("blog", "Do it.");
     env.register(&[&site, &blog]);

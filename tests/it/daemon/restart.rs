@@ -183,7 +183,7 @@ fn agents_that_are_left_are_waited_for_by_the_next_daemon() {
     ");
     let daemon = env.daemon();
     let busy = env.connect().refusal("beat", &json!({ "workspace": site.0 }));
-    assert!(busy.contains("is running already"), "{busy}");
+    assert!(busy.contains("is already running"), "{busy}");
     gate.write_all(b".").unwrap();
     env.wait_for_journal(1);
     env.wait_for_no_beats();

@@ -139,16 +139,16 @@ fn a_beat_is_refused_with_what_to_do() {
         let refusal = client.refusal("beat", &json!({ "workspace": workspace, "name": null }));
         refusal.replace(env.root().to_str().unwrap(), "[ENV]")
     };
-    assert_eq!(refusal("site"), "site is not an absolute path; say the whole path of the workspace");
+    assert_eq!(refusal("site"), "site is not an absolute path; use the workspace's absolute path");
     assert_eq!(refusal("/nowhere"), "/nowhere is not registered; run: murmur workspaces add /nowhere");
     env.ask("beat", &json!({ "workspace": site.0 }));
-    let busy = "a beat of [ENV]/site is running already; wait for its end, see: murmur status";
+    let busy = "a beat of [ENV]/site is already running; wait until it ends, see: murmur status";
     assert_eq!(refusal(site.path()), busy);
     // One by hand counts as well.
     let by_hand = env.murmur(["beat", "shop"]).start();
     env.wait_for_agents(2);
     assert_eq!(refusal(shop.path()), busy.replace("site", "shop"));
-    let full = "2 beats are running, as many as may; wait for an end, or raise maxConcurrent in config.json";
+    let full = "2 beats are running, which is the maximum; wait until one ends, or raise maxConcurrent in config.json";
     assert_eq!(refusal(blog.path()), full);
     let unnamed = env.connect().refusal("beat", &json!({ "workspace": blog.0, "name": "nightly" }));
     assert!(unnamed.ends_with("/blog; use one of these names: null"), "{unnamed}");
@@ -177,9 +177,9 @@ fn a_daemon_that_stops_starts_nothing_and_says_so() {
     let mut client = env.connect();
     assert_eq!(client.ask("stop", &json!({ "beats": "end" }))["beats"], "end");
     let stopping = client.refusal("beat", &json!({ "workspace": blog.0 }));
-    assert_eq!(stopping, "the daemon is stopping; ask the next one, see: murmur status");
+    assert_eq!(stopping, "the daemon is stopping; wait for the next one, see: murmur status");
     let leave = client.refusal("stop", &json!({ "beats": "leave" }));
-    assert_eq!(leave, "the daemon is stopping already, and its beats have been told to end");
+    assert_eq!(leave, "the daemon is already stopping, and its beats were told to end");
     assert_eq!(client.ask("status", &Value::Null)["daemon"]["pid"], daemon.pid());
     gate.write_all(b".").unwrap();
     assert!(daemon.ended().0.success());

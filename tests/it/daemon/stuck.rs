@@ -80,7 +80,7 @@ fn an_agent_that_is_stuck_is_journaled_once_whichever_daemon_runs() {
     let daemon = env.daemon();
     env.wait_for_journal(1);
     daemon.stop();
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build","kind":"stuck","agent":"site-1","sessionId":"00000000-0000-4000-8000-000000000001"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; task: Mend the build","kind":"stuck","agent":"site-1","sessionId":"00000000-0000-4000-8000-000000000001"}"#);
     let line = env.journal().remove(0);
     let quiet = Duration::from_millis(line["durationMs"].as_u64().unwrap()).as_secs();
     assert!((31 * 60 + 7..32 * 60).contains(&quiet), "{line}");
@@ -159,7 +159,7 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     let mut events = env.connect();
     events.ask("attach", &json!({ "from": 0 }));
     let event = events.event("agent_stuck");
-    assert_snapshot!(followed.next().unwrap().unwrap(), @"[WHEN]  attention     31m  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build");
+    assert_snapshot!(followed.next().unwrap().unwrap(), @"[WHEN]  attention     31m  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; task: Mend the build");
     follow.kill().unwrap();
     follow.wait().unwrap();
     assert_eq!(event["agent_id"], "site-1");
@@ -185,8 +185,8 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     assert_eq!(env.config(), before);
     assert_snapshot!(env.run(["log"]), @"
     [WHEN]  ok [S]  [ENV]/site
-    [WHEN]  attention     31m  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build
-    [WHEN]  attention     31m  [ENV]  stuck: agent blog-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; it works on: Mend the build
+    [WHEN]  attention     31m  [ENV]/site  stuck: agent site-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; task: Mend the build
+    [WHEN]  attention     31m  [ENV]  stuck: agent blog-1 has done nothing for 31m; last: Bash: curl -H 'Authorization: Bearer [removed]' x.test; task: Mend the build
     [exit 0]
     ");
     let line = env.journal_text().lines().nth(1).unwrap().to_owned();

@@ -17,7 +17,7 @@ fn folders_of_the_data_folder_that_are_open_or_none_are_named() {
     let hosts = folder("hosts", 0o777);
     let found = finding(&env, "hosts");
     assert_eq!(found["level"], "fail", "{found}");
-    assert_eq!(found["found"], format!("{hosts} is open to other users (mode 0777)"));
+    assert_eq!(found["found"], format!("{hosts} is accessible to other users (mode 0777)"));
     assert_eq!(found["hint"], format!("run: chmod 700 {hosts}"));
     folder("hosts", 0o755);
     assert_eq!(finding(&env, "hosts")["level"], "warn");
@@ -25,12 +25,12 @@ fn folders_of_the_data_folder_that_are_open_or_none_are_named() {
     let beats = folder("beats", 0o755);
     let found = finding(&env, "data folder");
     assert_eq!(found["level"], "warn", "{found}");
-    assert_eq!(found["found"], format!("{beats} is open to other users (mode 0755)"));
+    assert_eq!(found["found"], format!("{beats} is accessible to other users (mode 0755)"));
     assert_eq!(found["hint"], format!("run: chmod 700 {beats}"));
     write(&env.data().join("locks"), "", 0o600);
     let found = finding(&env, "data folder");
     assert_eq!(found["level"], "fail", "{found}");
-    assert_eq!(found["found"], format!("{}/locks is no folder (and 1 more)", env.data().display()));
+    assert_eq!(found["found"], format!("{}/locks is not a folder (and 1 more)", env.data().display()));
     std::fs::remove_file(env.data().join("locks")).unwrap();
     let locks = folder("locks", 0);
     let found = finding(&env, "data folder");
@@ -38,7 +38,7 @@ fn folders_of_the_data_folder_that_are_open_or_none_are_named() {
     if !rustix::process::geteuid().is_root() {
         assert_eq!(
             found["found"],
-            format!("{locks} cannot be used (mode 0000): Permission denied (os error 13) (and 1 more)")
+            format!("cannot use {locks} (mode 0000): Permission denied (os error 13) (and 1 more)")
         );
         assert_eq!(found["hint"], format!("run: chmod u+rwx {locks}"));
     }
@@ -52,10 +52,10 @@ fn lines_that_are_none_are_found_by_the_number_of_the_first() {
         write(&env.made_data().join("heartbeats.jsonl"), text, 0o600);
         finding(&env, "journal")["found"].as_str().unwrap().to_owned()
     };
-    assert_eq!(journal(&format!("{line}\n\nx\n{line}\n")), "1 of 3 lines is no line of a journal, line 3");
+    assert_eq!(journal(&format!("{line}\n\nx\n{line}\n")), "1 of 3 lines is not a journal line, line 3");
     assert_eq!(
         journal(&format!("{line}\nx\n{line}\ny\n{line}\n")),
-        "2 of 5 lines are no lines of a journal, the first in line 2"
+        "2 of 5 lines are not journal lines, the first in line 2"
     );
 }
 
@@ -66,10 +66,10 @@ fn a_journal_from_the_future_is_a_clock_that_went_back_and_a_torn_line_is_counte
     write(&env.made_data().join("heartbeats.jsonl"), &format!("{line}\n{{\"ts\""), 0o600);
     let clock = finding(&env, "clock");
     assert_eq!(clock["level"], "fail", "{clock}");
-    assert!(clock["found"].as_str().unwrap().contains("newest line is from later"), "{clock}");
+    assert!(clock["found"].as_str().unwrap().contains("behind the journal's newest line of 2999"), "{clock}");
     let journal = finding(&env, "journal");
     assert_eq!(
-        journal["found"], "1 of 2 lines is no line of a journal, line 2, the last of which is torn",
+        journal["found"], "1 of 2 lines is not a journal line, line 2, the last of which is torn",
         "{journal}"
     );
 }

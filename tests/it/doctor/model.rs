@@ -21,23 +21,17 @@ fn a_model_that_can_never_be_asked_is_a_failure() {
     let llm = |more: &str| {
         format!("[llm_auth]\nprovider = \"openai\"\nmodel = \"m\"\n[providers.openai]\n{more}\n")
     };
-    let never = "no model can be asked, so that its calls are denied: ";
-    assert_eq!(
-        of(""),
-        format!("fail: {never}no model is named that could decide: add [llm_auth] to DIR/config.toml")
-    );
+    let never = "calls are denied because no model can be asked: ";
+    assert_eq!(of(""), format!("fail: {never}no model is configured: add [llm_auth] to DIR/config.toml"));
     let none = of(&llm("api-key-file = \"/nope/key\""));
-    assert!(
-        none.starts_with(&format!("fail: {never}the file of the key, /nope/key, cannot be read: ")),
-        "{none}"
-    );
-    assert!(none.ends_with(": correct api-key-file, or put the key there"), "{none}");
+    assert!(none.starts_with(&format!("fail: {never}cannot read key file /nope/key: ")), "{none}");
+    assert!(none.ends_with(": correct api-key-file, or create the file"), "{none}");
     write(&folder.join("key"), "sk-very-secret", 0o644);
     let open = of(&llm("api-key-file = \"key\""));
     assert_eq!(
         open,
         format!(
-            "fail: {never}the file of the key, DIR/key, is open to other users (mode 0644): run: chmod 600 DIR/key"
+            "fail: {never}key file DIR/key is accessible to other users (mode 0644): run: chmod 600 DIR/key"
         )
     );
     // Another environment may have it.

@@ -29,11 +29,11 @@ fn a_named_heartbeat_that_an_agent_makes_does_not_run_until_a_person_approves_it
     let hint = format!("murmur workspaces approve {} --name new", site.path());
     assert!(shown.contains("\n  next      when it is approved\n"), "{shown}");
     assert!(
-        shown.contains(&format!("\n  approval  not approved yet; look at it, then run: {hint}\n")),
+        shown.contains(&format!("\n  approval  not approved yet; review it, then run: {hint}\n")),
         "{shown}"
     );
     let listed = env.run(["workspaces", "list"]);
-    assert!(listed.contains(&format!("  not approved yet; look at it, then run: {hint}\n")), "{listed}");
+    assert!(listed.contains(&format!("  not approved yet; review it, then run: {hint}\n")), "{listed}");
     // Nor if the daemon is asked for it.
     let answer = env.connect().answer("beat", &json!({ "workspace": site.path(), "name": "new" }));
     assert!(answer["error"].as_str().unwrap().contains("is not approved yet"), "{answer}");

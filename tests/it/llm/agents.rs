@@ -54,7 +54,7 @@ fn a_hook_lets_a_call_run_that_a_model_allows_and_no_other() {
     [exit 0]
     "#);
     assert_snapshot!(show(&hook(&env, 20, "make more")), @r#"
-    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"anthropic/small cannot be asked: HTTP status 503; the call is denied"}}
+    {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cannot ask anthropic/small: HTTP status 503; the call is denied"}}
     [exit 0]
     "#);
     assert_eq!(provider.asked().len(), 4);

@@ -97,7 +97,7 @@ fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
     daemon.signal(rustix::process::Signal::TERM);
     let (ended, said) = daemon.ended();
     assert!(ended.success());
-    assert!(!said.iter().any(|line| line.contains("the defaults hold")), "twice: {said:#?}");
+    assert!(!said.iter().any(|line| line.contains("the defaults apply")), "twice: {said:#?}");
 }
 
 #[test]

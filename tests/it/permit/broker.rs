@@ -140,7 +140,7 @@ fn the_first_answer_wins_and_every_other_one_is_an_error() {
         errors.map(|output| String::from_utf8_lossy(&output.stderr).replace(&id, "[ID]")).collect();
     assert!(said.windows(2).all(|pair| pair[0] == pair[1]), "{said:?}");
     assert_snapshot!(said[0], @"
-    error: request [ID] was answered already
+    error: request [ID] was already answered
     hint: see: murmur permission list
     ");
     assert_snapshot!(env.run(["permission", "respond", "00000000", "allow"]), @"
@@ -196,7 +196,7 @@ fn an_agent_that_dies_takes_its_request_along() {
     assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
-    | error: request [ID] is void: its agent has gone
+    | error: request [ID] is closed: its agent has ended
     | hint: see: murmur permission list
     [exit 1]
     ");

@@ -125,7 +125,7 @@ fn a_beat_goes_on_with_its_answer_after_the_daemon_was_killed() {
     [exit 0]
     ");
     assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"
-    | error: request [REQUEST] was answered already
+    | error: request [REQUEST] was already answered
     | hint: see: murmur permission list
     [exit 1]
     ");

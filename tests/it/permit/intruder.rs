@@ -203,7 +203,7 @@ fn an_agent_asks_in_its_own_name_alone_and_stops_no_clock() {
         payload[key] = value;
         asks(&env, "murmur.sock", "permission.request", &payload)
     };
-    let other = "the request names another agent than the one that sent it";
+    let other = "the request names a different agent than its sender";
     let attacks = [
         (with("agent", json!("deployer")), other),
         (with("agent", json!("../site")), other),
@@ -325,7 +325,7 @@ fn one_agents_long_requests_leave_room_for_those_of_others_and_are_listed_page_b
     assert_eq!(text(&events.until("request_opened"), "agent"), "modest");
     let greedy = hooks[96].hear().unwrap();
     let reason = text(&greedy["payload"], "reason");
-    assert!(reason.starts_with("96 calls of this agent wait for a person already"), "{reason}");
+    assert!(reason.starts_with("96 calls of this agent are already waiting for a person"), "{reason}");
     // The 18 MB of the other twenty are in files without names.
     assert!(memory[1] < memory[0] + 5 * long.len(), "{memory:?}");
     // Each page is a line that any client can read.

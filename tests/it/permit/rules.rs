@@ -145,8 +145,8 @@ fn a_rule_that_would_not_decide_is_not_added() {
     let beat = env.beat();
     let row = env.opened();
     assert_snapshot!(env.run(["permission", "respond", text(&row, "id"), "allow", "--always"]), @"
-    | error: rule 1 of [ENV]/data/projects/site/permissions.toml comes before a new one
-    | hint: change that, or answer without --always
+    | error: rule 1 of [ENV]/data/projects/site/permissions.toml takes precedence over a new one
+    | hint: change it, or answer without --always
     [exit 1]
     ");
     let rules = std::fs::read_to_string(env.data().join("projects/site/permissions.toml")).unwrap();

@@ -23,8 +23,8 @@ fn a_held_config_lock_stops_neither_beats_nor_status() {
     held.lock().unwrap();
     let daemon = env.daemon();
     env.wait_for_journal(1);
-    assert_snapshot!(daemon.says("lastRun"), @"[TIME] cannot write lastRun: [ENV]/data/config.lock is held by another process; it is tried again");
-    assert_snapshot!(problem(&env.run(["status"])), @"problem: cannot write lastRun: [ENV]/data/config.lock is held by another process; it is tried again");
+    assert_snapshot!(daemon.says("lastRun"), @"[TIME] cannot write lastRun: [ENV]/data/config.lock is held by another process; murmur retries");
+    assert_snapshot!(problem(&env.run(["status"])), @"problem: cannot write lastRun: [ENV]/data/config.lock is held by another process; murmur retries");
     // Beats go on.
     site.named("nightly", "Count.");
     assert_eq!(env.wait_for_journal(2)[1]["heartbeat"], "nightly");
@@ -124,11 +124,11 @@ fn an_emptied_config_is_a_named_problem_and_the_last_good_one_goes_on() {
     lock.lock().unwrap();
     env.configure("");
     drop(lock);
-    assert_snapshot!(daemon.says("last good"), @"[TIME] [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration counts");
+    assert_snapshot!(daemon.says("last good"), @"[TIME] [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration is used");
     let before = env.journal().len();
     env.wait_for_journal(before + 2);
     let status = env.run(["status"]);
-    assert_snapshot!(problem(&status), @"problem: [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration counts");
+    assert_snapshot!(problem(&status), @"problem: [ENV]/data/config.json:1:1: it is empty, which is not JSON; write {} into it, or remove it; until then the last good configuration is used");
     assert!(status.contains("\nsite  "), "{status}");
     assert_eq!(env.config(), "");
     daemon.signal(Signal::TERM);

@@ -73,7 +73,7 @@ fn a_beat_that_dies_and_could_record_nothing_has_its_line() {
     let host = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
     kill(host, Signal::KILL);
     env.wait_for_journal(1);
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"the beat's process ended without a word (signal: 9 (SIGKILL))","beat":"[BEAT]","agent":"site-[ID]"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"the beat's process ended without a report (signal: 9 (SIGKILL))","beat":"[BEAT]","agent":"site-[ID]"}"#);
     wait_for_end(agent["pid"].as_i64().unwrap());
     daemon.signal(Signal::TERM);
     assert!(daemon.ended().0.success());

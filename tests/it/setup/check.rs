@@ -81,15 +81,15 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     filtered.add_filter(r"\(sh: .*murmur-hook: .*\)", "([SHELL])");
     filtered.bind(|| {
         assert_snapshot!(setup(&env, &["--check"]), @"
-        | error: no pulse arrived: the program of '[HOOK]' PostToolUse is gone or cannot be run ([SHELL])
-        | hint: `murmur setup hooks` writes where it is now
+        | error: no pulse arrived: the program of '[HOOK]' PostToolUse is missing or cannot be run ([SHELL])
+        | hint: `murmur setup hooks` updates its path
         [exit 1]
         ");
     });
     stand_in(&env, "sleep 100 & exec sleep 100");
     assert_snapshot!(setup(&env, &["--check"]), @"
     | error: no pulse arrived: '[HOOK]' PostToolUse did not end within 5 s
-    | hint: see what it waits for
+    | hint: check what it waits for
     [exit 1]
     ");
     // It would go on for longer than anything is waited for here.
@@ -107,7 +107,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     write(&settings(&env), whole.replacen("{", "{ \"disableAllHooks\": true,", 1));
     assert_snapshot!(setup(&env, &["--check"]), @"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
-    | warning: [ENV]/home/.claude/settings.json:1:3: disableAllHooks is true: Claude Code runs no hooks, murmur's neither; take it out to have them run
+    | warning: [ENV]/home/.claude/settings.json:1:3: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
     | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
     | hint: correct what the warnings name
@@ -119,7 +119,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     );
     assert_snapshot!(setup(&env, &["--check"]), @r#"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
-    | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command beside the matcher, the flat form: Claude Code 2.1.197 silently ignores the whole file because of it, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
     | hint: correct what the warnings name

@@ -90,7 +90,7 @@ fn links_are_followed_and_stay() {
     std::fs::remove_file(settings(&env)).unwrap();
     symlink("settings.json", settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json cannot be read: Too many levels of symbolic links (os error 40)
+    | error: cannot read [ENV]/home/.claude/settings.json: Too many levels of symbolic links (os error 40)
     | hint: remove the symlink [ENV]/home/.claude/settings.json: it leads back to itself
     [exit 1]
     ");
@@ -102,21 +102,21 @@ fn a_file_that_cannot_be_replaced_without_loss_is_left() {
     write(&settings(&env), MINE);
     std::fs::hard_link(settings(&env), env.root().join("other")).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json is one file under 2 names (hard links), which a change would part
-    | hint: make the others symbolic links
+    | error: [ENV]/home/.claude/settings.json has 2 hard links, which editing would break
+    | hint: replace the others with symlinks
     [exit 1]
     ");
     std::fs::remove_file(settings(&env)).unwrap();
     std::fs::create_dir(settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json cannot be read: it is not a regular file
+    | error: cannot read [ENV]/home/.claude/settings.json: it is not a regular file
     | hint: check its owner and mode
     [exit 1]
     ");
     std::fs::remove_dir(settings(&env)).unwrap();
     sys::fifo::make(&settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json cannot be read: it is not a regular file
+    | error: cannot read [ENV]/home/.claude/settings.json: it is not a regular file
     | hint: check its owner and mode
     [exit 1]
     ");
@@ -124,7 +124,7 @@ fn a_file_that_cannot_be_replaced_without_loss_is_left() {
     std::fs::remove_dir(env.home().join(".claude")).unwrap();
     std::fs::write(env.home().join(".claude"), "").unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    | error: [ENV]/home/.claude/settings.json cannot be read: Not a directory (os error 20)
+    | error: cannot read [ENV]/home/.claude/settings.json: Not a directory (os error 20)
     | hint: check its owner and mode
     [exit 1]
     ");
@@ -154,10 +154,8 @@ fn a_folder_that_cannot_be_written_is_named() {
         );
         assert_eq!(setup(&env, &[]), expected);
     } else {
-        let expected = format!(
-            "| error: {} cannot be written: Permission denied (os error 13)",
-            settings(&env).display()
-        );
+        let expected =
+            format!("| error: cannot write {}: Permission denied (os error 13)", settings(&env).display());
         let shown = setup(&env, &[]);
         assert!(shown.starts_with(&expected), "{shown}");
         assert_eq!(read(&settings(&env)), MINE);
@@ -212,7 +210,7 @@ fn a_backup_that_cannot_be_read_is_not_replaced() {
     let said = [&[][..], &["--dry-run"], &["--remove"]].map(|args| setup(&env, args));
     assert_eq!((&said[1], &said[2]), (&said[0], &said[0]));
     assert_snapshot!(said[0], @"
-    | error: [ENV]/home/.claude/settings.json.murmur-[RANDOM] cannot be read: No such file or directory (os error 2)
+    | error: cannot read [ENV]/home/.claude/settings.json.murmur-[RANDOM]: No such file or directory (os error 2)
     | hint: check its owner and mode
     [exit 1]
     ");

@@ -1,7 +1,7 @@
 //! Random settings files through setup, setup and remove: equal to the start, everything foreign intact.
 
 use murmur::agent::settings::HookProgram;
-use murmur::setup::change::{Outcome, set_up, take_out};
+use murmur::setup::change::{Outcome, remove_hooks, set_up};
 use murmur::setup::undo::{Undone, undo};
 use murmur::setup::wanted::Wanted;
 use proptest::prelude::*;
@@ -252,10 +252,10 @@ proptest! {
         has_all_and_ours(&value(&source), &value(&moved), "/c")?;
         prop_assert_eq!(undo(&moved, Some(source.as_bytes()), path).unwrap(), Undone::Restored);
         // Without the backup everything foreign is there.
-        let (out, outcome) = take_out(&moved, path).unwrap();
+        let (out, outcome) = remove_hooks(&moved, path).unwrap();
         prop_assert_eq!(outcome, Outcome::Removed);
         prop_assert_eq!(pruned(value(&out)), pruned(value(&source)));
-        prop_assert_eq!(take_out(&out, path).unwrap(), (out, Outcome::NotConfigured));
+        prop_assert_eq!(remove_hooks(&out, path).unwrap(), (out, Outcome::NotConfigured));
     }
 
     #[test]

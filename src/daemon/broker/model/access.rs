@@ -1,4 +1,4 @@
-//! Whom to ask, and with which key: config.toml, the file of a key, the environment's keys.
+//! Finds the model and the API key, from config.toml, a key file, or the environment.
 
 use super::wire::{self, WireError};
 use crate::config::settings::{LlmAuth, Provider, Secret, Settings, SettingsError};
@@ -14,32 +14,32 @@ use sys::shell;
 /// The longest key, in bytes.
 const LONGEST: u64 = 4096;
 
-/// All that is needed to ask. Shown as `provider/model`.
+/// Everything needed to ask a model. Displayed as `provider/model`.
 #[derive(Debug)]
 pub(super) struct Access {
     pub(super) provider: Provider,
     pub(super) model: String,
-    /// Where questions go.
+    /// The API endpoint.
     pub(super) url: String,
     pub(super) key: Secret,
 }
 
-/// Why nobody can be asked.
+/// Why no model can be asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AccessError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    #[error("no model is named that could decide")]
+    #[error("no model is configured")]
     NoModel(PathBuf),
     #[error("there is no key for {name}")]
     NoKey { name: &'static str, variable: &'static str, settings: PathBuf },
-    #[error("the file of the key, {}, cannot be read: {source}", .path.display())]
+    #[error("cannot read key file {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("the file of the key, {}, is none, or has more than {LONGEST} bytes", .0.display())]
+    #[error("key file {} is not a regular file of at most {LONGEST} bytes", .0.display())]
     NotAFile(PathBuf),
-    #[error("the file of the key, {}, is open to other users (mode {mode:04o})", .path.display())]
+    #[error("key file {} is accessible to other users (mode {mode:04o})", .path.display())]
     Open { path: PathBuf, mode: u32 },
-    #[error("the key for {0} is no line of letters, digits and signs")]
+    #[error("the key for {0} must be a single printable line")]
     Garbled(&'static str),
     #[error("{}: [providers.{name}] base-url {error}", .settings.display())]
     Url { name: &'static str, settings: PathBuf, error: WireError },
@@ -55,10 +55,10 @@ impl Hinted for AccessError {
                 "add api-key-file to [providers.{name}] in {}, or start the daemon with {variable}",
                 settings.display()
             ),
-            Self::Unreadable { .. } => "correct api-key-file, or put the key there".to_owned(),
-            Self::NotAFile(..) => "write the key alone into one".to_owned(),
+            Self::Unreadable { .. } => "correct api-key-file, or create the file".to_owned(),
+            Self::NotAFile(..) => "use a file that contains only the key".to_owned(),
             Self::Open { path, .. } => format!("run: chmod 600 {}", shell::path(path)),
-            Self::Garbled(..) => "write it anew".to_owned(),
+            Self::Garbled(..) => "enter the key again".to_owned(),
         })
     }
 }
@@ -70,10 +70,7 @@ impl fmt::Display for Access {
 }
 
 impl Access {
-    /// What the file `settings` says; `keys` is for providers of which it has none.
-    ///
-    /// # Errors
-    /// [`AccessError`].
+    /// Reads the file `settings`; `keys` are for providers without a key there.
     pub(super) fn find(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<Self, AccessError> {
         let mut said = Settings::read(settings)?;
         let Some(LlmAuth { provider, model }) = said.llm else {
@@ -88,7 +85,7 @@ impl Access {
         })?;
         let key = match (access.api_key, access.api_key_file) {
             (Some(key), _) => key,
-            // What is not absolute counts from where it is said.
+            // A relative path is relative to config.toml.
             (None, Some(path)) => read(&settings.parent().unwrap_or(Path::new("/")).join(path))?,
             (None, None) => keys.get(&provider).cloned().unwrap_or_default(),
         };
@@ -104,10 +101,10 @@ impl Access {
     }
 }
 
-/// The key in the file at `path`, which is the user's alone.
+/// Reads the key from the file at `path`, which must be private.
 fn read(path: &Path) -> Result<Secret, AccessError> {
     let unreadable = |source| AccessError::Unreadable { path: path.to_owned(), source };
-    // A FIFO is not waited for.
+    // Do not block on a FIFO.
     let mut open = OpenOptions::new();
     let file = open.read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(unreadable)?;
     let found = file.metadata().map_err(unreadable)?;

@@ -1,44 +1,44 @@
-//! One question over HTTP and its answer, within a time and a size. Blocks.
+//! Sends one HTTP request, with limits on time and size. Blocks.
 //!
-//! No redirect is followed and no proxy of the environment used: the key goes where config.toml says, and nowhere else.
+//! Follows no redirects and uses no proxy from the environment: the key goes only where config.toml says.
 
 use super::wire::Call;
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::HeaderValue;
 
-/// The longest answer, in bytes.
+/// The longest response, in bytes.
 const LONGEST: u64 = 256 * 1024;
 
-/// The room for what is sent and what comes, in bytes.
+/// The size of the send and receive buffers, in bytes.
 const BUFFER: usize = 16 * 1024;
 
-/// Why there is no answer. Nothing of what the provider wrote is in it, which could be the key.
+/// Why there is no response. It contains nothing from the provider, which could echo the key.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpError {
-    /// The time is up.
-    #[error("the time is up")]
-    Late,
-    /// The provider says no.
+    /// It timed out.
+    #[error("timed out")]
+    Timeout,
+    /// The provider returned an error.
     #[error("HTTP status {status}{}", meaning(*status))]
     Status {
-        /// What it says.
+        /// The HTTP status.
         status: u16,
     },
-    /// Its answer is too long.
-    #[error("its answer has more than {LONGEST} bytes")]
+    /// The response is too long.
+    #[error("the response has more than {LONGEST} bytes")]
     Long,
-    /// It cannot be reached, or does not speak HTTP.
+    /// The provider cannot be reached, or does not speak HTTP.
     #[error("{0}")]
     Failed(#[source] Box<ureq::Error>),
 }
 
 fn meaning(status: u16) -> &'static str {
     match status {
-        300..=399 => ": it has moved; correct base-url",
-        401 | 403 => ": the key is not taken",
-        404 => ": there is no such model or base-url",
-        429 | 529 => ": it is asked too much",
+        300..=399 => ": moved; correct base-url",
+        401 | 403 => ": the key was rejected",
+        404 => ": no such model or base-url",
+        429 | 529 => ": too many requests",
         _ => "",
     }
 }
@@ -46,20 +46,17 @@ fn meaning(status: u16) -> &'static str {
 impl From<ureq::Error> for HttpError {
     fn from(error: ureq::Error) -> Self {
         match error {
-            ureq::Error::Timeout(_) => Self::Late,
+            ureq::Error::Timeout(_) => Self::Timeout,
             ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..) => Self::Long,
             other => Self::Failed(Box::new(other)),
         }
     }
 }
 
-/// Sends `call`, and returns the answer's body.
-///
-/// # Errors
-/// [`HttpError`].
+/// Sends `call` and returns the response body.
 pub(super) fn post(call: &Call, limit: Duration) -> Result<Vec<u8>, HttpError> {
     if limit.is_zero() {
-        return Err(HttpError::Late);
+        return Err(HttpError::Timeout);
     }
     let config = Agent::config_builder()
         .timeout_global(Some(limit))

@@ -12,7 +12,7 @@ fn request() -> Request {
 }
 
 #[tokio::test]
-async fn a_hook_whose_time_is_up_just_then_is_heard_and_has_its_answer() {
+async fn a_hook_that_times_out_at_the_same_moment_still_gets_its_answer() {
     let (mut hook, theirs) = UnixStream::pair().unwrap();
     let models = Models::new(&SettingsDir::at("/nowhere".into(), None), BTreeMap::new());
     let line = Line { msg_type: "permission.request".to_owned(), id: "1".to_owned(), payload: Value::Null };

@@ -1,7 +1,7 @@
-//! How each provider wants to be asked, and where in its answer the model's text is: Anthropic's Messages API and
-//! OpenAI's Chat Completions API, without streaming. Pure.
+//! Formats requests and parses responses of Anthropic's Messages API and OpenAI's Chat Completions API, without
+//! streaming. Pure.
 //!
-//! Only an answer that the model brought to its end is one.
+//! Only a complete answer counts.
 
 use super::access::Access;
 use super::prompt::SYSTEM;
@@ -12,38 +12,38 @@ use std::net::IpAddr;
 use sys::error::Hinted;
 use ureq::http::Uri;
 
-/// How many tokens a model of Anthropic's may take for its answer, which has to be said there.
+/// `max_tokens`, which Anthropic requires.
 const TOKENS: u32 = 1024;
 
-/// Whose messages the model's are, with both providers.
+/// The model's role, with both providers.
 const MODEL: &str = "assistant";
 
-/// What is sent.
+/// An HTTP request.
 pub(super) struct Call {
-    /// Where to.
+    /// The URL.
     pub(super) url: String,
-    /// Names and values, and whether a value is not to be shown.
+    /// Names and values, and whether a value is secret.
     pub(super) headers: Vec<(&'static str, String, bool)>,
-    /// JSON.
+    /// The JSON body.
     pub(super) body: Vec<u8>,
 }
 
-/// What is wrong with a provider's address or its answer.
+/// What is wrong with a provider's address or response.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WireError {
-    /// The address is none.
-    #[error("is no address")]
+    /// The address is not a URL.
+    #[error("is not a valid URL")]
     Address,
-    /// The key and the call would go over the network in the clear.
-    #[error("sends the key unencrypted to another machine")]
+    /// The key and the call would be sent unencrypted.
+    #[error("would send the key unencrypted to another machine")]
     Plain,
-    /// The answer is not that of the provider's API.
-    #[error("not the answer of {0}")]
+    /// The response does not match the provider's API.
+    #[error("not a response of {0}")]
     Foreign(&'static str),
-    /// The model did not come to an end.
-    #[error("it ended with {0:?}")]
+    /// The model did not finish.
+    #[error("it stopped with {0:?}")]
     Unfinished(String),
-    /// The model does not want to.
+    /// The model refused.
     #[error("the model refused to answer")]
     Refused,
 }
@@ -60,11 +60,7 @@ impl Hinted for WireError {
     }
 }
 
-/// Where questions to `provider` go. An address of Anthropic's is written without `/v1`, one of OpenAI's with the path
-/// up to it, as both write theirs; either may do as the other.
-///
-/// # Errors
-/// [`WireError::Address`], [`WireError::Plain`].
+/// The endpoint of `provider`. By convention, Anthropic's base URL has no `/v1` and OpenAI's has; both forms work for both.
 pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, WireError> {
     let default = match provider {
         Provider::Anthropic => "https://api.anthropic.com",
@@ -87,13 +83,13 @@ pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, Wire
     })
 }
 
-/// Whether a host is this machine, as its name alone says.
+/// Whether a host name means this machine.
 fn is_here(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The question `prompt`, as the provider wants it.
+/// The HTTP request for `prompt`.
 pub(super) fn call(access: &Access, prompt: &str) -> Call {
     let Access { provider, model, url, key } = access;
     let (headers, body) = match provider {
@@ -144,12 +140,12 @@ struct Completion {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Said,
+    message: ChatMessage,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ChatMessage {
     role: Option<String>,
     content: Option<String>,
     refusal: Option<String>,
@@ -157,10 +153,7 @@ struct Said {
     tool_calls: Value,
 }
 
-/// The model's text in the answer `body` of `provider`.
-///
-/// # Errors
-/// [`WireError`].
+/// Returns the model's text in a response `body` of `provider`.
 pub(super) fn text(provider: Provider, body: &[u8]) -> Result<String, WireError> {
     match provider {
         Provider::Anthropic => of_anthropic(body),
@@ -202,16 +195,16 @@ fn of_openai(body: &[u8]) -> Result<String, WireError> {
     message.content.filter(|_| is_text).ok_or_else(foreign)
 }
 
-/// That a model ended by itself.
+/// Checks that the model stopped by itself.
 fn finished(how: Option<String>, expected: &str) -> Result<(), WireError> {
     match how.as_deref() {
         Some(how) if how == expected => Ok(()),
         Some("refusal" | "content_filter") => Err(WireError::Refused),
-        // The word may be anything; a known one says enough.
+        // Only known reasons are shown: others may be anything.
         Some(
             how @ ("max_tokens" | "length" | "tool_use" | "tool_calls" | "pause_turn" | "stop_sequence"),
         ) => Err(WireError::Unfinished(how.to_owned())),
-        _ => Err(WireError::Unfinished("no known end".to_owned())),
+        _ => Err(WireError::Unfinished("an unknown reason".to_owned())),
     }
 }
 

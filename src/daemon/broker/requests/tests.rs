@@ -38,21 +38,21 @@ fn allowed(id: &RequestId) -> Answer {
     }
 }
 
-fn ask(requests: &mut Requests<u32>, request: Request, door: u32) -> Asked<u32> {
+fn ask(requests: &mut Requests<u32>, request: Request, sender: u32) -> Sent<u32> {
     let input = Body::new(request.input.clone());
-    requests.ask(request, input, door, NOW)
+    requests.ask(request, input, sender, NOW)
 }
 
-fn waiting(requests: &mut Requests<u32>, request: Request, door: u32) -> RequestId {
-    match ask(requests, request, door) {
-        Asked::Waits(id) => id,
-        Asked::Given(_, answer, _) => panic!("{answer:?}"),
+fn waiting(requests: &mut Requests<u32>, request: Request, sender: u32) -> RequestId {
+    match ask(requests, request, sender) {
+        Sent::Waiting(id) => id,
+        Sent::Answered(_, answer, _) => panic!("{answer:?}"),
     }
 }
 
-fn told(answered: Result<Answered<u32>, NotTaken>) -> Vec<u32> {
+fn told(answered: Result<AnswerEffect<u32>, AnswerError>) -> Vec<u32> {
     match answered {
-        Ok(Answered::Tell(doors)) => doors,
+        Ok(AnswerEffect::Notify(hooks)) => hooks,
         other => panic!("{other:?}"),
     }
 }
@@ -63,14 +63,14 @@ fn the_first_answer_wins_and_every_other_is_an_error() {
     let id = waiting(&mut requests, request("t1"), 1);
     assert_eq!(told(requests.answer(&id, allowed(&id))), [1]);
     let again = requests.answer(&id, allowed(&id)).unwrap_err();
-    assert_eq!(again, NotTaken::Over { id: id.clone(), how: Ended::Answered });
+    assert_eq!(again, AnswerError::Over { id: id.clone(), how: Ended::Answered });
     let other = request("t2").id(0);
-    assert_eq!(requests.answer(&other, allowed(&other)).unwrap_err(), NotTaken::Unknown(other));
+    assert_eq!(requests.answer(&other, allowed(&other)).unwrap_err(), AnswerError::Unknown(other));
     assert!(requests.all().is_empty());
 }
 
 #[test]
-fn a_hook_that_lost_the_daemon_takes_its_old_place() {
+fn a_reconnected_hook_replaces_its_old_connection() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     assert_eq!(waiting(&mut requests, request("t1"), 2), id);
@@ -78,76 +78,79 @@ fn a_hook_that_lost_the_daemon_takes_its_old_place() {
 }
 
 #[test]
-fn two_hooks_of_one_call_hear_one_answer() {
+fn two_hooks_of_one_call_get_the_same_answer() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     waiting(&mut requests, Request { hook: "h2".to_owned(), ..request("t1") }, 2);
-    assert!(!requests.gone(&id, "h3"));
+    assert!(!requests.disconnect(&id, "h3"));
     assert_eq!(
-        requests.late(&id, true, false, NOW),
-        Late::Expired,
-        "a call that another hook waits for is not put off"
+        requests.timeout_outcome(&id, true, false, NOW),
+        Timeout::Expired,
+        "a call that another hook waits for is not deferred"
     );
-    requests.is_late(&id, "h1", &Late::Expired);
+    requests.apply_timeout(&id, "h1", &Timeout::Expired);
     assert_eq!(told(requests.answer(&id, allowed(&id))), [2]);
 }
 
 #[test]
-fn a_request_goes_with_its_agent() {
+fn a_request_is_closed_with_its_agent() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
-    assert!(requests.gone(&id, "h1"));
+    assert!(requests.disconnect(&id, "h1"));
     let over = requests.answer(&id, allowed(&id)).unwrap_err();
-    assert_eq!(over, NotTaken::Over { id, how: Ended::Gone });
+    assert_eq!(over, AnswerError::Over { id, how: Ended::Gone });
 }
 
 #[test]
-fn a_request_that_nobody_answered_expires_where_it_cannot_be_put_off() {
+fn an_unanswered_request_expires_if_it_cannot_be_deferred() {
     for (defer, may_defer) in [(false, true), (true, false)] {
         let mut requests = Requests::default();
         let expiry = defer.then_some(9);
         let id = waiting(&mut requests, Request { defer, expiry, ..request("t1") }, 1);
-        // Where its hook has as long as it takes, it stays.
-        let late = requests.late(&id, may_defer, true, NOW);
-        assert_eq!(late, Late::Waits);
-        requests.is_late(&id, "h1", &late);
+        // If its hook can wait, it stays.
+        let late = requests.timeout_outcome(&id, may_defer, true, NOW);
+        assert_eq!(late, Timeout::Waits);
+        requests.apply_timeout(&id, "h1", &late);
         assert!(requests.unanswered(&id).is_ok());
-        let late = requests.late(&id, may_defer, false, NOW);
-        assert_eq!(late, Late::Expired);
-        requests.is_late(&id, "h1", &late);
+        let late = requests.timeout_outcome(&id, may_defer, false, NOW);
+        assert_eq!(late, Timeout::Expired);
+        requests.apply_timeout(&id, "h1", &late);
         let over = requests.answer(&id, allowed(&id)).unwrap_err();
-        assert_eq!(over, NotTaken::Over { id, how: Ended::Expired });
+        assert_eq!(over, AnswerError::Over { id, how: Ended::Expired });
     }
 }
 
 #[test]
-fn the_answer_to_a_call_that_was_put_off_is_given_once() {
+fn the_answer_to_a_deferred_call_is_given_once() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
-    let late = requests.late(&id, true, true, NOW);
+    let late = requests.timeout_outcome(&id, true, true, NOW);
     let until = NOW + SignedDuration::from_hours(24);
-    assert_eq!(late, Late::Deferred(Some(until)));
-    requests.is_late(&id, "h1", &late);
+    assert_eq!(late, Timeout::Deferred(Some(until)));
+    requests.apply_timeout(&id, "h1", &late);
     assert_eq!(requests.next_expiry(), Some(until));
-    assert!(matches!(requests.answer(&id, allowed(&id)), Ok(Answered::Resume)));
-    assert!(matches!(requests.answer(&id, allowed(&id)), Err(NotTaken::Over { how: Ended::Answered, .. })));
+    assert!(matches!(requests.answer(&id, allowed(&id)), Ok(AnswerEffect::Resume)));
+    assert!(matches!(
+        requests.answer(&id, allowed(&id)),
+        Err(AnswerError::Over { how: Ended::Answered, .. })
+    ));
     assert_eq!(requests.next_expiry(), None);
 
     let resumed = Request { hook: "h2".to_owned(), session: "s2".to_owned(), ..request("t1") };
     assert!(
-        matches!(ask(&mut requests, resumed.clone(), 2), Asked::Given(_, answer, 2) if answer == allowed(&id))
+        matches!(ask(&mut requests, resumed.clone(), 2), Sent::Answered(_, answer, 2) if answer == allowed(&id))
     );
-    // The same hook may have lost the daemon before it heard; any other is a new call.
-    assert!(matches!(ask(&mut requests, resumed.clone(), 3), Asked::Given(..)));
-    assert!(matches!(ask(&mut requests, Request { hook: "h3".to_owned(), ..resumed }, 4), Asked::Waits(_)));
+    // The same hook may have lost its connection; any other is a new call.
+    assert!(matches!(ask(&mut requests, resumed.clone(), 3), Sent::Answered(..)));
+    assert!(matches!(ask(&mut requests, Request { hook: "h3".to_owned(), ..resumed }, 4), Sent::Waiting(_)));
 }
 
 #[test]
 fn an_answer_is_not_given_to_another_call() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
-    requests.is_late(&id, "h1", &Late::Deferred(Some(NOW)));
-    assert!(matches!(requests.answer(&id, allowed(&id)), Ok(Answered::Resume)));
+    requests.apply_timeout(&id, "h1", &Timeout::Deferred(Some(NOW)));
+    assert!(matches!(requests.answer(&id, allowed(&id)), Ok(AnswerEffect::Resume)));
     let other = |change: fn(&mut Request)| {
         let mut request = request("t1");
         change(&mut request);
@@ -160,34 +163,34 @@ fn an_answer_is_not_given_to_another_call() {
         other(|request| request.input = json!({ "command": "git push -f" })),
         other(|request| request.tool = "Monitor".to_owned()),
     ] {
-        assert!(matches!(ask(&mut requests, changed, 2), Asked::Waits(_)));
+        assert!(matches!(ask(&mut requests, changed, 2), Sent::Waiting(_)));
     }
 }
 
 #[test]
-fn what_was_put_off_expires() {
+fn deferred_requests_expire() {
     let mut requests = Requests::default();
     let id = waiting(&mut requests, request("t1"), 1);
     let until = NOW + SignedDuration::from_secs(60);
-    requests.is_late(&id, "h1", &Late::Deferred(Some(until)));
+    requests.apply_timeout(&id, "h1", &Timeout::Deferred(Some(until)));
     assert!(requests.expired(NOW).is_empty());
     assert_eq!(requests.expired(until), [id]);
 }
 
 #[test]
-fn who_has_allowed_a_call_is_not_asked_again_by_claude_code_itself() {
+fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     let live = |id: &str| Request { defer: false, expiry: None, ..request(id) };
     let again = |id: &str| Request { again: true, hook: "h2".to_owned(), ..live(id) };
     let mut requests = Requests::default();
     let id = waiting(&mut requests, live("t1"), 1);
-    // Before there is an answer it waits with the first.
+    // Until there is an answer it waits with the first.
     assert_eq!(waiting(&mut requests, again("t1"), 2), id);
     requests.answer(&id, allowed(&id)).unwrap();
     for named in ["t1", ""] {
-        let Asked::Given(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
+        let Sent::Answered(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
         assert_eq!((given, answer.verdict), (id.clone(), Verdict::Allow));
     }
-    // Another call, another conversation, and the same call made once more are asked about.
+    // A different call or conversation, or the same call made again, is asked about.
     for other in [
         again("t2"),
         Request { session: "s2".to_owned(), ..again("") },
@@ -197,7 +200,7 @@ fn who_has_allowed_a_call_is_not_asked_again_by_claude_code_itself() {
     ] {
         waiting(&mut requests, other, 4);
     }
-    // A denial is none, and a beat's call is asked about each time.
+    // A denied call, and a call of a beat, is asked about each time.
     let mut requests = Requests::default();
     let id = waiting(&mut requests, live("t1"), 1);
     requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();

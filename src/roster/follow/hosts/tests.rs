@@ -1,4 +1,4 @@
-//! Hosts that refuse, that do not answer, that tell of less than happens, and scans that are older than what is known.
+//! Hosts that refuse, do not answer, or drop events, and scans that are older than the known state.
 
 use super::*;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn hosts() -> Hosts {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn of_what_is_lost_a_host_is_asked_and_one_that_tells_no_more_is_left() {
+async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
     let folder = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(folder.path().join(agent("a").socket())).unwrap();
     let host = tokio::spawn(async move {
@@ -32,49 +32,50 @@ async fn of_what_is_lost_a_host_is_asked_and_one_that_tells_no_more_is_left() {
         }
         stream
     });
-    let (tell, mut told) = mpsc::channel(64);
-    follow(folder.path(), &agent("a"), &tell).await.unwrap();
-    drop(tell);
+    let (sender, mut messages) = mpsc::channel(64);
+    follow(folder.path(), &agent("a"), &sender).await.unwrap();
+    drop(sender);
     let mut changes = 0;
-    while let Some(Told::Changed(_)) = told.recv().await {
+    while let Some(Message::Changed(_)) = messages.recv().await {
         changes += 1;
     }
-    // When it was attached to, and after the gap.
+    // On attach, and after the gap.
     assert_eq!(changes, 2);
     drop(host.await.unwrap());
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_host_is_refused_for_good_only_if_it_says_no() {
+async fn only_a_refusal_is_permanent() {
     let mut hosts = hosts();
     hosts.left(&agent("no"), Err(AskError::Refused("full".into())));
     hosts.left(&agent("slow"), Err(AskError::Silent(PATIENCE)));
     hosts.left(&agent("ended"), Ok(()));
     assert_eq!(hosts.refused, [agent("no")].into());
     assert_eq!(hosts.failed, [agent("slow")].into());
-    assert!(hosts.is_to_look_again());
-    // It is not tried over and over, but the next time that all is looked at.
+    assert!(hosts.needs_recheck());
+    // It is retried only with the next check.
     hosts.follow(&seen("slow", Condition::Silent));
     assert!(hosts.awaited.is_empty());
-    hosts.look_again(vec![agent("silent")]);
-    assert!(!hosts.is_to_look_again());
+    hosts.recheck(vec![agent("silent")]);
+    assert!(!hosts.needs_recheck());
     let mut asked: Vec<_> = hosts.asked.keys().map(ToString::to_string).collect();
     asked.sort();
     assert_eq!(asked, ["silent", "slow"]);
     hosts.follow(&seen("slow", Condition::Silent));
-    hosts.look_again(vec![agent("slow")]);
+    hosts.recheck(vec![agent("slow")]);
     assert_eq!((hosts.awaited.len(), hosts.asked.len()), (1, 2));
     assert!(!hosts.asked[&agent("slow")]);
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn of_who_was_asked_since_a_scan_began_it_says_nothing() {
+async fn a_scan_does_not_report_hosts_queried_since_it_started() {
     let mut hosts = hosts();
-    hosts.look(agent("before"));
-    hosts.look_at_all();
-    hosts.look(agent("since"));
+    hosts.query(agent("before"));
+    hosts.query_all();
+    hosts.query(agent("since"));
     let old = ["before", "since", "other"].map(|id| seen(id, Condition::Dead)).to_vec();
-    let News::All { seen, newer } = hosts.take(News::All { seen: old, newer: HashSet::new() }) else {
+    let HostChange::All { seen, newer } = hosts.take(HostChange::All { seen: old, newer: HashSet::new() })
+    else {
         panic!("another kind of news");
     };
     let ids: Vec<_> = seen.iter().map(|seen| seen.agent_id.as_str()).collect();

@@ -2,7 +2,7 @@ use super::*;
 use std::os::unix::fs::PermissionsExt;
 use sys::error::Hinted;
 
-/// What is found with `text` for config.toml, and `key` and its mode in the file `key` beside it.
+/// Finds the access with config.toml `text` and a key file `key` with this content and mode.
 fn find(text: &str, key: Option<(&str, u32)>) -> Result<Access, String> {
     let folder = tempfile::tempdir().unwrap();
     let settings = folder.path().join("config.toml");
@@ -22,7 +22,7 @@ fn of(provider: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_key_is_in_the_settings_or_their_file_or_else_in_the_environment() {
+fn a_key_comes_from_the_settings_or_a_key_file_or_the_environment() {
     for (text, key, expected) in [
         (of("openai", "api-key = \" sk-1\""), None, "sk-1"),
         (of("openai", ""), None, "of-environment"),
@@ -40,9 +40,9 @@ fn a_key_is_in_the_settings_or_their_file_or_else_in_the_environment() {
 }
 
 #[test]
-fn without_a_model_a_key_or_an_address_nobody_is_asked() {
+fn without_a_model_key_or_valid_url_no_model_is_asked() {
     for (text, key, expected) in [
-        ("", None, "no model is named that could decide; add [llm_auth] to /config.toml"),
+        ("", None, "no model is configured; add [llm_auth] to /config.toml"),
         ("approval = 1", None, "/config.toml:1:12: "),
         (
             &of("anthropic", ""),
@@ -51,32 +51,28 @@ fn without_a_model_a_key_or_an_address_nobody_is_asked() {
         ),
         (&of("anthropic", "api-key = \" \""), None, "there is no key for anthropic"),
         (&of("openai", "api-key-file = \"key\""), Some(("\n", 0o600)), "there is no key for openai"),
-        (&of("openai", "api-key-file = \"key\""), None, "the file of the key, /key, cannot be read: No such"),
-        (&of("openai", "api-key-file = \".\""), None, "the file of the key, /., is none, or has"),
+        (&of("openai", "api-key-file = \"key\""), None, "cannot read key file /key: No such"),
+        (&of("openai", "api-key-file = \".\""), None, "key file /. is not a regular file of at most"),
         (
             &of("openai", "api-key-file = \"key\""),
             Some(("sk-secret", 0o640)),
-            "the file of the key, /key, is open to other users (mode 0640); run: chmod 600 /key",
+            "key file /key is accessible to other users (mode 0640); run: chmod 600 /key",
         ),
-        (
-            &of("openai", "api-key-file = \"key\""),
-            Some(("sk-secret", 0o604)),
-            "the file of the key, /key, is open",
-        ),
+        (&of("openai", "api-key-file = \"key\""), Some(("sk-secret", 0o604)), "key file /key is accessible"),
         (
             &of("openai", "api-key-file = \"key\""),
             Some((&"k".repeat(5000), 0o600)),
-            "the file of the key, /key, is none, or has more than 4096 bytes",
+            "key file /key is not a regular file of at most 4096 bytes",
         ),
         (
             &of("openai", "api-key-file = \"key\""),
             Some(("sk-secret\r\nx-evil: 1", 0o600)),
-            "the key for openai is no line of letters, digits and signs; write it anew",
+            "the key for openai must be a single printable line; enter the key again",
         ),
         (
             &of("openai", "api-key = \"k\"\nbase-url = \"ftp://h\""),
             None,
-            "/config.toml: [providers.openai] base-url is no address; write it as \"https://host\"",
+            "/config.toml: [providers.openai] base-url is not a valid URL; write it as \"https://host\"",
         ),
     ] {
         let error = find(text, key).unwrap_err();
@@ -85,7 +81,7 @@ fn without_a_model_a_key_or_an_address_nobody_is_asked() {
 }
 
 #[test]
-fn a_fifo_in_place_of_a_key_is_not_waited_for() {
+fn a_fifo_in_place_of_a_key_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
     sys::fifo::make(&path).unwrap();

@@ -7,7 +7,7 @@ fn access(provider: Provider) -> Access {
 }
 
 #[test]
-fn an_address_is_taken_as_each_provider_writes_it() {
+fn a_base_url_is_accepted_in_each_providers_form() {
     let (anthropic, openai) = (Provider::Anthropic, Provider::Openai);
     for (provider, base, expected) in [
         (anthropic, None, "https://api.anthropic.com/v1/messages"),
@@ -51,7 +51,7 @@ fn an_address_is_taken_as_each_provider_writes_it() {
 }
 
 #[test]
-fn each_provider_is_asked_in_its_own_way() {
+fn each_provider_gets_its_own_format() {
     let call = call(&access(Provider::Anthropic), "the call");
     assert_eq!(
         call.headers,
@@ -81,7 +81,7 @@ fn each_provider_is_asked_in_its_own_way() {
 }
 
 #[test]
-fn only_an_answer_that_came_to_its_end_has_a_text() {
+fn only_a_complete_answer_has_text() {
     let of = |provider: Provider, body: &Value| text(provider, body.to_string().as_bytes());
     let anthropic = |stop: Value, content: Value| {
         of(
@@ -105,7 +105,10 @@ fn only_an_answer_that_came_to_its_end_has_a_text() {
         Err(WireError::Unfinished("max_tokens".to_owned()))
     );
     assert_eq!(anthropic(json!("refusal"), json!([words])), Err(WireError::Refused));
-    assert_eq!(anthropic(json!(null), json!([words])), Err(WireError::Unfinished("no known end".to_owned())));
+    assert_eq!(
+        anthropic(json!(null), json!([words])),
+        Err(WireError::Unfinished("an unknown reason".to_owned()))
+    );
 
     for role in [json!("user"), json!(null)] {
         let body = json!({ "role": role, "stop_reason": "end_turn", "content": [words] });

@@ -1,125 +1,124 @@
-//! How beats begin, due or asked for, and what is done when one is over.
+//! Starts due and requested beats, and handles their end.
 
 use super::Daemon;
 use crate::beat::{self, Job, Resumes};
 use crate::daemon::beats::{Beat, End};
-use crate::daemon::launch::{self, Said};
-use crate::daemon::service::Begins;
-use crate::daemon::state::{PutOff, Start};
+use crate::daemon::launch::{self, BeatReport};
+use crate::daemon::rpc_handlers::StartedBeat;
+use crate::daemon::state::{DeferredBeat, Start};
 use crate::journal::unfinished::{self, Phase};
 use jiff::SignedDuration;
 use sys::clock;
 use sys::error::Failure;
 
-/// How long a beat waits that finds no room for its line.
+/// How long a beat waits if there is no room for its line.
 const FULL_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
-/// How many beats are started before clients and events have their turn. Where more are due, the alarm rings at once.
+/// How many beats are started before clients and events get a turn.
 const AT_ONCE: usize = 4;
 
 impl<L: FnMut(&str)> Daemon<L> {
-    /// Starts what is due, and says whether there was anything.
+    /// Starts due beats and returns whether there were any.
     pub(super) fn start_due(&mut self) -> bool {
         let now = clock::now();
-        // An answer that was given may be done with by a line that is not read yet.
+        // An unread line may end a resumed beat, so nothing is resumed before that.
         let due = self.state.start_due(now, !self.unread, AT_ONCE, || beat::new_id(now));
         let is_any_due = !due.is_empty();
         for start in due {
-            // One that could not be started has its line in the journal.
+            // A failed start has its line in the journal.
             let _begins = self.start(start, false);
         }
         is_any_due
     }
 
-    /// Starts a beat's process. Whether somebody asked for the beat matters only if it does not begin.
-    pub(super) fn start(&mut self, start: Start, asked: bool) -> Result<Begins, Failure> {
+    /// Starts a beat's process. `requested` is whether a client requested it, who learns if it does not start.
+    pub(super) fn start(&mut self, start: Start, requested: bool) -> Result<StartedBeat, Failure> {
         let Start { running, heartbeat, before, resumes } = start;
-        self.upkeep.remember(running.workspace, running.name, running.since);
+        self.write_behind.remember(running.workspace, running.name, running.since);
         let path = self.path.clone().unwrap_or_default();
         let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
-        if let Some(PutOff { id, agent, session, .. }) = resumes {
+        if let Some(DeferredBeat { id, agent, session, .. }) = resumes {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
         }
-        // Before there is a process, so that no other daemon starts it again, and so that its line finds room.
-        self.upkeep.take_room();
+        // Before the process starts, so that no other daemon starts it again and its line has room.
+        self.write_behind.ensure_reserve();
         let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
-        let (may_begin, news) = self.upkeep.recorded(&announced);
+        let (may_begin, news) = self.write_behind.check_recorded(&announced);
         if let Some(news) = news {
             (self.log)(&news);
         }
         if !may_begin {
-            if let Some(running) = self.state.not_begun(&job.beat, before, clock::now(), FULL_PAUSE) {
-                self.upkeep.forget(running.workspace, running.name);
+            if let Some(running) = self.state.not_started(&job.beat, before, clock::now(), FULL_PAUSE) {
+                self.write_behind.forget(running.workspace, running.name);
             }
-            return Err(self.upkeep.full().unwrap_or_default().into());
+            return Err(self.write_behind.full().unwrap_or_default().into());
         }
         job.announced = announced.is_ok();
-        let begins = Begins { beat: job.beat.clone(), agent: job.agent.clone() };
+        let begins = StartedBeat { beat: job.beat.clone(), agent: job.agent.clone() };
         match launch::start(self.dir.root()) {
             Ok(child) => {
-                self.ours.add(child, Beat { pid: None, job, since: running.since, before, asked });
+                self.ours.add(child, Beat { pid: None, job, since: running.since, before, requested });
                 Ok(begins)
             }
             Err(error) => {
-                // There is no process that could write this beat's line.
+                // No process will write this beat's line.
                 self.withdraw(&begins.beat);
                 self.state.ended(&begins.beat);
                 let error = format!("cannot start a process for the beat: {error}");
-                let kept = self.upkeep.keep(job.failed(running.since, error.clone()));
-                self.say(kept);
+                let kept = self.write_behind.keep(job.failed(running.since, error.clone()));
+                self.log_error(kept);
                 Err(error.into())
             }
         }
     }
 
-    /// A beat of ours is over, one way or another.
+    /// Handles the end of a beat of ours.
     pub(super) fn ended(&mut self, (beat, said): End) {
-        // Its line is there, and is known to be ours only now.
-        self.tell();
-        let Some(Beat { job, since, before, asked, .. }) = self.ours.take(&beat) else { return };
+        // Reads its line while the beat is still known to be ours.
+        self.read_journal();
+        let Some(Beat { job, since, before, requested, .. }) = self.ours.take(&beat) else { return };
         let result = match said {
-            Ok(Said::Busy) => {
+            Ok(BeatReport::Busy) => {
                 self.withdraw(&beat);
                 if let Some(running) = self.state.found_busy(&beat, before, clock::now()) {
-                    self.upkeep.forget(running.workspace.clone(), running.name.clone());
+                    self.write_behind.forget(running.workspace.clone(), running.name.clone());
                     if let Some(before) = before {
-                        self.upkeep.remember(running.workspace, running.name, before);
+                        self.write_behind.remember(running.workspace, running.name, before);
                     }
                 }
-                if asked {
-                    self.events.not_begun(&beat, &job.agent, "another beat has the workspace");
+                if requested {
+                    self.events.not_started(&beat, &job.agent, "another beat has the workspace");
                 }
                 self.survey();
                 return;
             }
-            Ok(Said::Journalled) => Ok(()),
-            Ok(Said::Homeless { line }) => {
+            Ok(BeatReport::Journaled) => Ok(()),
+            Ok(BeatReport::Unsaved { line }) => {
                 self.withdraw(&beat);
-                self.upkeep.keep_of_dead(&line)
+                self.write_behind.keep_of_dead(&line)
             }
-            Ok(Said::Waiting) => self.upkeep.recover(),
+            Ok(BeatReport::Waiting) => self.write_behind.recover(),
             Err(error) => {
                 self.withdraw(&beat);
-                self.upkeep.recover_or_write(&job.failed(since, error))
+                self.write_behind.recover_or_write(&job.failed(since, error))
             }
         };
         if let Some(resumes) = job.resumes {
-            self.resumed_are_over(&[resumes.request]);
+            self.resumed_beats_ended(&[resumes.request]);
         }
         self.state.ended(&beat);
-        self.say(result);
+        self.log_error(result);
     }
 
-    /// Takes back what was announced, if nobody took it over.
+    /// Withdraws an announced beat, unless a process took it over.
     fn withdraw(&mut self, beat: &str) {
         if let Err(error) = unfinished::withdraw(&self.dir, beat) {
             (self.log)(&format!("cannot withdraw beat {beat}: {error}"));
         }
     }
 
-    /// Beats that a daemon before this one announced and that no process has taken over yet do not begin: their
-    /// heartbeats are due as they were.
+    /// Withdraws beats that an earlier daemon announced and no process took over: their heartbeats are due as before.
     pub(super) fn withdraw_announced(&mut self) {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         for begun in survey.announced {
@@ -127,8 +126,8 @@ impl<L: FnMut(&str)> Daemon<L> {
             let (workspace, name) = (begun.entry.workspace.as_ref(), begun.entry.heartbeat.as_deref());
             match (unfinished::withdraw(&self.dir, &begun.entry.beat), begun.entry.started()) {
                 (Ok(true), _) => self.state.withdrawn(workspace, name, before, clock::now()),
-                // It is just being taken over, and its record may not say so yet.
-                (Ok(false), Some(at)) => self.learn(workspace, name, at),
+                // A process is taking it over; its record may not say so yet.
+                (Ok(false), Some(at)) => self.record_run(workspace, name, at),
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Last runs on their way to config.json: gathered, so that many beats are one write.
+//! Last runs waiting to be written to config.json, batched into one write.
 
 use crate::config::edit::{self, EditError, LastRun};
 use jiff::Timestamp;
@@ -8,23 +8,23 @@ use sys::clock;
 use sys::paths::DataDir;
 use sys::replace::{Care, Replaced};
 
-/// Runs that config.json does not have yet.
+/// Runs that are not in config.json yet.
 #[derive(Debug, Default)]
-pub struct Pending {
+pub struct PendingRuns {
     runs: Runs,
 }
 
-/// When what began: by workspace and, for a named heartbeat, name.
+/// When heartbeats started, by workspace and, for a named heartbeat, name.
 pub type Runs = BTreeMap<(PathBuf, Option<String>), Timestamp>;
 
-impl Pending {
+impl PendingRuns {
     /// Adds a run.
     pub fn add(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
         let known = self.runs.entry((workspace, name)).or_insert(at);
         *known = at.max(*known);
     }
 
-    /// Takes a run back that did not begin after all.
+    /// Removes a run that did not start after all.
     pub fn forget(&mut self, workspace: PathBuf, name: Option<String>) {
         self.runs.remove(&(workspace, name));
     }
@@ -35,10 +35,7 @@ impl Pending {
         self.runs.is_empty()
     }
 
-    /// Writes them all, and returns what was written, and the file that was replaced by that. On an error they stay.
-    ///
-    /// # Errors
-    /// Why config.json was left as it is.
+    /// Writes all runs. Returns them and the file that was replaced. On an error they stay pending.
     pub fn flush(&mut self, dir: &DataDir, care: Care) -> Result<(Runs, Option<Replaced>), EditError> {
         let mut runs = Vec::with_capacity(self.runs.len());
         for ((workspace, name), at) in &self.runs {

@@ -1,7 +1,7 @@
-//! Agents that fell silent, purely: which of them are stuck, what the journal says of that, and when to look again.
+//! Stuck agents, purely: which agents are stuck, their journal lines, and when to scan again.
 //!
-//! An agent cannot turn stuck before it has been quiet for that long, counted from when it was last heard of; and one
-//! that nobody knows of yet, or that goes on, not before that long from now. So nobody looks in between.
+//! A known agent can be stuck no sooner than the quiet limit after its last sign of life, and a new or active one no sooner
+//! than the limit from now. So there is no scan in between.
 
 use crate::journal::entry::{Entry, LineKind};
 use crate::outcome::{Kind, first_characters};
@@ -16,36 +16,34 @@ use sys::clock::rfc3339;
 
 /// The most characters of a line's summary.
 const SUMMARY: usize = 200;
-/// The most characters of a path: what a pulse says need not be one.
+/// The most characters of a path: a pulse may contain anything.
 const PATH: usize = 4096;
-/// The least time between two looks, so that a thousand agents that fell silent one after the other are not looked at a
-/// thousand times.
-pub const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// The minimum time between two scans, so that a thousand agents getting stuck one by one don't cause a thousand scans.
+pub const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
-/// Silences, each told by the agent's id and the time when it was last heard of, as it stands in the journal.
-pub type Silences = BTreeSet<(String, String)>;
+/// Stuck agents, each as its id and the time of its last sign of life, as in the journal.
+pub type StuckAgents = BTreeSet<(String, String)>;
 
-/// The silence that the line of `entry` is about; `None` of other lines.
+/// The stuck agent that `entry` reports; `None` for other lines.
 #[must_use]
-pub fn of_line(entry: &Entry) -> Option<(String, String)> {
+pub fn from_entry(entry: &Entry) -> Option<(String, String)> {
     (entry.kind == LineKind::Stuck).then(|| (entry.agent.clone(), entry.ts.clone()))
 }
 
-/// The silence that begins with `pulse`.
+/// The agent of `pulse`, should it get stuck.
 #[must_use]
-pub fn of_pulse(pulse: &Pulse) -> (String, String) {
+pub fn from_pulse(pulse: &Pulse) -> (String, String) {
     (pulse.agent_id.clone(), pulse.at().map(rfc3339).unwrap_or_default())
 }
 
-/// The lines of those of `agents` that are stuck `now`.
+/// The journal lines of those `agents` that are stuck.
 #[must_use]
 pub fn lines(agents: &[Agent], now: Timestamp) -> Vec<Entry> {
     let stuck = agents.iter().filter(|agent| agent.health == Health::Stuck);
     stuck.map(|agent| line(agent, now)).collect()
 }
 
-/// The line of one that is stuck. It begins when the agent was last heard of, and lasts until `now`: that tells one
-/// silence of an agent from its next.
+/// The journal line of a stuck agent, from its last sign of life until `now`: the start identifies the incident.
 fn line(agent: &Agent, now: Timestamp) -> Entry {
     let quiet = Duration::try_from(now.duration_since(agent.at)).unwrap_or_default();
     Entry {
@@ -62,7 +60,7 @@ fn line(agent: &Agent, now: Timestamp) -> Entry {
     }
 }
 
-/// What it was doing. Masked here as well: not every pulse is written by murmur's own hook.
+/// What the agent was doing. Masked here too, as not every pulse is written by murmur's hook.
 fn summary(agent: &Agent, quiet: Duration) -> String {
     let of_minutes = if quiet.as_secs() < 60 { 1 } else { 60 };
     let quiet = humantime::format_duration(Duration::from_secs(quiet.as_secs() / of_minutes * of_minutes));
@@ -70,7 +68,7 @@ fn summary(agent: &Agent, quiet: Duration) -> String {
     let action = first_characters(&mask(&agent.last_action), ACTION);
     let last = [agent.tool_name.as_str(), action.trim()];
     let last = last.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-    for (what, words) in [("last", last), ("it works on", mask(&agent.current_task))] {
+    for (what, words) in [("last", last), ("task", mask(&agent.current_task))] {
         if !words.is_empty() {
             summary.push_str(&format!("; {what}: {words}"));
         }
@@ -79,15 +77,15 @@ fn summary(agent: &Agent, quiet: Duration) -> String {
     first_characters(&one_line, SUMMARY)
 }
 
-/// When one of `agents`, or one that is not among them yet, may be stuck, as of `now`: when to look next.
+/// When to scan next: the earliest time when one of `agents`, or a new one, may be stuck.
 #[must_use]
-pub fn next_look(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Timestamp {
+pub fn next_scan(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Timestamp {
     let after = |time: Timestamp, span| time.checked_add(span).unwrap_or(Timestamp::MAX);
-    // Those that wait, have ended or are stuck have to do something first.
+    // Waiting, ended and stuck agents have to do something first.
     let may = |agent: &&Agent| matches!(agent.health, Health::Active | Health::Stale | Health::Warning);
     let turns = agents.iter().filter(may).map(|agent| after(agent.at, stuck)).filter(|at| *at > now);
     let earliest = turns.min().unwrap_or(Timestamp::MAX).min(after(now, stuck));
-    earliest.max(after(now, PAUSE))
+    earliest.max(after(now, MIN_INTERVAL))
 }
 
 #[cfg(test)]
@@ -109,7 +107,7 @@ mod tests {
             background: 0,
             tool_name: "Bash".to_owned(),
             last_action: "cargo test".to_owned(),
-            current_task: "Mend the build".to_owned(),
+            current_task: "Fix the build".to_owned(),
             git_branch: "main".to_owned(),
             workspace: "/w".into(),
             pid: None,
@@ -121,50 +119,50 @@ mod tests {
         }
     }
 
-    /// How long from now the next look is, in milliseconds.
+    /// The time until the next scan, in milliseconds.
     fn next(agents: &[(Health, i64)]) -> i128 {
         let agents: Vec<Agent> =
             agents.iter().map(|(health, ms)| agent(*health, SignedDuration::from_millis(*ms))).collect();
-        next_look(&agents, STUCK, now()).duration_since(now()).as_millis()
+        next_scan(&agents, STUCK, now()).duration_since(now()).as_millis()
     }
 
     #[test]
-    fn the_next_look_is_when_somebody_may_be_stuck_and_not_before() {
+    fn the_next_scan_is_when_an_agent_may_be_stuck_and_not_before() {
         let minutes = |minutes: i64| minutes * 60_000;
         let stuck_at = i128::from(minutes(30));
         assert_eq!(next(&[]), stuck_at);
         assert_eq!(next(&[(Health::Active, 0)]), stuck_at);
         assert_eq!(next(&[(Health::Active, minutes(4)), (Health::Stale, minutes(6))]), minutes(24).into());
         assert_eq!(next(&[(Health::Warning, minutes(29)), (Health::Active, 0)]), minutes(1).into());
-        // They stay as they are until they do something.
+        // Their health only changes when they do something.
         for health in [Health::Idle, Health::Exited, Health::Dead, Health::Stuck] {
             assert_eq!(next(&[(health, minutes(29))]), stuck_at, "{health:?}");
         }
-        // Not at once again, whatever a source says, nor later for one whose clock is ahead.
+        // Not at once, whatever a source says, and not later for an agent whose clock is ahead.
         assert_eq!(next(&[(Health::Warning, minutes(30))]), stuck_at);
         assert_eq!(next(&[(Health::Warning, minutes(30) - 1)]), 1000);
         assert_eq!(next(&[(Health::Active, minutes(-5))]), stuck_at);
     }
 
     #[test]
-    fn a_time_that_cannot_be_is_the_last_there_is() {
-        assert_eq!(next_look(&[], SignedDuration::MAX, now()), Timestamp::MAX);
-        assert_eq!(next_look(&[], STUCK, Timestamp::MAX), Timestamp::MAX);
+    fn an_overflowing_time_is_the_maximum() {
+        assert_eq!(next_scan(&[], SignedDuration::MAX, now()), Timestamp::MAX);
+        assert_eq!(next_scan(&[], STUCK, Timestamp::MAX), Timestamp::MAX);
     }
 
     #[test]
-    fn only_the_stuck_have_lines_and_they_say_what_was_done() {
+    fn only_stuck_agents_have_lines_and_those_say_what_was_done() {
         let quiet = SignedDuration::from_secs(31 * 60 + 7);
         let healths = [Health::Active, Health::Idle, Health::Warning, Health::Exited, Health::Dead];
         let agents: Vec<Agent> =
             healths.into_iter().chain([Health::Stuck]).map(|health| agent(health, quiet)).collect();
         let lines: Vec<String> = lines(&agents, now()).iter().map(|line| line.line().unwrap()).collect();
         assert_eq!(lines.len(), 1);
-        insta::assert_snapshot!(lines[0], @r#"{"ts":"2026-02-03T09:28:53Z","workspace":"/w","outcome":"attention","durationMs":1867000,"summary":"agent site-1 has done nothing for 31m; last: Bash: cargo test; it works on: Mend the build","kind":"stuck","agent":"site-1","sessionId":"s"}"#);
+        insta::assert_snapshot!(lines[0], @r#"{"ts":"2026-02-03T09:28:53Z","workspace":"/w","outcome":"attention","durationMs":1867000,"summary":"agent site-1 has done nothing for 31m; last: Bash: cargo test; task: Fix the build","kind":"stuck","agent":"site-1","sessionId":"s"}"#);
     }
 
     #[test]
-    fn a_summary_is_short_of_one_line_and_without_secrets() {
+    fn a_summary_is_one_short_line_without_secrets() {
         let of = |last_action: &str, tool_name: &str, current_task: &str| {
             let agent = Agent {
                 last_action: last_action.to_owned(),
@@ -176,8 +174,8 @@ mod tests {
         };
         let begin = "agent site-1 has done nothing for 59s";
         assert_eq!(of("", "", ""), begin);
-        assert_eq!(of("Mend it.", "", ""), format!("{begin}; last: Mend it."));
-        assert_eq!(of("", "Bash", "\u{1b}[2Jtask"), format!("{begin}; last: Bash; it works on:  [2Jtask"));
+        assert_eq!(of("Fix it.", "", ""), format!("{begin}; last: Fix it."));
+        assert_eq!(of("", "Bash", "\u{1b}[2Jtask"), format!("{begin}; last: Bash; task:  [2Jtask"));
         let key = "sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
         let masked = of(&format!("curl -H 'x-api-key: {key}'"), "Bash", &format!("use {key}"));
         assert!(!masked.contains("AAAA") && masked.contains("[removed]"), "{masked}");

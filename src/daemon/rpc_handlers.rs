@@ -1,10 +1,10 @@
-//! What can be asked on the daemon's socket. `ping` is answered here, and `host.*` by [`agents`]; everything else
-//! becomes a [`Wish`] for the loop, which alone knows, and brings its answer.
+//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Command`] for
+//! the loop, which answers it.
 
 use super::agents;
 use super::broker::model::Models;
-use super::broker::{Cursor, Order, Response};
-use super::broker::{door, model};
+use super::broker::{BrokerCommand, Cursor, Response};
+use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
@@ -25,32 +25,31 @@ use sys::paths::DataDir;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
-/// What is known here.
-pub const KNOWN: [&str; 9] =
+/// The supported message types.
+pub const MESSAGE_TYPES: [&str; 9] =
     ["ping", "status", "beat", "attach", "detach", "stop", "host.*", "permission.*", "question.*"];
 
-/// Something for the loop to do or to tell, and where its answer goes. An answer that nobody waits for any more is
-/// dropped.
+/// A command for the loop, and where its answer goes. If the client is gone, the answer is dropped.
 #[derive(Debug)]
-pub enum Wish {
-    /// How everything is.
+pub enum Command {
+    /// Returns the status.
     Status(oneshot::Sender<Status>),
-    /// The events, from a number on.
-    Attach(Option<u64>, To<(Attached, Reader)>),
-    /// A beat, now.
-    Beat(Which, To<Begins>),
-    /// The end. Answered when the loop has taken it, and has yet to stop.
-    Stop(Beats, To<()>),
-    /// Something about approvals and questions.
-    Broker(Order),
+    /// Follows the events, from a number on.
+    Attach(Option<u64>, ReplyTo<(Attached, Reader)>),
+    /// Starts a beat now.
+    Beat(HeartbeatRef, ReplyTo<StartedBeat>),
+    /// Stops the daemon. Answered before it stops.
+    Stop(Beats, ReplyTo<()>),
+    /// A command for the broker.
+    Broker(BrokerCommand),
 }
 
-/// Where an answer goes, or why there is none and what to do.
-pub type To<T> = oneshot::Sender<Result<T, Failure>>;
+/// Where an answer or an error goes.
+pub type ReplyTo<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// Which heartbeat is meant.
+/// Identifies a heartbeat.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Which {
+pub struct HeartbeatRef {
     /// The workspace, absolute.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -58,9 +57,9 @@ pub struct Which {
     pub name: Option<String>,
 }
 
-/// The beat that begins.
+/// A started beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Begins {
+pub struct StartedBeat {
     /// Its id.
     pub beat: String,
     /// Its agent's id.
@@ -84,35 +83,35 @@ struct Stop {
     beats: Beats,
 }
 
-/// Takes the questions of one client.
+/// Handles the requests of a client.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct RpcHandlers {
     about: Arc<Ping>,
-    wishes: mpsc::Sender<Wish>,
+    commands: mpsc::Sender<Command>,
     dir: DataDir,
-    /// The PATH that agents are found and run with, once it is known.
+    /// The PATH to find and run agents with, once known.
     path: Arc<OnceLock<OsString>>,
     models: Models,
 }
 
-impl Desk {
-    /// Says `about` to a ping, and hands wishes to `wishes`. A client whose wish finds no room there waits. What a model
-    /// is to decide is for `models`.
+impl RpcHandlers {
+    /// Answers a ping with `about` and sends commands to `commands`. While that is full, clients wait. `models` decides requests
+    /// for a model.
     #[must_use]
     pub fn new(
         about: Ping,
-        wishes: mpsc::Sender<Wish>,
+        commands: mpsc::Sender<Command>,
         dir: DataDir,
         path: Arc<OnceLock<OsString>>,
         models: Models,
     ) -> Self {
-        Self { about: Arc::new(about), wishes, dir, path, models }
+        Self { about: Arc::new(about), commands, dir, path, models }
     }
 
-    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, Failure> {
+    async fn command<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
         let (to, answer) = oneshot::channel();
-        let stopping = || failure!("the daemon is stopping"; "ask the next one, see: murmur status");
-        self.wishes.send(wish(to)).await.map_err(|_| stopping())?;
+        let stopping = || failure!("the daemon is stopping"; "wait for the next one, see: murmur status");
+        self.commands.send(command(to)).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())
     }
 
@@ -120,20 +119,20 @@ impl Desk {
         check(&request.msg_type, asker)?;
         match request.msg_type.as_str() {
             "ping" => payload(&*self.about),
-            "status" => payload(&self.wish(Wish::Status).await?),
+            "status" => payload(&self.command(Command::Status).await?),
             "beat" => {
                 let which = read(request)?;
-                payload(&self.wish(|to| Wish::Beat(which, to)).await??)
+                payload(&self.command(|to| Command::Beat(which, to)).await??)
             }
             "attach" => {
                 let From { from } = if request.payload.is_null() { From::default() } else { read(request)? };
-                let (attached, reader) = self.wish(|to| Wish::Attach(from, to)).await??;
+                let (attached, reader) = self.command(|to| Command::Attach(from, to)).await??;
                 Ok(Answer::Attach(value(&attached)?, reader))
             }
             "detach" => Ok(Answer::Detach(json!({}))),
             "stop" => {
                 let Stop { beats } = read(request)?;
-                self.wish(|to| Wish::Stop(beats, to)).await??;
+                self.command(|to| Command::Stop(beats, to)).await??;
                 payload(&json!({ "pid": self.about.pid, "beats": beats }))
             }
             request::REQUEST | request::QUESTION => {
@@ -142,7 +141,9 @@ impl Desk {
                 let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
                 let line = Request { payload: Value::Null, ..request.clone() };
                 match asked.whom {
-                    Whom::Person => tokio::spawn(door::serve(theirs, line, asked, self.wishes.clone())),
+                    Whom::Person => {
+                        tokio::spawn(hook_connection::serve(theirs, line, asked, self.commands.clone()))
+                    }
                     Whom::Model => tokio::spawn(model::serve(theirs, line, asked, self.models.clone())),
                 };
                 Ok(Answer::HandOver(ours))
@@ -150,28 +151,28 @@ impl Desk {
             "permission.list" | "question.list" => {
                 let After { after } =
                     if request.payload.is_null() { After::default() } else { read(request)? };
-                payload(&self.wish(|to| Wish::Broker(Order::List(after, to))).await?)
+                payload(&self.command(|to| Command::Broker(BrokerCommand::List(after, to))).await?)
             }
             "permission.respond" | "question.respond" => {
                 let response = Response { answerer: asker.answerer(), ..read(request)? };
-                payload(&self.wish(|to| Wish::Broker(Order::Respond(response, to))).await??)
+                payload(&self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??)
             }
             other if other.starts_with(agents::PREFIX) => {
                 agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await
             }
-            other => Err(unknown(other, &KNOWN)),
+            other => Err(unknown(other, &MESSAGE_TYPES)),
         }
     }
 }
 
-impl Service for Desk {
+impl Service for RpcHandlers {
     async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
         self.ask(request, asker).await.unwrap_or_else(Answer::Refusal)
     }
 }
 
-/// That `asker` may have that done: an agent's processes ask, look, and do nothing else; an agent that directs others also
-/// directs them. What this does not know is for people.
+/// Checks that `asker` may send this: an agent's processes may send requests and read; a manager may also control other
+/// agents. Everything else is for people.
 fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
     match msg_type {
         "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),
@@ -182,17 +183,17 @@ fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
         "permission.respond" | "question.respond" => asker.require_person("answer requests"),
         "beat" => asker.require_person("start beats"),
         "stop" => asker.require_person("stop the daemon"),
-        _ => asker.require_person("ask this"),
+        _ => asker.require_person("send this"),
     }
 }
 
 fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
     let read = T::deserialize(&request.payload);
     read.map_err(|error| {
-        // serde tells it as text, which has no hint: a request's id is what it says one about.
+        // serde reduces an error to text without its hint; only an invalid id has one.
         let id = request.payload.get("id").and_then(Value::as_str);
         let hint = id.and_then(|id| RequestId::parse(id).err()).and_then(|error| error.hint());
-        failure!("{:?} with such a payload is not known: {error}", request.msg_type)
+        failure!("invalid payload for {:?}: {error}", request.msg_type)
             .hint(hint.unwrap_or_else(|| "see docs/reference/daemon-protocol.md".to_owned()))
     })
 }

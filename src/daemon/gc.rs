@@ -1,7 +1,6 @@
-//! What agents that are gone have left behind: pulses and folders, removed a day after they were last heard of.
+//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life.
 //!
-//! Only regular files and real folders are touched, and only right in the two folders; a link is never followed, not
-//! even where one stands in the place of such a folder.
+//! Touches only regular files and real folders directly in the two folders, and never follows a link.
 
 use crate::host::discover;
 use crate::pulse::folder::{self, Found};
@@ -16,100 +15,101 @@ use sys::identity;
 use sys::paths::DataDir;
 use sys::unreadable::uncommon;
 
-/// How long after its last sign of life an agent that is gone is remembered.
-const KEPT: SignedDuration = SignedDuration::from_hours(24);
-/// How long a file that was to take another's place may take.
-const NEW: SignedDuration = SignedDuration::from_hours(1);
-/// The least time between two cleanings.
-const PAUSE: SignedDuration = SignedDuration::from_hours(1);
+/// How long after its last sign of life an ended agent is kept.
+const RETENTION: SignedDuration = SignedDuration::from_hours(24);
+/// How old a temporary file must be to count as left over.
+const TEMP_FILE_AGE: SignedDuration = SignedDuration::from_hours(1);
+/// The minimum time between two runs.
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is wrong with a file or a folder.
+/// A file or folder could not be read or removed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} {}: {source}", .path.display())]
-pub struct GoneError {
+pub struct GcError {
     what: &'static str,
     path: PathBuf,
     source: io::Error,
 }
 
-impl Hinted for GoneError {
+impl Hinted for GcError {
     fn hint(&self) -> Option<String> {
         Some(uncommon(&self.path, &self.source).unwrap_or_else(|| "check its owner and mode".to_owned()))
     }
 }
 
-/// What a cleaning came to.
+/// The result of a run.
 #[derive(Debug)]
-pub struct Cleaned {
-    /// When there may be something to remove again.
+pub struct Collected {
+    /// When to run next.
     pub next: Timestamp,
-    /// What could not be done.
-    pub trouble: Option<GoneError>,
+    /// The first error.
+    pub error: Option<GcError>,
 }
 
-/// Removes, as of `now`, what is left of agents that are gone.
+/// Removes what ended agents left behind, as of `now`.
 #[must_use]
-pub fn clean(dir: &DataDir, now: Timestamp) -> Cleaned {
-    let mut cleaning = Cleaning { dir, now, hosted: hosted(dir), next: after(now, KEPT), trouble: None };
-    cleaning.pulses();
-    cleaning.agents();
-    Cleaned { next: cleaning.next.max(after(now, PAUSE)), trouble: cleaning.trouble }
+pub fn collect(dir: &DataDir, now: Timestamp) -> Collected {
+    let mut collector = Collector { dir, now, hosted: hosted(dir), next: after(now, RETENTION), error: None };
+    collector.pulses();
+    collector.agents();
+    Collected { next: collector.next.max(after(now, MIN_INTERVAL)), error: collector.error }
 }
 
-struct Cleaning<'a> {
+struct Collector<'a> {
     dir: &'a DataDir,
     now: Timestamp,
-    /// The folders of agents whose hosts live: they are there, whatever their pulses say.
+    /// The folders of agents with a live host, which are kept whatever their pulses say.
     hosted: HashSet<PathBuf>,
     next: Timestamp,
-    trouble: Option<GoneError>,
+    error: Option<GcError>,
 }
 
-impl Cleaning<'_> {
+impl Collector<'_> {
     fn pulses(&mut self) {
         for entry in self.entries(&self.dir.pulses()) {
             let path = entry.path();
-            if is_new_file(&entry) {
+            if is_temp_file(&entry) {
                 self.remove_leftover(&path);
                 continue;
             }
             let is_file = entry.file_type().is_ok_and(|found| found.is_file());
             if let Some(found) = folder::read(&path).filter(|_| is_file) {
-                self.remove_if_gone(&found);
+                self.remove_if_ended(&found);
             }
         }
     }
 
-    fn remove_if_gone(&mut self, found: &Found) {
+    fn remove_if_ended(&mut self, found: &Found) {
         let Some(folder) = found.path.file_stem().map(|stem| self.dir.agents().join(stem)) else { return };
-        if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), KEPT) {
+        if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), RETENTION) {
             return;
         }
-        // A hook that writes a pulse has this: whoever goes on just now stays.
+        // A hook locks this while it writes a pulse: an agent that is active again stays.
         let activity = folder.join("activity.jsonl");
         let is_file = activity.symlink_metadata().is_ok_and(|found| found.is_file());
         let lock = is_file.then(|| File::open(&activity)).and_then(Result::ok);
         if lock.as_ref().is_some_and(|lock| lock.try_lock().is_err()) {
             return;
         }
-        if !is_gone(&found.pulse, identity::was_alive_at) || folder::read(&found.path).as_ref() != Some(found)
+        if !has_ended(&found.pulse, identity::was_alive_at)
+            || folder::read(&found.path).as_ref() != Some(found)
         {
             return;
         }
-        self.done("remove", &found.path, std::fs::remove_file(&found.path));
+        self.record("remove", &found.path, std::fs::remove_file(&found.path));
         self.remove_folder(&folder);
     }
 
     fn agents(&mut self) {
         for entry in self.entries(&self.dir.agents()) {
-            // Of a link this is no folder, wherever it leads.
+            // False for a link to a folder.
             if !entry.file_type().is_ok_and(|found| found.is_dir()) {
                 continue;
             }
             let folder = entry.path();
             let mut newest = changed(entry.metadata());
             for inner in self.entries(&folder) {
-                if is_new_file(&inner) {
+                if is_temp_file(&inner) {
                     self.remove_leftover(&inner.path());
                 }
                 newest = newest.max(changed(inner.metadata()));
@@ -117,36 +117,35 @@ impl Cleaning<'_> {
             let mut pulse = self.dir.pulses().join(entry.file_name());
             pulse.as_mut_os_string().push(".json");
             let is_wanted = pulse.symlink_metadata().is_ok() || self.hosted.contains(&folder);
-            if !is_wanted && self.is_due(newest, KEPT) {
+            if !is_wanted && self.is_due(newest, RETENTION) {
                 self.remove_folder(&folder);
             }
         }
     }
 
-    /// A file that was to take another's place, and whose writer died.
+    /// Removes a temporary file whose writer died.
     fn remove_leftover(&mut self, path: &Path) {
-        if self.is_due(changed(path.symlink_metadata()), NEW) {
-            self.done("remove", path, std::fs::remove_file(path));
+        if self.is_due(changed(path.symlink_metadata()), TEMP_FILE_AGE) {
+            self.record("remove", path, std::fs::remove_file(path));
         }
     }
 
     fn remove_folder(&mut self, folder: &Path) {
         if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            self.done("remove", folder, std::fs::remove_dir_all(folder));
+            self.record("remove", folder, std::fs::remove_dir_all(folder));
         }
     }
 
-    /// Whether what was last heard of `at` was heard of `kept` ago or longer; otherwise it is looked at again when it will
-    /// have been.
-    fn is_due(&mut self, at: Option<Timestamp>, kept: SignedDuration) -> bool {
-        let Some(due) = at.map(|at| after(at, kept)) else { return false };
+    /// Whether `at` is at least `retention` ago; otherwise the next run is scheduled for when it will be.
+    fn is_due(&mut self, at: Option<Timestamp>, retention: SignedDuration) -> bool {
+        let Some(due) = at.map(|at| after(at, retention)) else { return false };
         if due > self.now {
             self.next = self.next.min(due);
         }
         due <= self.now
     }
 
-    /// What is in a folder; nothing in one that is not there, or that is a link.
+    /// The entries of a folder; none if it is missing or a link.
     fn entries(&mut self, folder: &Path) -> Vec<DirEntry> {
         if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             return Vec::new();
@@ -154,24 +153,24 @@ impl Cleaning<'_> {
         match std::fs::read_dir(folder) {
             Ok(entries) => entries.flatten().collect(),
             Err(error) => {
-                self.done("read", folder, Err(error));
+                self.record("read", folder, Err(error));
                 Vec::new()
             }
         }
     }
 
-    fn done(&mut self, what: &'static str, path: &Path, result: io::Result<()>) {
+    fn record(&mut self, what: &'static str, path: &Path, result: io::Result<()>) {
         if let Err(source) = result
             && source.kind() != io::ErrorKind::NotFound
         {
-            self.trouble.get_or_insert(GoneError { what, path: path.to_path_buf(), source });
+            self.error.get_or_insert(GcError { what, path: path.to_path_buf(), source });
         }
     }
 }
 
-/// Whether the agent of `pulse` is gone. One whose process nobody knows counts as such: if it lives, its next call writes
-/// its pulse anew, whereas one that is dead would be taken for stuck for ever.
-fn is_gone(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
+/// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next call
+/// writes a new pulse, while a dead one would otherwise be reported as stuck forever.
+fn has_ended(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
     let lives = |at| pulse.pid.is_some_and(|pid| was_alive_at(pid, at));
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)
 }
@@ -181,8 +180,8 @@ fn hosted(dir: &DataDir) -> HashSet<PathBuf> {
     live.iter().map(|agent| dir.agent(agent.as_str())).collect()
 }
 
-/// Whether it is a file that murmur makes to put it in another's place.
-fn is_new_file(entry: &DirEntry) -> bool {
+/// Whether it is one of murmur's temporary files.
+fn is_temp_file(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let is_ours = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
     [".new-", ".murmur-"].iter().any(is_ours) && entry.file_type().is_ok_and(|found| found.is_file())

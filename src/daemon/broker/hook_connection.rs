@@ -1,11 +1,12 @@
-//! One hook's connection: it asks, waits, and may say that its time is up (docs/reference/daemon-protocol.md).
+//! Serves one hook's connection: it sends a request, waits, and may report that its time is up
+//! (docs/reference/daemon-protocol.md).
 //!
-//! In come the hook's lines, out goes one answer. A hook that hangs up takes its request along, as its agent is gone;
-//! one that loses the daemon asks the next one.
+//! In: the hook's lines. Out: one answer. If the hook hangs up, its agent is gone and the request is closed; a hook that
+//! loses the daemon sends its request to the next one.
 
-use super::Order;
-use super::requests::Late;
-use crate::daemon::service::Wish;
+use super::BrokerCommand;
+use super::requests::Timeout;
+use crate::daemon::rpc_handlers::Command;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
 use crate::rpc::envelope::{Request as Line, Response};
 use crate::rpc::frame::{LONGEST, Lines};
@@ -15,47 +16,46 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 
-/// Serves `stream`, on which `asked` was asked as `line`, until it is answered or the hook is gone.
-pub async fn serve(stream: UnixStream, line: Line, asked: Request, wishes: mpsc::Sender<Wish>) {
+/// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
+pub async fn serve(stream: UnixStream, line: Line, asked: Request, commands: mpsc::Sender<Command>) {
     let (reading, writing) = stream.into_split();
     let lines = Lines::new(reading, LONGEST, None);
     let hook = asked.hook.clone();
-    let (door, answer) = oneshot::channel();
+    let (sender, answer) = oneshot::channel();
     let (to, id) = oneshot::channel();
-    let order = Order::Ask(Box::new(asked), door, to);
-    if wishes.send(Wish::Broker(order)).await.is_err() {
+    let command = BrokerCommand::Ask(Box::new(asked), sender, to);
+    if commands.send(Command::Broker(command)).await.is_err() {
         return;
     }
     let Ok(id) = id.await else { return };
-    let mut door = Talk { id, hook, lines, writing, wishes };
-    if door.until_answered(line, answer).await.is_none() {
-        let gone = Order::Gone { id: door.id, hook: door.hook };
-        // A daemon that ends knows nothing more of it, and the next one is asked anew.
-        let _ending = door.wishes.send(Wish::Broker(gone)).await;
+    let mut connection = HookConnection { id, hook, lines, writing, commands };
+    if connection.until_answered(line, answer).await.is_none() {
+        let gone = BrokerCommand::Disconnected { id: connection.id, hook: connection.hook };
+        // If the daemon is ending, the hook sends its request to the next one.
+        let _ending = connection.commands.send(Command::Broker(gone)).await;
         return;
     }
-    // A hook may say just now that its time is up: that is to find somebody, or whoever carries it would not bring the
-    // answer either.
-    let _ended = door.writing.shutdown().await;
-    while let Ok(Some(_)) = door.lines.next().await {}
+    // Keep reading: if the hook just reported a timeout to a closed socket, it might not receive the answer either.
+    let _ended = connection.writing.shutdown().await;
+    while let Ok(Some(_)) = connection.lines.next().await {}
 }
 
-struct Talk {
+struct HookConnection {
     id: RequestId,
     hook: String,
     lines: Lines<OwnedReadHalf>,
     writing: OwnedWriteHalf,
-    wishes: mpsc::Sender<Wish>,
+    commands: mpsc::Sender<Command>,
 }
 
-impl Talk {
-    /// `None` if the hook is gone without an answer.
+impl HookConnection {
+    /// Returns `None` if the hook left without an answer.
     async fn until_answered(&mut self, asked: Line, mut answer: oneshot::Receiver<Answer>) -> Option<()> {
         loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
-                    // Without one, the daemon ends, or another hook took this one's place.
+                    // Closed if the daemon ends or another connection replaced this one.
                     let payload = serde_json::to_value(answer.ok()?).ok()?;
                     return self.say(&asked, payload).await;
                 }
@@ -68,13 +68,13 @@ impl Talk {
                     }
                     let (to, late) = oneshot::channel();
                     let (id, hook) = (self.id.clone(), self.hook.clone());
-                    let order = Order::Late { id, hook, may_defer, waits, to };
-                    self.wishes.send(Wish::Broker(order)).await.ok()?;
+                    let command = BrokerCommand::TimedOut { id, hook, may_defer, waits, to };
+                    self.commands.send(Command::Broker(command)).await.ok()?;
                     let outcome = match late.await.ok()? {
-                        Late::Answered => continue,
-                        Late::Expired => EXPIRED,
-                        Late::Deferred(_) => DEFERRED,
-                        Late::Waits => WAITING,
+                        Timeout::Answered => continue,
+                        Timeout::Expired => EXPIRED,
+                        Timeout::Deferred(_) => DEFERRED,
+                        Timeout::Waits => WAITING,
                     };
                     let payload = json!({ "outcome": outcome, "id": self.id.as_str() });
                     self.say(&line, payload).await?;

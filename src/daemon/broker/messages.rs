@@ -1,8 +1,8 @@
-//! What is said to the broker: questions, answers, and a request as people are shown it.
+//! The broker's commands, answers, and requests as people see them.
 
 use super::body::Body;
-use super::requests::{Late, Open, Standing};
-use crate::journal::deferred as put_off;
+use super::requests::{Open, Standing, Timeout};
+use crate::journal::deferred;
 use crate::permit::decision::Verdict;
 use crate::permit::request::{Answer, Answerer, Request, RequestId};
 use jiff::Timestamp;
@@ -14,40 +14,40 @@ use sys::error::Failure;
 use tokio::sync::oneshot;
 
 /// Where an answer goes.
-pub type Door = oneshot::Sender<Answer>;
+pub type AnswerTo = oneshot::Sender<Answer>;
 
-/// What is wanted of the broker.
+/// A command for the broker.
 #[derive(Debug)]
-pub enum Order {
-    /// A hook asks; it is told its request's id first.
-    Ask(Box<Request>, Door, oneshot::Sender<RequestId>),
-    /// A hook does not wait any longer, and may put the call off.
-    Late {
+pub enum BrokerCommand {
+    /// A hook sends a request; it gets the request's id first.
+    Ask(Box<Request>, AnswerTo, oneshot::Sender<RequestId>),
+    /// A hook's time is up.
+    TimedOut {
         /// The request.
         id: RequestId,
         /// The hook.
         hook: String,
-        /// Whether the call can be put off.
+        /// Whether the call can be deferred.
         may_defer: bool,
-        /// Whether it waits on where it cannot.
+        /// Whether it otherwise keeps waiting.
         waits: bool,
-        /// Where what becomes of it goes.
-        to: oneshot::Sender<Late>,
+        /// Where the result goes.
+        to: oneshot::Sender<Timeout>,
     },
-    /// A hook is gone.
-    Gone {
+    /// A hook disconnected.
+    Disconnected {
         /// The request.
         id: RequestId,
         /// The hook.
         hook: String,
     },
-    /// What waits for a person, behind the cursor.
+    /// Lists what waits for a person, after the cursor.
     List(Option<Cursor>, oneshot::Sender<Page>),
-    /// A person, or a model, answers.
+    /// Answers a request.
     Respond(Response, oneshot::Sender<Result<Row, Failure>>),
 }
 
-/// An answer, on its way.
+/// An answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// The request.
@@ -55,7 +55,7 @@ pub struct Response {
     /// What is answered.
     #[serde(flatten)]
     pub reply: Reply,
-    /// Who answers. Nobody says it of themselves.
+    /// Who answers; set by the daemon, not the client.
     #[serde(skip)]
     pub answerer: Option<Answerer>,
 }
@@ -64,9 +64,9 @@ pub struct Response {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Reply {
-    /// To a question: the answers, as they were typed.
+    /// To a question: the answers as typed.
     Answers {
-        /// By `q1`, header or text.
+        /// Keyed by `q1`, header or text.
         answers: Value,
     },
     /// To a call.
@@ -76,16 +76,16 @@ pub enum Reply {
         /// Why, for the agent.
         #[serde(default)]
         reason: Option<String>,
-        /// Whether a rule is to decide from now on.
+        /// Whether to add a rule for this call.
         #[serde(default)]
         always: bool,
     },
 }
 
-/// How many bytes the inputs of a page's requests may have together, if there is more than one.
+/// The most bytes of inputs on a page with more than one request.
 pub(super) const PAGE: usize = 512 << 10;
 
-/// Some of what waits, the oldest first.
+/// A page of waiting requests, oldest first.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// The requests.
@@ -95,7 +95,7 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// The last request of a page, and since when it waits: it may be gone by the time that the next is asked for.
+/// The last request of a page and when it was sent: it may be gone when the next page is requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cursor(pub(super) Timestamp, pub(super) RequestId);
@@ -114,11 +114,11 @@ impl TryFrom<String> for Cursor {
             let (asked, id) = text.split_once(' ')?;
             Some(Self(asked.parse().ok()?, RequestId::parse(id).ok()?))
         };
-        parsed().ok_or("this is no page's `next`")
+        parsed().ok_or("not a page's `next`")
     }
 }
 
-/// A request, as people are shown it. Times are RFC 3339.
+/// A request as people see it. Times are RFC 3339.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Its id.
@@ -131,49 +131,49 @@ pub struct Row {
     pub workspace: PathBuf,
     /// The tool.
     pub tool: String,
-    /// What it is called with, in full.
+    /// The full input.
     pub input: Value,
-    /// The folder it runs in.
+    /// The folder that the call runs in.
     pub cwd: PathBuf,
-    /// Why the guard could not tell what it does.
+    /// Why the guard could not tell what the call does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-    /// `waiting`, `deferred`, or `answered` where the agent has yet to be resumed.
+    /// `waiting`, `deferred`, or `answered` if the agent has not been resumed yet.
     pub standing: String,
-    /// Since when it waits.
+    /// When it was sent.
     pub asked_at: String,
-    /// Until when it may be answered.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
 }
 
-/// What is wanted of a person.
+/// What a person is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// To allow a call or not.
+    /// Allow or deny a call.
     Permission,
-    /// To answer questions.
+    /// Answer questions.
     Question,
 }
 
 impl Row {
-    /// How `request` is shown where no daemon runs, and its hook waits for one.
+    /// The row for a `request` whose hook waits for a daemon.
     #[must_use]
     pub fn waiting(id: &RequestId, request: &Request) -> Self {
         let asked = request.asked(clock::now());
-        let standing = Standing::<()>::Waiting { until: request.until(asked), doors: Vec::new() };
+        let standing = Standing::<()>::Waiting { until: request.until(asked), hooks: Vec::new() };
         Self::of(id, &Open::new(request.clone(), Body::new(request.input.clone()), asked, standing))
     }
 
-    /// How `open` is shown. Where its input cannot be read, that is said in its place.
+    /// The row for `open`. An unreadable input is replaced by the error.
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
         let Open { request, input, asked, standing } = open;
-        let input = input.read().unwrap_or_else(|error| format!("cannot be read: {error}").into());
+        let input = input.read().unwrap_or_else(|error| format!("not readable: {error}").into());
         let (standing, until) = match standing {
             Standing::Waiting { until, .. } => ("waiting", *until),
-            Standing::PutOff(put_off::Standing::Deferred { until }) => ("deferred", *until),
-            Standing::PutOff(_) => ("answered", None),
+            Standing::Deferred(deferred::Standing::Deferred { until }) => ("deferred", *until),
+            Standing::Deferred(_) => ("answered", None),
         };
         Self {
             id: id.clone(),

@@ -1,4 +1,4 @@
-//! What the daemon reads from config.json, and the last runs that it writes there.
+//! Reloads config.json and writes last runs to it.
 
 use super::Daemon;
 use crate::config::heartbeat::HeartbeatId;
@@ -7,7 +7,7 @@ use sys::shell;
 
 impl<L: FnMut(&str)> Daemon<L> {
     pub(super) fn reload(&mut self) {
-        let (problems, corrections) = self.follow.reload(&mut self.state);
+        let (problems, corrections) = self.config_watcher.reload(&mut self.state);
         for problem in problems {
             (self.log)(&problem);
         }
@@ -17,12 +17,12 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.correct(corrections);
     }
 
-    /// Says what becomes of a last run in config.json that is not the one that is known.
+    /// Warns that a last run in config.json is ignored.
     pub(super) fn warn_of(&mut self, correction: &Correction) {
         let Correction { workspace, name, at, said } = correction;
         let id = HeartbeatId::new(workspace, name.as_deref());
-        // One in the future is a problem of config.json, and was said.
-        if said.is_some_and(|said| said < *at) && !std::mem::replace(&mut self.has_said_set_back, true) {
+        // A last run in the future is reported as a problem of config.json.
+        if said.is_some_and(|said| said < *at) && !std::mem::replace(&mut self.warned_of_set_back, true) {
             let named =
                 name.as_deref().map(|name| format!(" --name {}", shell::word(name))).unwrap_or_default();
             (self.log)(&format!(
@@ -32,24 +32,24 @@ impl<L: FnMut(&str)> Daemon<L> {
         }
     }
 
-    /// Has config.json say when heartbeats last ran.
+    /// Schedules the correct last runs to be written to config.json.
     pub(super) fn correct(&mut self, corrections: Vec<Correction>) {
         for Correction { workspace, name, at, .. } in corrections {
-            self.upkeep.remember(workspace, name, at);
+            self.write_behind.remember(workspace, name, at);
         }
     }
 
     /// Writes the last runs to config.json.
     pub(super) fn flush(&mut self) {
-        if self.folder.look().is_some() {
-            // It may be just being deleted.
-            self.upkeep.put_off_flush();
+        if self.folder.check().is_some() {
+            // It may be in the middle of being deleted.
+            self.write_behind.postpone_flush();
             return;
         }
-        match self.upkeep.flush(&self.state) {
+        match self.write_behind.flush(&self.state) {
             Ok(runs) => {
                 for ((workspace, name), at) in runs {
-                    self.state.written(&workspace, name.as_deref(), at);
+                    self.state.set_written(&workspace, name.as_deref(), at);
                 }
             }
             Err(error) => (self.log)(&error),

@@ -1,25 +1,25 @@
-//! Where edits are looked for.
+//! The paths that the daemon watches.
 
 use crate::config::heartbeat::{FILE, FOLDER, Heartbeat};
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::watch::Place;
 
-/// config.json, what is approved, and every file and folder from which `heartbeats` come, or from which new ones may come. One after the
-/// other: there may be thousands.
+/// config.json, approved.json, and every file and folder that defines `heartbeats` or may define new ones. Lazy, as there
+/// may be thousands.
 pub fn edits<'a>(dir: &DataDir, heartbeats: &'a [Heartbeat]) -> impl Iterator<Item = Place> + 'a {
     let own = Place::new(dir.root(), &["config.json", "approved.json"]);
-    // A link's target may be in a folder of its own, as where a user keeps all settings in one repository.
+    // config.json may be a symlink into another folder, such as a dotfiles repository.
     let real = dir.config().canonicalize().ok();
     let folder = real.as_deref().and_then(Path::parent).filter(|folder| *folder != dir.root());
     let target = folder.map(|folder| Place::new(folder, &[]));
-    // A workspace's heartbeats come one after the other.
+    // Heartbeats of one workspace are adjacent.
     let workspaces = heartbeats.chunk_by(|one, next| one.workspace == next.workspace);
     let workspaces = workspaces.filter_map(<[Heartbeat]>::first);
     std::iter::once(own).chain(target).chain(workspaces.flat_map(|first| workspace(&first.workspace)))
 }
 
-/// The places of one workspace: its folder, `heartbeats/`, and every folder in that, whether it has a file yet or not.
+/// One workspace: its folder, `heartbeats/`, and every folder in that, even without a file.
 fn workspace(folder: &Path) -> Vec<Place> {
     if !folder.is_dir() {
         return Vec::from_iter(Place::coming(folder));
@@ -34,7 +34,7 @@ fn workspace(folder: &Path) -> Vec<Place> {
     places
 }
 
-/// What a beat leaves on disk when it begins and when it ends: its record, and its line.
+/// What a beat writes when it starts and ends: its record and its journal line.
 #[must_use]
 pub fn beats(dir: &DataDir) -> [Place; 2] {
     [Place::new(&dir.beats(), &[]), Place::new(dir.root(), &["heartbeats.jsonl"])]

@@ -1,8 +1,8 @@
-//! The configuration as it is now: read when something in it has changed, the last good one kept where it is broken.
+//! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
 use super::state::{Correction, State};
-use super::upkeep::at;
-use super::{approved, places};
+use super::write_behind::at;
+use super::{approved, watch_paths};
 use crate::config::heartbeat::{Cache, Heartbeat};
 use crate::config::problem::Problem;
 use jiff::tz::TimeZone;
@@ -15,51 +15,51 @@ use sys::replace;
 use sys::watch::Watch;
 use tokio::time::{Instant, Interval, interval_at};
 
-/// How often edits are looked for where the system cannot tell of them.
+/// How often to check for edits where files cannot be watched.
 const TICK: Duration = Duration::from_secs(10);
-/// How long after an edit the configuration is read: editors write in several steps.
+/// How long to wait after an edit: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(50);
-/// How often in a row a file that is wrong and open for writing is read again before it is complained of.
-const PATIENCE: u32 = 20;
+/// How many times in a row to reread an invalid file that is open for writing before reporting it.
+const MAX_BUSY: u32 = 20;
 
-/// What it means that a configuration is of no use where no other was read before.
+/// The effect of an invalid configuration where none was read before.
 pub const NOTHING_RUNS: &str = "nothing runs until then";
 
-/// What is read and what is watched.
+/// Watches and reloads the configuration.
 #[derive(Debug)]
-pub struct Follow {
+pub struct ConfigWatcher {
     dir: DataDir,
     cache: Cache,
     has_loaded: bool,
     problems: Vec<String>,
     watch: Option<Watch>,
-    /// What the user wants.
+    /// The tick that the user asked for.
     wanted_tick: Option<Duration>,
     tick: Option<Interval>,
     reload_at: Option<Instant>,
-    /// How often in a row config.json was found half written.
-    met: u32,
+    /// How many times in a row config.json was being written.
+    busy_count: u32,
 }
 
-/// What there may be to do.
+/// A reason to act.
 #[derive(Debug)]
-pub enum Edit {
-    /// Something changed; it is read soon.
-    Noticed(io::Result<()>),
-    /// It is time to read it.
+pub enum ConfigEvent {
+    /// Something changed; call [`ConfigWatcher::schedule_reload`].
+    Changed(io::Result<()>),
+    /// It is time to reload.
     Settled,
-    /// It is time to look for edits, and at the clock.
+    /// It is time to check for edits and the clock.
     Tick,
 }
 
-/// What is said of a last run in the future where a daemon runs.
+/// The message about a last run in the future while a daemon runs.
 #[must_use]
-pub fn corrected(ahead: &Problem) -> String {
+pub fn ahead_message(ahead: &Problem) -> String {
     format!("{ahead}; the daemon corrects it within a minute")
 }
 
-impl Follow {
-    /// Nothing is read yet. `tick` is how often the user wants edits to be looked for.
+impl ConfigWatcher {
+    /// Reads nothing yet. `tick` is how often the user wants to check for edits.
     #[must_use]
     pub fn new(dir: DataDir, time_zone: TimeZone, tick: Option<Duration>) -> Self {
         let cache = Cache::new(time_zone);
@@ -72,34 +72,34 @@ impl Follow {
             wanted_tick: tick,
             tick: None,
             reload_at: None,
-            met: 0,
+            busy_count: 0,
         }
     }
 
     /// Waits for an edit.
-    pub async fn edit(&mut self) -> Edit {
+    pub async fn next_event(&mut self) -> ConfigEvent {
         tokio::select! {
-            changed = changed(&mut self.watch) => Edit::Noticed(changed),
-            () = at(self.reload_at) => Edit::Settled,
-            () = ticked(&mut self.tick) => Edit::Tick,
+            changed = changed(&mut self.watch) => ConfigEvent::Changed(changed),
+            () = at(self.reload_at) => ConfigEvent::Settled,
+            () = ticked(&mut self.tick) => ConfigEvent::Tick,
         }
     }
 
-    /// An edit was noticed, or the watch broke: reads soon.
-    pub fn soon(&mut self, noticed: &io::Result<()>) {
-        if noticed.is_err() {
+    /// Schedules a reload after an edit, or after the watch failed.
+    pub fn schedule_reload(&mut self, changed: &io::Result<()>) {
+        if changed.is_err() {
             self.watch = None;
         }
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Reads the configuration into `state`, and returns the problems that are new, and the last runs that are wrong in it.
+    /// Reads the configuration into `state`. Returns the new problems, and the last runs that are wrong in it.
     pub fn reload(&mut self, state: &mut State) -> (Vec<String>, Vec<Correction>) {
         self.reload_at = None;
         let mut corrections = Vec::new();
         let now = clock::now();
-        let before = std::mem::take(&mut self.met);
-        // Said once: later it is a beat's error.
+        let before = std::mem::take(&mut self.busy_count);
+        // Reported once: later they are errors of the beats.
         let mut first = Vec::new();
         let problems = match self.cache.load(&self.dir.config(), now) {
             Ok(mut loaded) => {
@@ -107,14 +107,14 @@ impl Follow {
                 if !std::mem::replace(&mut self.has_loaded, true) {
                     first = loaded.heartbeat_problem_lines();
                 }
-                let problems = loaded.problem_lines(corrected);
+                let problems = loaded.problem_lines(ahead_message);
                 self.watch(&loaded.heartbeats);
                 corrections = state.load(loaded.heartbeats, loaded.max_concurrent, now);
                 problems
             }
-            Err(_) if before < PATIENCE && replace::is_being_written(&self.dir.config()) => {
-                self.met = before + 1;
-                self.soon(&Ok(()));
+            Err(_) if before < MAX_BUSY && replace::is_being_written(&self.dir.config()) => {
+                self.busy_count = before + 1;
+                self.schedule_reload(&Ok(()));
                 return (Vec::new(), corrections);
             }
             Err(error) => {
@@ -122,7 +122,7 @@ impl Follow {
                     self.watch(&[]);
                 }
                 let meanwhile = match self.has_loaded {
-                    true => "until then the last good configuration counts",
+                    true => "until then the last good configuration is used",
                     false => NOTHING_RUNS,
                 };
                 vec![format!("{}; {meanwhile}", error.line())]
@@ -134,20 +134,20 @@ impl Follow {
         (new, corrections)
     }
 
-    /// Watches where edits of `heartbeats` show, or ticks where the system cannot. Each time anew: one that was not there may be there now, and
-    /// a folder may be another of its name. What changed in a new place before it was watched is read soon.
+    /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each time, as
+    /// they may have been created or replaced; new ones cause a reload.
     fn watch(&mut self, heartbeats: &[Heartbeat]) {
-        let places = places::edits(&self.dir, heartbeats);
+        let places = watch_paths::edits(&self.dir, heartbeats);
         let added = match &mut self.watch {
             Some(watch) => watch.add(places),
-            // What was read before anything was watched may have changed since.
+            // The files may have changed between being read and being watched.
             None => Watch::new(places).map(|watch| {
                 self.watch = Some(watch);
                 true
             }),
         };
         match added {
-            Ok(true) => self.soon(&Ok(())),
+            Ok(true) => self.schedule_reload(&Ok(())),
             Ok(false) => {}
             Err(_) => self.watch = None,
         }
@@ -157,20 +157,20 @@ impl Follow {
         }
     }
 
-    /// What is wrong now, with more or less than a heartbeat.
+    /// The current problems.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// How edits are noticed, for people.
+    /// How edits are noticed: `watch` or `tick`.
     #[must_use]
-    pub fn means(&self) -> &'static str {
+    pub fn method(&self) -> &'static str {
         if self.watch.is_some() { "watch" } else { "tick" }
     }
 }
 
-/// Waits until something that is watched has changed; for ever, if nothing is.
+/// Waits until something watched has changed; forever if nothing is watched.
 pub async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
     match watch {
         Some(watch) => watch.changed().await,
@@ -192,16 +192,16 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn what_changed_before_the_watch_was_there_is_read_again() {
+    async fn changes_before_the_watch_are_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.config(), "{}").unwrap();
-        let mut follow = Follow::new(dir, TimeZone::UTC, None);
+        let mut watcher = ConfigWatcher::new(dir, TimeZone::UTC, None);
         let mut state = State::default();
-        assert_eq!(follow.reload(&mut state), (Vec::new(), Vec::new()));
-        // Nobody has touched anything that is watched, and yet there is another look; and after it none.
-        assert!(matches!(follow.edit().await, Edit::Settled));
-        follow.reload(&mut state);
-        assert!(follow.reload_at.is_none());
+        assert_eq!(watcher.reload(&mut state), (Vec::new(), Vec::new()));
+        // Nothing was touched, but there is exactly one more reload.
+        assert!(matches!(watcher.next_event().await, ConfigEvent::Settled));
+        watcher.reload(&mut state);
+        assert!(watcher.reload_at.is_none());
     }
 }

@@ -1,0 +1,161 @@
+use super::*;
+use crate::pulse::task;
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+struct Fixture {
+    _folder: tempfile::TempDir,
+    dir: DataDir,
+    now: Timestamp,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::create_dir_all(dir.pulses()).unwrap();
+        std::fs::create_dir_all(dir.agents()).unwrap();
+        Self { _folder: folder, dir, now: sys::clock::now() }
+    }
+
+    /// Creates an agent with a last sign of life `at`, and all its files.
+    fn agent(&self, id: &str, at: Timestamp, pid: u32, state: &str) {
+        let text = format!(r#"{{"timestamp":"{at}","agent_id":"{id}","pid":{pid},"state":"{state}"}}"#);
+        std::fs::write(self.dir.pulse(id), &text).unwrap();
+        File::options().write(true).open(self.dir.pulse(id)).unwrap().set_modified(at.into()).unwrap();
+        task::set(&self.dir, id, "Fix it").unwrap();
+        std::fs::write(self.dir.agent(id).join("activity.jsonl"), text + "\n").unwrap();
+    }
+
+    fn collect(&self, now: Timestamp) -> Collected {
+        let collected = collect(&self.dir, now);
+        assert!(collected.error.is_none(), "{collected:?}");
+        collected
+    }
+
+    /// The names of all entries.
+    fn names(&self) -> [Vec<String>; 2] {
+        [self.dir.pulses(), self.dir.agents()].map(|folder| {
+            let entries = std::fs::read_dir(folder).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        })
+    }
+}
+
+/// The id of a process that has ended and was reaped.
+fn dead() -> u32 {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+fn ended_agents_are_removed_after_a_day_and_live_ones_never() {
+    let fixture = Fixture::new();
+    let (us, later) = (std::process::id(), fixture.now + DAY + SignedDuration::from_secs(1));
+    let young = fixture.now + SignedDuration::from_hours(1);
+    for (id, at, pid, state) in [
+        ("lives", fixture.now, us, "running"),
+        ("exited", fixture.now, us, "exited"),
+        ("died", fixture.now, dead(), "running"),
+        ("nobody-knows", fixture.now, 0, "idle"),
+        ("../odd", fixture.now, 0, "running"),
+        ("young", young, dead(), "exited"),
+    ] {
+        fixture.agent(id, at, pid, state);
+    }
+    let all = fixture.names();
+    let soon = fixture.collect(fixture.now + DAY - SignedDuration::from_secs(1));
+    assert_eq!(fixture.names(), all);
+    // At most once an hour, even if the next is due in a second.
+    assert_eq!(soon.next, fixture.now + DAY + SignedDuration::from_hours(1) - SignedDuration::from_secs(1));
+    let collected = fixture.collect(later);
+    assert_eq!(fixture.names(), [["lives.json", "young.json"], ["lives", "young"]]);
+    assert_eq!(collected.next, later + SignedDuration::from_hours(1));
+    assert_eq!(
+        fixture.collect(later + SignedDuration::from_hours(1)).next,
+        later + SignedDuration::from_hours(25)
+    );
+    assert_eq!(fixture.names(), [["lives.json"], ["lives"]]);
+}
+
+#[test]
+fn an_agent_whose_hook_is_writing_stays() {
+    let fixture = Fixture::new();
+    fixture.agent("busy", fixture.now, 0, "running");
+    let hook = File::open(fixture.dir.agent("busy").join("activity.jsonl")).unwrap();
+    hook.lock().unwrap();
+    let later = fixture.now + DAY + DAY;
+    fixture.collect(later);
+    assert_eq!(fixture.names(), [["busy.json"], ["busy"]]);
+    drop(hook);
+    fixture.collect(later);
+    assert_eq!(fixture.names(), [[""; 0]; 2]);
+}
+
+#[test]
+fn stale_temporary_files_and_agents_without_a_pulse_are_removed() {
+    let fixture = Fixture::new();
+    fixture.agent("lives", fixture.now, std::process::id(), "running");
+    task::set(&fixture.dir, "never-came", "Fix it").unwrap();
+    let new = [fixture.dir.pulses().join(".new-1"), fixture.dir.agent("lives").join(".new-2")];
+    for path in &new {
+        std::fs::write(path, "{").unwrap();
+    }
+    std::fs::write(fixture.dir.pulses().join("notes.txt"), "mine").unwrap();
+    std::fs::write(fixture.dir.agents().join("notes.txt"), "mine").unwrap();
+    let notes = fixture.dir.agent("lives").join(".notes");
+    std::fs::write(&notes, "mine").unwrap();
+    let aged = fixture.now - SignedDuration::from_secs(10);
+    File::options().write(true).open(&new[0]).unwrap().set_modified(aged.into()).unwrap();
+    let first = fixture.collect(fixture.now);
+    assert_eq!(first.next, fixture.now + SignedDuration::from_hours(1));
+    fixture.collect(first.next - SignedDuration::from_secs(5));
+    assert_eq!(new.each_ref().map(|path| path.exists()), [false, true]);
+    let second = fixture.collect(first.next + SignedDuration::from_mins(1));
+    assert!(!new[1].exists());
+    // Other dotfiles stay.
+    assert!(notes.exists());
+    // The task was set a moment ago and is checked again in a day.
+    assert!(second.next > fixture.now + SignedDuration::from_hours(23), "{second:?}");
+    assert!(fixture.dir.agent("never-came").exists());
+    fixture.collect(fixture.now + DAY + SignedDuration::from_mins(1));
+    assert_eq!(fixture.names(), [["lives.json", "notes.txt"], ["lives", "notes.txt"]]);
+}
+
+#[test]
+fn links_are_never_followed() {
+    let fixture = Fixture::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mine = elsewhere.path().join(".new-mine");
+    std::fs::write(&mine, "mine").unwrap();
+    let old = format!(r#"{{"timestamp":"{}","agent_id":"x"}}"#, fixture.now - DAY - DAY);
+    std::fs::write(elsewhere.path().join("pulse.json"), old).unwrap();
+    let link = |to: &Path, at: PathBuf| std::os::unix::fs::symlink(to, at).unwrap();
+    link(elsewhere.path(), fixture.dir.agents().join("linked"));
+    link(&elsewhere.path().join("pulse.json"), fixture.dir.pulse("linked"));
+    link(&mine, fixture.dir.pulses().join(".new-link"));
+    let before = fixture.names();
+    let later = fixture.now + DAY * 30;
+    fixture.collect(later);
+    assert_eq!(fixture.names(), before);
+    // Not even where the folder itself is a link.
+    for folder in [fixture.dir.pulses(), fixture.dir.agents()] {
+        std::fs::remove_dir_all(&folder).unwrap();
+        link(elsewhere.path(), folder);
+    }
+    fixture.collect(later);
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn an_empty_folder_is_checked_again_in_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+    let now = sys::clock::now();
+    let collected = collect(&dir, now);
+    assert_eq!((collected.next, collected.error.is_none()), (now + DAY, true));
+}

@@ -1,0 +1,59 @@
+//! Requests: reports and expires them, and resumes the beats that waited for an answer.
+
+use super::Daemon;
+use crate::daemon::broker::{Broker, BrokerCommand, BrokerEvent};
+use crate::permit::request::RequestId;
+use sys::paths::{DataDir, User};
+use sys::{clock, file};
+
+/// Returns the broker with the requests that an earlier daemon deferred. An answer is used up once the journal has the
+/// beat that was resumed with it.
+pub(super) fn load_broker(dir: &DataDir, user: &User) -> Broker {
+    let journal = std::cell::OnceCell::new();
+    Broker::load(dir, user.home.clone(), |id| {
+        // Read only if an answer was waiting, which is rare.
+        let text =
+            journal.get_or_init(|| file::read_regular(&dir.journal()).ok().flatten().unwrap_or_default());
+        memchr::memmem::find(text, format!("\"resumes\":\"{id}\"").as_bytes()).is_some()
+    })
+}
+
+impl<L: FnMut(&str)> Daemon<L> {
+    /// Reports the broker's changes and updates the state's deferred beats.
+    pub(super) fn report_requests(&mut self) {
+        for event in self.broker.take_events() {
+            match &event {
+                BrokerEvent::Error(error) => (self.log)(error),
+                _ => self.events.request(&event),
+            }
+        }
+        self.state.set_deferred(self.broker.beats());
+        self.stuck_monitor.set_waiting(self.broker.agents());
+    }
+
+    /// Does not defer calls of manual beats in unregistered workspaces: nothing would resume them.
+    pub(super) fn prevent_unresumable_defer(&self, command: &mut BrokerCommand) {
+        let BrokerCommand::TimedOut { id, may_defer, .. } = command else { return };
+        let known = self.broker.request(id).is_some_and(|request| {
+            let name = request.beat.as_ref().and_then(|beat| beat.heartbeat.as_deref());
+            self.state.has(&request.workspace, name)
+        });
+        *may_defer &= known;
+    }
+
+    /// Denies requests that were not answered in time.
+    pub(super) fn expire(&mut self) {
+        self.broker.expire(clock::now());
+        self.report_requests();
+    }
+
+    /// The beats that were resumed with the answers to these requests ended.
+    pub(super) fn resumed_beats_ended(&mut self, requests: &[String]) {
+        for id in requests.iter().filter_map(|id| RequestId::parse(id).ok()) {
+            self.broker.beat_ended(&id);
+        }
+        if !requests.is_empty() {
+            self.report_requests();
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The stuck monitor: scans all agents when one may be stuck, and runs garbage collection.
+//!
+//! Both run in a thread whose result is an event for the loop, so that hosts that do not answer and folders with a
+//! thousand pulses do not block it. The decisions are in [`super::stuck`] and [`super::gc`].
+//!
+//! The folder of pulses is watched too: a new pulse that is already old is a reason to scan sooner.
+
+use super::gc::{self, Collected};
+use super::stuck::{self, StuckAgents};
+use crate::config::quiet::Quiet;
+use crate::config::settings::Settings;
+use crate::host::discover;
+use crate::journal::entry::Entry;
+use crate::journal::read::{Backward, Entries};
+use crate::pulse::folder;
+use crate::pulse::health::Health;
+use crate::roster::{self, Agent, Sources};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::watch::{Changes, Place, Watch};
+use sys::{atomic, clock};
+use tokio::sync::oneshot;
+
+/// When to retry a failed scan.
+const RETRY: SignedDuration = SignedDuration::from_mins(1);
+
+/// What to scan.
+#[derive(Debug, Clone)]
+pub struct MonitorPaths {
+    /// The data folder.
+    pub dir: DataDir,
+    /// Claude Code's folder, if known.
+    pub claude: Option<PathBuf>,
+    /// config.toml, which sets how long an agent may be quiet.
+    pub settings: PathBuf,
+}
+
+/// The stuck monitor.
+#[derive(Debug)]
+pub struct StuckMonitor {
+    paths: MonitorPaths,
+    /// Stuck agents that the journal already reports.
+    reported: StuckAgents,
+    scan_at: Timestamp,
+    gc_at: Timestamp,
+    scanning: Option<oneshot::Receiver<Scan>>,
+    /// The agents with open requests.
+    waiting: BTreeSet<String>,
+    /// Watches for written pulses; `None` where that is not possible.
+    pulses: Option<Watch>,
+    /// How long an agent must be quiet to be stuck, as of the last scan.
+    stuck: SignedDuration,
+    /// When an agent may be stuck whose pulse was written since the last scan started.
+    early_scan_at: Timestamp,
+    /// The clock was set during a scan.
+    is_stale: bool,
+    /// The problems of the last scan.
+    problems: Vec<String>,
+    /// The problem of the last garbage collection.
+    gc_problem: Option<String>,
+}
+
+/// A reason to act.
+#[derive(Debug)]
+pub enum Event {
+    /// A scan finished; `None` if it died.
+    Scanned(Option<Scan>),
+    /// Pulses were written.
+    Pulses(io::Result<Changes>),
+}
+
+/// The result of a scan.
+#[derive(Debug)]
+pub struct Scan {
+    stuck: SignedDuration,
+    lines: Vec<Entry>,
+    stuck_agents: StuckAgents,
+    next: Timestamp,
+    collected: Option<Collected>,
+    problems: Vec<String>,
+}
+
+/// What to log and write to the journal.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// The lines of stuck agents that have none in the journal.
+    pub lines: Vec<Entry>,
+    /// New problems.
+    pub problems: Vec<String>,
+}
+
+impl StuckMonitor {
+    /// A scan and a garbage collection are due.
+    #[must_use]
+    pub fn new(paths: MonitorPaths) -> Self {
+        let (reported, due) = (StuckAgents::new(), Timestamp::UNIX_EPOCH);
+        let folder = paths.dir.pulses();
+        // An invalid config.toml is reported at the daemon's start.
+        let problems = quiet(&paths.settings).err().into_iter().collect();
+        let is_there = atomic::create_private_subfolder(&folder).is_ok();
+        let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
+        Self {
+            paths,
+            pulses,
+            stuck: Quiet::default().stuck.signed(),
+            early_scan_at: Timestamp::MAX,
+            reported,
+            scan_at: due,
+            gc_at: due,
+            scanning: None,
+            waiting: BTreeSet::new(),
+            is_stale: false,
+            problems,
+            gc_problem: None,
+        }
+    }
+
+    /// Sets the agents that wait for a person.
+    pub fn set_waiting(&mut self, agents: BTreeSet<String>) {
+        self.waiting = agents;
+    }
+
+    /// When to call [`Self::scan_if_due`]; `None` during a scan.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.scanning.is_none().then_some(self.scan_at.min(self.gc_at))
+    }
+
+    /// Starts a scan if it or a garbage collection is due.
+    pub fn scan_if_due(&mut self, now: Timestamp) {
+        if self.wake_at().is_some_and(|at| at <= now) {
+            self.scan(now);
+        }
+    }
+
+    /// The clock was set: scans now, since any planned time may be wrong.
+    pub fn clock_set(&mut self, now: Timestamp) {
+        self.is_stale = self.scanning.is_some();
+        if !self.is_stale {
+            // Leftovers may be old enough now.
+            self.gc_at = now;
+            self.scan(now);
+        }
+    }
+
+    fn scan(&mut self, now: Timestamp) {
+        let (tell, told) = oneshot::channel();
+        let (paths, known, collects) = (self.paths.clone(), self.reported.clone(), self.gc_at <= now);
+        let waiting = self.waiting.clone();
+        let scan = move || {
+            let _daemon_gone = tell.send(scan(paths, &known, waiting, collects));
+        };
+        let started = std::thread::Builder::new().name("scan".to_owned()).spawn(scan);
+        self.scanning = started.is_ok().then_some(told);
+        self.early_scan_at = Timestamp::MAX;
+        // In case the scan fails.
+        self.scan_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);
+        self.gc_at = self.gc_at.max(self.scan_at);
+    }
+
+    /// Waits until something happens.
+    pub async fn next_event(&mut self) -> Event {
+        let scan = async {
+            match &mut self.scanning {
+                Some(scanning) => scanning.await.ok(),
+                None => std::future::pending().await,
+            }
+        };
+        let changes = async {
+            match &mut self.pulses {
+                Some(pulses) => pulses.changes().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            scan = scan => Event::Scanned(scan),
+            changes = changes => Event::Pulses(changes),
+        }
+    }
+
+    /// Handles an event and returns what is new.
+    pub fn handle(&mut self, event: Event, now: Timestamp) -> Findings {
+        match event {
+            Event::Scanned(scan) => self.finish_scan(scan, now),
+            Event::Pulses(Ok(changes)) => {
+                self.check_pulses(&changes, now);
+                Findings::default()
+            }
+            Event::Pulses(Err(_)) => {
+                self.pulses = None;
+                Findings::default()
+            }
+        }
+    }
+
+    /// Scans sooner if a written pulse is older than the next scan assumes.
+    fn check_pulses(&mut self, changes: &Changes, now: Timestamp) {
+        let found = changes.paths.iter().filter_map(|path| folder::read(path));
+        let unreported = found.filter(|found| !self.reported.contains(&stuck::from_pulse(&found.pulse)));
+        let turns = unreported.filter_map(|found| found.pulse.at()?.checked_add(self.stuck).ok()).min();
+        let turns = if changes.more { Some(now) } else { turns };
+        let Some(turns) = turns else { return };
+        // More may be written right after.
+        self.early_scan_at =
+            self.early_scan_at.min(turns.max(now.checked_add(stuck::MIN_INTERVAL).unwrap_or(now)));
+        self.scan_at = self.scan_at.min(self.early_scan_at);
+    }
+
+    fn finish_scan(&mut self, scan: Option<Scan>, now: Timestamp) -> Findings {
+        self.scanning = None;
+        let mut findings = Findings::default();
+        if let Some(Scan { lines, stuck_agents, next, collected, problems, stuck }) = scan {
+            (self.reported, self.scan_at, self.stuck) = (stuck_agents, next.min(self.early_scan_at), stuck);
+            findings.lines = lines;
+            let new = problems.iter().filter(|problem| !self.problems.contains(problem));
+            findings.problems.extend(new.cloned());
+            self.problems = problems;
+            if let Some(Collected { next, error }) = collected {
+                self.gc_at = next;
+                let problem = error.map(|error| error.line());
+                findings.problems.extend(problem.clone().filter(|_| problem != self.gc_problem));
+                self.gc_problem = problem;
+            }
+        }
+        if std::mem::take(&mut self.is_stale) {
+            self.clock_set(now);
+        }
+        findings
+    }
+}
+
+/// How long an agent may be quiet, or why that is unknown.
+fn quiet(settings: &Path) -> Result<Quiet, String> {
+    Settings::read(settings)
+        .map(|settings| settings.quiet)
+        .map_err(|error| format!("{}; until then the defaults apply", error.line()))
+}
+
+fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, collects: bool) -> Scan {
+    let MonitorPaths { dir, claude, settings } = paths;
+    let mut problems = Vec::new();
+    let quiet = quiet(&settings).unwrap_or_else(|problem| {
+        problems.push(problem);
+        Quiet::default()
+    });
+    // First, so that ended agents are not reported as stuck.
+    let collected = collects.then(|| gc::collect(&dir, clock::now()));
+    let now = clock::now();
+    let sources = Sources { dir: dir.clone(), claude, quiet };
+    problems.extend(sources.sessions().err().map(|error| error.line()));
+    let agents = agents(sources, waiting, now).unwrap_or_else(|error| {
+        problems.push(format!("cannot check for stuck agents: {error}"));
+        Vec::new()
+    });
+    let stuck_after = quiet.stuck.signed();
+    let next = stuck::next_scan(&agents, stuck_after, now);
+    let stuck = stuck::lines(&agents, now);
+    let stuck_agents: StuckAgents = stuck.iter().filter_map(stuck::from_entry).collect();
+    let is_new = |line: &Entry| stuck::from_entry(line).is_some_and(|stuck| !known.contains(&stuck));
+    let lines: Vec<Entry> = stuck.into_iter().filter(is_new).collect();
+    match without_reported(lines, &dir) {
+        Ok(lines) => Scan { lines, stuck_agents, next, collected, problems, stuck: stuck_after },
+        Err(error) => {
+            problems.push(format!("cannot read the journal's lines about stuck agents: {error}"));
+            // The next scan checks the journal again.
+            let stuck_agents = stuck_agents.intersection(known).cloned().collect();
+            Scan { lines: Vec::new(), stuck_agents, next, collected, problems, stuck: stuck_after }
+        }
+    }
+}
+
+/// Returns every agent. Those in `waiting` wait for a person, as do those whose hosts say so: their hooks may not have
+/// reached this daemon yet.
+fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io::Result<Vec<Agent>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut agents = runtime.block_on(roster::all(&sources, now))?;
+    let hosts = sources.dir.hosts();
+    let requests = discover::requests(&hosts, discover::LONG_PATIENCE);
+    let calls = runtime.block_on(requests).into_iter().filter_map(|wait| wait.call);
+    waiting.extend(calls.map(|call| call.agent));
+    for agent in agents.iter_mut().filter(|agent| waiting.contains(&agent.agent_id)) {
+        agent.health = Health::Waiting;
+    }
+    Ok(agents)
+}
+
+/// Returns `lines` without those that an earlier daemon wrote to the journal.
+fn without_reported(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> {
+    let Some(since) = lines.iter().filter_map(Entry::started).min() else { return Ok(lines) };
+    let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
+    while !lines.is_empty()
+        && let Some((found, _)) = entries.next_entry(|_| true)?
+    {
+        lines.retain(|line| !line.is_same(&found));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stuck_monitor(folder: &Path) -> StuckMonitor {
+        let dir = DataDir::find(Some(folder), None, None).unwrap();
+        StuckMonitor::new(MonitorPaths { settings: dir.root().join("config/config.toml"), dir, claude: None })
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn without_agents_the_next_scan_is_when_one_could_be_stuck() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        let begun = clock::now();
+        assert!(stuck_monitor.wake_at().unwrap() <= begun);
+        stuck_monitor.scan_if_due(begun);
+        assert_eq!(stuck_monitor.wake_at(), None);
+        let scan = stuck_monitor.next_event().await;
+        let findings = stuck_monitor.handle(scan, clock::now());
+        assert!(findings.lines.is_empty() && findings.problems.is_empty(), "{findings:?}");
+        let next = stuck_monitor.wake_at().unwrap().duration_since(begun);
+        assert!(next >= SignedDuration::from_mins(30), "{next}");
+        stuck_monitor.scan_if_due(clock::now());
+        assert!(stuck_monitor.scanning.is_none());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_changed_clock_starts_a_scan_and_another_after_a_running_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        stuck_monitor.clock_set(clock::now());
+        stuck_monitor.clock_set(clock::now());
+        let scan = stuck_monitor.next_event().await;
+        stuck_monitor.handle(scan, clock::now());
+        assert!(stuck_monitor.scanning.is_some());
+        let scan = stuck_monitor.next_event().await;
+        stuck_monitor.handle(scan, clock::now());
+        assert!(stuck_monitor.scanning.is_none());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_problem_is_reported_once_and_the_defaults_apply() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        std::fs::write(folder.path().join("config/config.toml"), "[quiet]\nstuck = \"soon\"\n").unwrap();
+        let mut said = Vec::new();
+        for _ in 0..3 {
+            stuck_monitor.clock_set(clock::now());
+            let scan = stuck_monitor.next_event().await;
+            said.push(stuck_monitor.handle(scan, clock::now()).problems.len());
+            assert!(stuck_monitor.scan_at.duration_since(clock::now()) > SignedDuration::from_mins(29));
+        }
+        assert_eq!(said, [1, 0, 0]);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_new_pulse_that_is_already_old_is_a_reason_to_scan() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        stuck_monitor.scan_if_due(clock::now());
+        let scan = stuck_monitor.next_event().await;
+        stuck_monitor.handle(scan, clock::now());
+        let now = clock::now();
+        let dir = stuck_monitor.paths.dir.clone();
+        let pulse = |name: &str, at: Timestamp| {
+            let text = format!(r#"{{"timestamp":"{at}","agent_id":"{name}"}}"#);
+            atomic::write(&dir.pulse(name), text.as_bytes()).unwrap();
+        };
+        pulse("new", now);
+        pulse("old", now - SignedDuration::from_mins(29));
+        while stuck_monitor.scan_at > now + SignedDuration::from_mins(2) {
+            let event = stuck_monitor.next_event().await;
+            stuck_monitor.handle(event, now);
+        }
+        assert_eq!(stuck_monitor.scan_at, now + SignedDuration::from_mins(1));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_failed_scan_is_retried_later_and_not_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stuck_monitor = stuck_monitor(folder.path());
+        let now = clock::now();
+        stuck_monitor.scan(now);
+        stuck_monitor.handle(Event::Scanned(None), now);
+        assert_eq!(stuck_monitor.wake_at(), Some(now + RETRY));
+    }
+}

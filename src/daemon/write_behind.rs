@@ -1,0 +1,274 @@
+//! Write-behind: batches last runs for config.json and keeps journal lines that could not be written yet.
+
+mod lines;
+mod waiting;
+
+use super::last_runs;
+use super::pending_runs::{PendingRuns, Runs};
+use super::state::State;
+use crate::config::edit::EditError;
+use crate::journal::entry::Entry;
+use crate::journal::unfinished;
+use jiff::Timestamp;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use sys::clock;
+use sys::error::Hinted;
+use sys::file::{is_full, room_hint};
+use sys::paths::DataDir;
+use sys::replace::{self, Care, Outcome, Replaced};
+use sys::swap::write_beside;
+use tokio::time::{Instant, sleep_until};
+use waiting::WaitingLines;
+
+/// How long last runs are collected before they are written.
+const BATCH_TIME: Duration = Duration::from_secs(1);
+/// The minimum time between two writes of config.json, as each may conflict with an editor. The journal has the runs too.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+/// When to retry while another program writes config.json, and how often before it is written anyway: a program may keep
+/// the file open forever.
+const RETRY_BUSY: Duration = Duration::from_secs(1);
+const MAX_BUSY: u32 = 30;
+/// How many times in a row another process may hold config.json's lock before that is a problem.
+const MAX_LOCKED: u32 = 3;
+/// How long after a write to check whether a program that had the old file open has written to it.
+const CHECK_REPLACED_AFTER: Duration = Duration::from_secs(2);
+/// How often to retry on a full disk or an unwritable config.json.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// Everything that waits to be written, and when to retry.
+#[derive(Debug)]
+pub struct WriteBehind {
+    dir: DataDir,
+    pending: PendingRuns,
+    flush_at: Option<Instant>,
+    /// When config.json was last written.
+    written_at: Option<Instant>,
+    /// How many times in a row another program was writing config.json.
+    busy_count: u32,
+    /// The last replaced config.json, and when to check it.
+    replaced: Option<(Instant, Replaced)>,
+    retry_at: Option<Instant>,
+    waiting: WaitingLines,
+    /// How many lines waited on disk at the last attempt; `None` if unknown.
+    last_count: Option<usize>,
+    /// Why it is unknown which lines wait.
+    unreadable: Option<String>,
+    /// Lines that did not even fit into the reserve.
+    unsaved: Vec<Entry>,
+    /// Whether the reserve for a full disk is allocated.
+    has_reserve: bool,
+    /// Why no beat starts: there is no room to keep its line.
+    full: Option<String>,
+    /// Why config.json does not have the last runs.
+    unwritten: Option<String>,
+    /// Whether the data folder is gone and nothing is written any more.
+    is_closed: bool,
+}
+
+/// A task that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// [`WriteBehind::flush`].
+    Flush,
+    /// [`WriteBehind::check_replaced`].
+    CheckReplaced,
+    /// [`WriteBehind::retry`].
+    Retry,
+}
+
+impl WriteBehind {
+    /// Creates one with nothing to do.
+    #[must_use]
+    pub fn new(dir: DataDir) -> Self {
+        Self {
+            pending: PendingRuns::default(),
+            flush_at: None,
+            written_at: None,
+            busy_count: 0,
+            replaced: None,
+            retry_at: None,
+            unsaved: Vec::new(),
+            waiting: WaitingLines::default(),
+            last_count: Some(0),
+            unreadable: None,
+            has_reserve: false,
+            full: None,
+            unwritten: None,
+            is_closed: false,
+            dir,
+        }
+    }
+
+    /// Stops writing because the data folder is gone; lines are kept in memory.
+    pub fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Allocates the reserve for lines on a full disk; retried on errors.
+    pub fn allocate_reserve(&mut self) -> Result<(), String> {
+        let taken = unfinished::allocate(&self.dir);
+        self.has_reserve = taken.is_ok();
+        self.set_retry();
+        taken.map_err(|error| waiting::reserve_problem(&self.dir, &error))
+    }
+
+    /// Allocates the reserve if that failed before.
+    pub fn ensure_reserve(&mut self) {
+        if !self.has_reserve && !self.is_closed {
+            let _tried_again = self.allocate_reserve();
+        }
+    }
+
+    /// Handles the result of recording a beat before its start. Returns whether it may start, and a message if that is new.
+    pub fn check_recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
+        match recorded {
+            Err(error) if is_full(error) => {
+                let full = format!(
+                    "no beat starts because its journal line could not be kept: {error}; {}",
+                    room_hint(error)
+                );
+                let is_news = self.full.is_none();
+                self.full = Some(full.clone());
+                (false, is_news.then_some(full))
+            }
+            _ => {
+                self.full = None;
+                (true, None)
+            }
+        }
+    }
+
+    /// Waits until a task is due; forever if there is none.
+    pub async fn next_task(&self) -> Task {
+        tokio::select! {
+            () = at(self.flush_at) => Task::Flush,
+            () = at(self.replaced.as_ref().map(|(at, _)| *at)) => Task::CheckReplaced,
+            () = at(self.retry_at) => Task::Retry,
+        }
+    }
+
+    /// Records that a heartbeat started at `at`.
+    pub fn remember(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
+        self.pending.add(workspace, name, at);
+        let spaced = self.written_at.map(|written| written + MIN_INTERVAL);
+        self.flush_at
+            .get_or_insert_with(|| spaced.into_iter().fold(Instant::now() + BATCH_TIME, Instant::max));
+    }
+
+    /// Forgets a run that did not start after all.
+    pub fn forget(&mut self, workspace: PathBuf, name: Option<String>) {
+        self.pending.forget(workspace, name);
+    }
+
+    /// Postpones [`Self::flush`].
+    pub fn postpone_flush(&mut self) {
+        self.flush_at = Some(Instant::now() + RETRY_BUSY);
+    }
+
+    /// Writes `state` to last-runs.json and the last runs to config.json. Returns those it wrote; retried on errors.
+    pub fn flush(&mut self, state: &State) -> Result<Runs, String> {
+        self.flush_at = None;
+        if self.pending.is_empty() {
+            return Ok(Runs::new());
+        }
+        // If this fails, the journal still has the runs.
+        let saved = last_runs::write(&self.dir, state, clock::now());
+        let saved =
+            saved.map_err(|error| format!("cannot write {}: {error}", self.dir.last_runs().display()));
+        let care = if self.busy_count < MAX_BUSY { Care::Full } else { Care::Less };
+        let flushed = match self.pending.flush(&self.dir, care) {
+            Ok((runs, replaced)) => {
+                self.busy_count = 0;
+                if let Some(replaced) = replaced {
+                    self.written_at = Some(Instant::now());
+                    self.replaced = Some((Instant::now() + CHECK_REPLACED_AFTER, replaced));
+                }
+                saved.map(|()| runs)
+            }
+            Err(error) if self.is_temporary(&error) => {
+                self.busy_count += 1;
+                self.flush_at = Some(Instant::now() + RETRY_BUSY);
+                return Ok(Runs::new());
+            }
+            Err(error) => {
+                self.flush_at = Some(Instant::now() + RETRY);
+                Err(format!("cannot write lastRun: {}", error.line()))
+            }
+        };
+        self.unwritten = flushed.as_ref().err().cloned();
+        flushed
+    }
+
+    /// Whether the error is temporary: another program is writing config.json.
+    fn is_temporary(&self, error: &EditError) -> bool {
+        match error {
+            EditError::Open { .. } | EditError::Restless { .. } => true,
+            EditError::Busy { .. } => self.busy_count < MAX_LOCKED,
+            _ => false,
+        }
+    }
+
+    /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and if so
+    /// restores that edit.
+    pub fn check_replaced(&mut self) -> Result<(), String> {
+        let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
+        let config = self.dir.config();
+        let late = match replaced.late_edit() {
+            Ok(None) => return Ok(()),
+            // It is still writing.
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                self.replaced = Some((Instant::now() + CHECK_REPLACED_AFTER, replaced));
+                return Ok(());
+            }
+            Ok(Some(late)) => late,
+            Err(error) => return Err(format!("cannot read the replaced {}: {error}", config.display())),
+        };
+        // Its last runs are older, and are corrected on reload.
+        match replace::replace(&config, Some(replaced.next()), &late, Care::Less) {
+            Ok(Outcome::Done(_)) => Ok(()),
+            outcome => {
+                let beside = config.with_extension("json.other");
+                let kept = write_beside(&beside, &late, 0o600);
+                let kept = kept.map_or_else(|error| error.to_string(), |()| beside.display().to_string());
+                let why = outcome.err().map(|error| format!(" ({error})")).unwrap_or_default();
+                Err(format!(
+                    "two programs wrote {} at once{why}; one version was saved as {kept}",
+                    config.display()
+                ))
+            }
+        }
+    }
+
+    /// Why it is unknown which lines wait, for `status`.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
+    }
+
+    /// Why config.json does not have the last runs, for `status`.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        self.unwritten.as_deref()
+    }
+
+    /// Why no beat starts, for `status`.
+    #[must_use]
+    pub fn full(&self) -> Option<&str> {
+        self.full.as_deref()
+    }
+
+    fn set_retry(&mut self) {
+        let wants = self.waiting_lines() > 0 || self.unreadable.is_some() || !self.has_reserve;
+        self.retry_at = wants.then(|| Instant::now() + RETRY);
+    }
+}
+
+/// Waits until `time`, or forever.
+pub async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
