@@ -75,7 +75,10 @@ pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Requir
     if run.survivors > 0 {
         return Outcome::Error(format!("could not stop {} of the agent's processes", run.survivors));
     }
-    let outcome = decide(&run.ending, &run.said, &run.stderr, deferred);
+    let mut outcome = decide(&run.ending, &run.said, &run.stderr, deferred);
+    if run.unfinished && matches!(run.ending, Ending::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
+        outcome = unfinished(outcome);
+    }
     // The beat that resumes this one has refusals and servers of its own.
     if matches!(outcome, Outcome::Waiting(_)) {
         return outcome;
@@ -85,6 +88,16 @@ pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Requir
         || outcome.clone(),
         |required| required.servers.apply(outcome.clone(), required.names, required.why),
     )
+}
+
+/// The outcome of a run that ended in the middle of a turn that the agent had begun by itself, and would otherwise have had
+/// the outcome `before`.
+fn unfinished(before: Outcome) -> Outcome {
+    let what = "ended without a result in a turn that it had begun by itself";
+    match before {
+        Outcome::Attention(summary) => Outcome::Error(format!("{what}; before, it had said: {summary}")),
+        _ => Outcome::Error(what.to_owned()),
+    }
 }
 
 /// Maximum length of a summary, in characters (spec 0, Log Format).
@@ -104,7 +117,7 @@ const QUOTE: usize = 2000;
 /// outcome worse. An error that would hide an alert quotes it.
 #[must_use]
 pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, deferred: Option<&Deferred>) -> Outcome {
-    let text = |result: &RunResult| result.text.as_deref().unwrap_or_default().trim().to_owned();
+    let text = |result: &RunResult| answer::trim(result.text.as_deref().unwrap_or_default()).to_owned();
     let alert =
         results.iter().filter(|result| !result.is_error).map(text).find(|text| answer::is_alert(text));
     match (by_precedence(ending, results, stderr, deferred), alert) {
@@ -174,7 +187,7 @@ fn of_turn(result: &RunResult, stderr: &str, deferred: Option<&Deferred>) -> (Ra
         let error = format!("a hook deferred {tool}, but there is nobody to decide on it");
         return (Rank::Error, Outcome::Error(error));
     }
-    let text = result.text.as_deref().unwrap_or_default().trim();
+    let text = answer::trim(result.text.as_deref().unwrap_or_default());
     if text.contains("HEARTBEAT_OK") && !answer::is_alert(text) {
         (Rank::Ok, Outcome::Ok)
     } else if text.is_empty() {
@@ -185,7 +198,7 @@ fn of_turn(result: &RunResult, stderr: &str, deferred: Option<&Deferred>) -> (Ra
 }
 
 fn is_empty(result: &RunResult) -> bool {
-    result.text.as_deref().unwrap_or_default().trim().is_empty()
+    answer::trim(result.text.as_deref().unwrap_or_default()).is_empty()
 }
 
 /// Appends the cause to `what`: the result's own text, or else the end of stderr.

@@ -6,7 +6,9 @@ use super::status::Silent;
 use super::stop::ends_within;
 use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
+use crate::daemon::client::Ping;
 use crate::daemon::config_watcher::{NOTHING_RUNS, ahead_message};
+use crate::daemon::instance::End;
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use crate::journal::append;
@@ -80,7 +82,11 @@ pub(super) fn start_or_find<T>(
             }
             continue;
         }
-        if let Some(pid) = answering_daemon(dir)? {
+        if let Some(Ping { pid, stopping, .. }) = answering_daemon(dir)? {
+            if stopping {
+                wait_for_end(end, pid)?;
+                continue;
+            }
             // What kills it may have come with the question.
             if ends_within(end, STAYS).transpose()?.is_none() && instance::is_held_by(dir, pid)? {
                 return Ok(Started::Before(pid));
@@ -109,11 +115,23 @@ impl Hinted for Unsettled {
     }
 }
 
-/// The PID of the daemon that answers and holds the lock; `None` if none does both.
-fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<u32>> {
+/// How long a start waits for a daemon that is stopping.
+const STOPS: Duration = Duration::from_secs(30);
+
+/// Waits until the daemon that is stopping has ended.
+fn wait_for_end(end: End, pid: u32) -> anyhow::Result<()> {
+    let _full = writeln!(io::stderr(), "waiting for murmur (PID {pid}), which is stopping");
+    match ends_within(end, STOPS).transpose()? {
+        Some(()) => Ok(()),
+        None => bail!(failure!("murmur (PID {pid}) is still stopping"; "try: murmur stop --force")),
+    }
+}
+
+/// The daemon that answers and holds the lock; `None` if none does both.
+fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<Ping>> {
     let asked = super::runtime()?.block_on(async { client::ping(&mut client::connect(dir).await?).await });
     match asked {
-        Ok(daemon) if instance::is_held_by(dir, daemon.pid)? => Ok(Some(daemon.pid)),
+        Ok(daemon) if instance::is_held_by(dir, daemon.pid)? => Ok(Some(daemon)),
         Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
         _ => Ok(None),
     }

@@ -248,7 +248,8 @@ fn print(
     match &status.daemon {
         Some(daemon) => {
             let uptime = span(SignedDuration::from_secs(daemon.uptime_seconds));
-            writeln!(out, "murmur {} is running (PID {}), up {uptime}", daemon.version, daemon.pid)?;
+            let does = if daemon.stopping { "is stopping" } else { "is running" };
+            writeln!(out, "murmur {} {does} (PID {}), up {uptime}", daemon.version, daemon.pid)?;
         }
         None => writeln!(out, "murmur is not running; start it with: murmur start")?,
     }
@@ -315,7 +316,7 @@ fn print_heartbeat(
             writeln!(out, "{}", line.trim_end())?;
             if let Some(began) = later {
                 let began = ago(began, now);
-                writeln!(out, "            a later run, {began}, has no line in the journal")?;
+                writeln!(out, "            lastRun is later, {began}; the journal has no line for it")?;
             }
         }
         (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      unknown")?,

@@ -58,11 +58,13 @@ pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
 pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let Some(turns) = entry.turns.as_deref().filter(|turns| !turns.is_empty()) else { return Ok(()) };
     writeln!(out, "\n{}", style.bold("Conversation"))?;
-    for (number, turn) in turns.iter().enumerate() {
+    let mut number = 0;
+    for turn in turns {
         match turn {
             Turn::Assistant { text, tool_calls } => {
+                number += 1;
                 let text = text.as_deref().map(|text| format!(" {}", short(text, INPUT))).unwrap_or_default();
-                writeln!(out, "{:>3}.{text}", number + 1)?;
+                writeln!(out, "{number:>3}.{text}")?;
                 for call in tool_calls {
                     let failed = if call.is_error { " failed" } else { "" };
                     let took = call.duration_ms.map(|ms| format!(" {ms} ms")).unwrap_or_default();

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use super::json::{self, Object};
 use super::problem::Problem;
 use sys;
+use sys::file::{is_full, room_hint};
 use sys::pause::pause;
 use sys::replace::{self, Care, Outcome, Replaced};
 use sys::unreadable::uncommon;
@@ -104,6 +105,7 @@ impl Hinted for EditError {
             Self::Read { path, source } => {
                 uncommon(path, source).unwrap_or_else(|| "check its owner and mode".to_owned())
             }
+            Self::Write { source, .. } if is_full(source) => room_hint(source).to_owned(),
             Self::Write { path, source } => uncommon(path, source)
                 .unwrap_or_else(|| "check its folder's owner, mode and free space".to_owned()),
             Self::Open { .. } => "murmur retries".to_owned(),

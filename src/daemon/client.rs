@@ -2,10 +2,12 @@
 
 use super::status::Status;
 use crate::rpc::client::{AskError, Client};
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
+use sys::clock;
 use sys::paths::DataDir;
 
 /// How long a daemon may take to answer.
@@ -27,6 +29,24 @@ pub struct Ping {
     /// Its `--tick`, as written.
     #[serde(default)]
     pub tick: Option<String>,
+    /// Whether it is stopping.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopping: bool,
+}
+
+impl Ping {
+    /// The response of this process, a daemon that started at `started`.
+    #[must_use]
+    pub fn new(started: Timestamp, foreground: bool, tick: Option<Duration>) -> Self {
+        Self {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: clock::rfc3339(started),
+            foreground,
+            tick: tick.map(|tick| humantime::format_duration(tick).to_string()),
+            stopping: false,
+        }
+    }
 }
 
 /// The response to `attach`.

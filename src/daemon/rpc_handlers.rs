@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::error::{Failure, Hinted};
 use sys::failure;
@@ -87,6 +88,7 @@ struct Stop {
 #[derive(Debug, Clone)]
 pub struct RpcHandlers {
     about: Arc<Ping>,
+    is_stopping: Arc<AtomicBool>,
     commands: mpsc::Sender<Command>,
     dir: DataDir,
     /// The PATH to find and run agents with, once known.
@@ -100,12 +102,13 @@ impl RpcHandlers {
     #[must_use]
     pub fn new(
         about: Ping,
+        is_stopping: Arc<AtomicBool>,
         commands: mpsc::Sender<Command>,
         dir: DataDir,
         path: Arc<OnceLock<OsString>>,
         models: Models,
     ) -> Self {
-        Self { about: Arc::new(about), commands, dir, path, models }
+        Self { about: Arc::new(about), is_stopping, commands, dir, path, models }
     }
 
     async fn command<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
@@ -118,7 +121,10 @@ impl RpcHandlers {
     async fn ask(&self, request: &Request, asker: &Asker) -> Result<Answer, Failure> {
         check(&request.msg_type, asker)?;
         match request.msg_type.as_str() {
-            "ping" => payload(&*self.about),
+            "ping" => {
+                let stopping = self.is_stopping.load(Ordering::Relaxed);
+                payload(&Ping { stopping, ..(*self.about).clone() })
+            }
             "status" => payload(&self.command(Command::Status).await?),
             "beat" => {
                 let which = read(request)?;

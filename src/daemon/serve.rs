@@ -39,6 +39,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use sys::alarm::{Alarm, Woke};
@@ -102,12 +103,14 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let (command_sender, mut commands) = mpsc::channel(COMMAND_QUEUE);
     let (over, is_over) = watch::channel(false);
+    let stopping = Arc::new(AtomicBool::new(false));
     let mut stop = pin!(stop);
     let (shell, own, started) = (setup.shell.clone(), setup.path.clone(), clock::now());
     let login_path = Arc::new(OnceLock::new());
     let models = Models::new(&setup.user.settings, setup.keys.clone());
-    let (about, dir) = (about(&setup, started), setup.dir.clone());
-    let handlers = RpcHandlers::new(about, command_sender, dir, Arc::clone(&login_path), models);
+    let (about, dir) = (Ping::new(started, setup.foreground, setup.tick), setup.dir.clone());
+    let (known_path, is_stopping) = (Arc::clone(&login_path), Arc::clone(&stopping));
+    let handlers = RpcHandlers::new(about, is_stopping, command_sender, dir, known_path, models);
     let (_no_other, next) = mpsc::channel(1);
     let mut talking = tokio::spawn(rpc::serve::serve(listener, next, handlers, is_over));
     let mut daemon = Daemon::new(setup, started, log)?;
@@ -142,6 +145,7 @@ pub async fn serve(
         daemon.run(stop.as_mut(), &mut commands).await?;
     }
     // Beats of an earlier daemon end or are left running, even if this one has not begun.
+    stopping.store(true, Ordering::Relaxed);
     daemon.shut_down(stop, &mut commands).await;
     drop((commands, waiting));
     over.send_replace(true);
@@ -149,16 +153,6 @@ pub async fn serve(
         talking.abort();
     }
     daemon.lost.map_or(Ok(()), |lost| Err(ServeError::Lost(lost)))
-}
-
-fn about(setup: &Setup, started: Timestamp) -> Ping {
-    Ping {
-        pid: std::process::id(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: clock::rfc3339(started),
-        foreground: setup.foreground,
-        tick: setup.tick.map(|tick| humantime::format_duration(tick).to_string()),
-    }
 }
 
 struct Daemon<L> {

@@ -51,6 +51,9 @@ pub struct Daemon {
     pub uptime_seconds: i64,
     /// How it learns of edits: `watch`, or `tick` where files cannot be watched.
     pub edits: String,
+    /// Whether it is stopping.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopping: bool,
 }
 
 /// One heartbeat.

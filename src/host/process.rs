@@ -128,6 +128,8 @@ pub struct Run {
     /// The run's summaries: of a beat usually one, none if it died early, more where background tasks ended after the
     /// first; of a live agent the last.
     pub said: Vec<RunResult>,
+    /// Whether it ended within a turn that it had begun by itself.
+    pub unfinished: bool,
     /// The conversation's id, if it said one.
     pub session_id: Option<String>,
     /// The end of what it wrote on stderr, lossily decoded.

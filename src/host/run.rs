@@ -229,10 +229,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         if channel == Channel::Stderr {
             process::keep_end(&mut self.stderr, bytes);
         }
-        if channel == Channel::Stderr || self.spec.card.kind == Kind::Beat {
-            return self.heard(channel, bytes);
+        match channel {
+            Channel::Stderr => self.heard(channel, bytes),
+            _ => self.take_in_turns(bytes),
         }
-        self.take_in_turns(bytes);
     }
 
     /// Takes what the agent wrote, in the state that it is in.
@@ -380,9 +380,21 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
         let refusals = self.audit.as_mut().map_or_else(Refusals::default, Audit::refusals);
+        let unfinished = self.watched.has_unfinished_turn();
         let Watched { said, session_id, .. } = self.watched;
-        let run =
-            Run { ending, exit, said, session_id, stderr, survivors, capture, lost, refusals, unanswered };
+        let run = Run {
+            ending,
+            exit,
+            said,
+            unfinished,
+            session_id,
+            stderr,
+            survivors,
+            capture,
+            lost,
+            refusals,
+            unanswered,
+        };
         (run, Farewell::new(state, self.stops, serving, over))
     }
 }

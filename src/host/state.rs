@@ -209,7 +209,7 @@ impl Machine {
                 }
             }
             // It goes on by itself, as when something in the background ended.
-            (Input::Acted, State::Idle { .. }) => self.run(self.turns + 1),
+            (Input::Acted, _) if self.turns_between().is_some() => self.run(self.turns + 1),
             (Input::TurnEnded, State::Running { .. } | State::Idle { .. }) => {
                 self.turns += 1;
                 // A beat's process may have more to say after its first result, and ends by itself.
@@ -243,6 +243,16 @@ impl Machine {
             }
             (Input::GraceOver, State::Stopping { .. }) => vec![Effect::Kill],
             _ => Vec::new(),
+        }
+    }
+
+    /// How many turns are over, if none runs. A beat is called running until it ends.
+    #[must_use]
+    pub fn turns_between(&self) -> Option<u64> {
+        match self.state {
+            State::Idle { turns, .. } => Some(turns),
+            State::Running { turn, .. } if self.kind == Kind::Beat && self.turns >= turn => Some(self.turns),
+            _ => None,
         }
     }
 
@@ -352,6 +362,17 @@ mod tests {
         assert_eq!(busy.take(Input::Ended(Exit::Signal(9))), [Effect::Announce]);
         assert_eq!(busy.take(stop(true)), []);
         assert_eq!(*busy.state(), State::Exited { exit: Exit::Signal(9) });
+    }
+
+    #[test]
+    fn a_beat_that_begins_a_turn_by_itself_is_in_its_next_turn() {
+        let mut beat = Machine::new(Kind::Beat, None);
+        beat.take(Input::Started);
+        assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
+        assert_eq!((beat.take(Input::TurnEnded), beat.turns_between()), (Vec::new(), Some(1)));
+        assert_eq!(beat.take(Input::Acted), [Effect::Announce]);
+        assert_eq!(*beat.state(), State::Running { turn: 2, queued: 0, background: 0 });
+        assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
     }
 
     #[test]

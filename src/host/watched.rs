@@ -167,15 +167,17 @@ impl Watched {
         self.background.count()
     }
 
-    /// Whether a turn that the agent began by itself takes it beyond its `turns`. Claude Code counts them too, but begins
-    /// again with each turn. Where nobody set a limit, a turn that began within it goes on to its end, as what it has to
-    /// say may be an alert.
+    /// Whether the agent goes beyond its `turns`. Claude Code counts them too, but starts again in each turn that it begins
+    /// by itself. Without a set limit, a turn that began within the default one may finish: it may have an alert to report.
     pub(super) fn overruns(&self, turns: Turns) -> bool {
-        let after = match self.turn {
-            Turn::Runs { after } if !self.said.is_empty() => after,
-            _ => return false,
-        };
-        after >= turns.most || (turns.is_set && self.messages > turns.most)
+        let Turn::Runs { after } = self.turn else { return false };
+        let began_late = !self.said.is_empty() && after >= turns.most;
+        began_late || (turns.is_set && self.messages > turns.most)
+    }
+
+    /// Whether a turn that the agent began by itself has had messages, but no result.
+    pub(super) fn has_unfinished_turn(&self) -> bool {
+        matches!(self.turn, Turn::Runs { after } if !self.said.is_empty() && self.messages > after)
     }
 
     /// Whether no turn runs, and tasks in the background go on.

@@ -1,11 +1,14 @@
 //! Finds an alert in an agent's answer, whatever its markup.
 
 /// Whether the text begins with `ATTENTION:`, in any case, also inside Markdown bold, headings, quotes and list items,
-/// and after invisible characters.
+/// and after invisible characters or symbols such as an emoji.
 pub(super) fn is_alert(text: &str) -> bool {
     const WORD: &str = "ATTENTION";
     let is_markup = |character: char| {
-        character.is_whitespace() || "#*_>`~-".contains(character) || is_invisible(character)
+        character.is_whitespace()
+            || "#*_>`~-".contains(character)
+            || is_invisible(character)
+            || is_symbol(character)
     };
     let text = text.trim_start_matches(is_markup);
     let Some((word, rest)) = text.split_at_checked(WORD.len()) else { return false };
@@ -16,6 +19,16 @@ pub(super) fn is_alert(text: &str) -> bool {
 /// Whether the character has no width: zero-width characters, direction marks, byte order marks.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Whether the character is a symbol that people put before a word: emoji with their modifiers, arrows and dingbats.
+fn is_symbol(character: char) -> bool {
+    matches!(character, '\u{2190}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// The text without white space and invisible characters around it.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches(|character: char| character.is_whitespace() || is_invisible(character))
 }
 
 #[cfg(test)]
@@ -39,6 +52,8 @@ mod tests {
             "\u{feff}ATTENTION: x",
             "\u{200b}ATTENTION: x",
             "\u{200e}ATTENTION\u{200b}： x",
+            "\u{26a0}\u{fe0f} ATTENTION: x",
+            "🚨🚨 **ATTENTION:** x",
             "attention: x",
             "**Attention:** x",
         ] {
@@ -49,5 +64,13 @@ mod tests {
         {
             assert!(!is_alert(text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_that_shows_nothing_is_empty() {
+        for text in ["", " \n\u{200b} ", "\u{feff}"] {
+            assert_eq!(trim(text), "", "{text:?}");
+        }
+        assert_eq!(trim("\u{200b} a b\u{feff}\n"), "a b");
     }
 }

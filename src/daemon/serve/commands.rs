@@ -57,6 +57,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                 started_at: clock::rfc3339(self.started),
                 uptime_seconds: now.duration_since(self.started).as_secs(),
                 edits: self.config_watcher.method().to_owned(),
+                stopping: self.stopping.is_some(),
             }),
             problems,
             waiting_lines: self.write_behind.waiting_lines(),

@@ -1,11 +1,11 @@
-//! Where a live agent's output is cut before it is taken. What is read at once may hold the end of a turn and the next one,
+//! Where an agent's output is cut before it is taken. What is read at once may hold the end of a turn and the next one,
 //! which the agent begins by itself: its state has to change in between, before the events of that turn have their numbers.
 
 use super::Host;
 use crate::agent::claude::Parser;
 use crate::agent::event::Event;
 use crate::host::event::Progress;
-use crate::host::state::{Input, State};
+use crate::host::state::Input;
 use derun::record::Channel;
 use memchr::{memchr, memmem};
 use std::time::Duration;
@@ -40,12 +40,12 @@ pub(super) struct Cuts {
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes what a live agent printed, each turn after the state that it belongs to.
+    /// Takes what an agent printed, each turn after the state that it belongs to.
     pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let next = match self.machine.state() {
-                State::Idle { turns, .. } => self.cuts.while_idle(bytes, *turns),
-                _ => Next::Take(self.cuts.at_work(bytes)),
+            let next = match self.machine.turns_between() {
+                Some(turns) => self.cuts.while_idle(bytes, turns),
+                None => Next::Take(self.cuts.at_work(bytes)),
             };
             let length = match next {
                 Next::Take(length) => length,

@@ -107,3 +107,31 @@ fn a_daemon_that_answers_and_holds_the_lock_is_running() {
     let said = show(&start.wait_with_output().unwrap());
     assert_eq!(said, format!("murmur is running already (PID {})\n[exit 0]", std::process::id()));
 }
+
+#[test]
+fn a_start_beside_a_daemon_that_is_stopping_waits_and_starts_the_next_one() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    // Its beat ends only when it is killed.
+    site.plays(&json!({ "stdout": "", "faults": ["hang", "ignore-term"] }));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.wait_for_agents(1);
+    let before = env.ask("ping", &Value::Null)["pid"].clone();
+    let stop = env.murmur(["stop"]).start();
+    let mut seen = std::iter::repeat_with(|| env.run(["status"]));
+    let status = seen.find(|status| !status.contains(" is running ")).unwrap();
+    assert!(status.starts_with(&format!("murmur 0.1.0 is stopping (PID {before}), up ")), "{status}");
+    let said = env.run(["start"]);
+    let after = env.ask("ping", &Value::Null)["pid"].clone();
+    assert_ne!(before, after);
+    assert_eq!(
+        said,
+        format!(
+            "murmur is running (PID {after})\n| waiting for murmur (PID {before}), which is stopping\n[exit 0]"
+        )
+    );
+    assert_eq!(show(&stop.wait_with_output().unwrap()), format!("murmur stopped (PID {before})\n[exit 0]"));
+    assert!(daemon.ended().0.success());
+    env.run(["stop"]);
+}

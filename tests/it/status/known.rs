@@ -110,7 +110,7 @@ fn a_last_run_in_the_future_does_not_hide_the_last_outcome() {
     env.wait(&env.data(), || (!env.config().contains("2999")).then_some(()));
     assert_snapshot!(last(), @"
     last      ok        [SPAN] ago
-              a later run, [SPAN] ago, has no line in the journal
+              lastRun is later, [SPAN] ago; the journal has no line for it
     ");
     daemon.says("future");
     daemon.stop();

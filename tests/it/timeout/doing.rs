@@ -193,3 +193,61 @@ fn a_stopped_host_is_continued_when_its_beat_is_late() {
     assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("error"), &json!(true)), "{line}");
     daemon.stop();
 }
+
+/// A beat whose agent prints this and exits with 0, with its journal line.
+fn beat(front: &str, stdout: &str, args: &[&str]) -> (Env, String, Value) {
+    let env = Env::new();
+    env.workspace("site", &format!("---\n{front}---\nDo it.")).plays(&json!({ "stdout": stdout }));
+    let shown = env.run(["beat", "site"].iter().chain(args));
+    let line = env.journal().remove(0);
+    (env, shown, line)
+}
+
+fn init() -> Value {
+    json!({ "type": "system", "subtype": "init", "session_id": "s" })
+}
+
+fn text(message: &str) -> Value {
+    says(message, &json!({ "type": "text", "text": message }))
+}
+
+#[test]
+fn a_turn_that_the_agent_began_itself_and_did_not_finish_is_an_error() {
+    let unfinished = lines(&[init(), text("m2")]);
+    let (_, _, line) = beat("", &(result("HEARTBEAT_OK") + &unfinished), &[]);
+    let why = "ended without a result in a turn that it had begun by itself";
+    assert_eq!((&line["outcome"], &line["error"]), (&json!("error"), &json!(why)));
+    let (_, _, line) = beat("", &(result("2 tests fail") + &unfinished), &[]);
+    assert_eq!(line["error"], format!("{why}; before, it had said: 2 tests fail"));
+    // It may say that it is up once more, and exit.
+    let (_, _, line) = beat("", &(result("HEARTBEAT_OK") + &lines(&[init()])), &[]);
+    assert_eq!(line["outcome"], "ok");
+}
+
+#[test]
+fn more_messages_than_turns_are_an_error_in_the_first_turn_too() {
+    let stdout = lines(&[init(), text("m1"), text("m2"), text("m3")]) + &result("HEARTBEAT_OK");
+    let (_, _, line) = beat("maxTurns: 2\n", &stdout, &[]);
+    assert_eq!(line["error"], "exceeded its limit of 2 turns and was stopped");
+    let (_, _, line) = beat("maxTurns: 3\n", &stdout, &[]);
+    assert_eq!(line["outcome"], "ok");
+}
+
+#[test]
+fn turns_that_the_agent_begins_itself_have_numbers_and_states() {
+    let turn = |message: &str| lines(&[init(), text(message)]) + &result("HEARTBEAT_OK");
+    let ended = lines(&[background(&json!([]))]);
+    let (env, shown, line) = beat("", &(goes_on() + &turn("m1") + &ended + &turn("m2")), &["--verbose"]);
+    let (_, conversation) = shown.split_once("Conversation\n").unwrap();
+    let numbers: Vec<&str> = conversation
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(" m1").or(line.trim().strip_suffix(" m2")))
+        .collect();
+    assert_eq!(numbers, ["1.", "2."], "{shown}");
+    let events = env.run(["attach", line["agent"].as_str().unwrap(), "--from", "0"]);
+    let (before, after) = events.split_once("\n[state] running (turn 2)\n").unwrap();
+    let last = before.lines().rfind(|line| line.starts_with("[state]"));
+    assert_eq!(last, Some("[state] running (turn 1)"), "{events}");
+    assert!(before.contains("\nm1\n") && before.contains("[state] running (turn 1), 2 background tasks"));
+    assert!(after.contains("\nm2\n") && !after.contains("background"), "{events}");
+}
