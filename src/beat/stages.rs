@@ -51,7 +51,7 @@ pub(super) struct Hosted {
     ended: Ended,
     session: Session,
     conversation: Option<Conversation>,
-    hosting: Result<Hosting, String>,
+    hosting: Result<Hosting, Failure>,
     clients: Option<Farewell>,
     left_out: Vec<OmittedServer>,
     /// Whether the data folder was moved or deleted when the agent was asked to stop.
@@ -62,7 +62,7 @@ pub(super) struct Hosted {
 /// A beat whose journal line is complete.
 pub(super) struct Concluded {
     conversation: Option<Conversation>,
-    hosting: Result<Hosting, String>,
+    hosting: Result<Hosting, Failure>,
     clients: Option<Farewell>,
 }
 
@@ -119,8 +119,8 @@ impl<'a> Beat<'a> {
         };
         let mut hosting = job
             .card(self.started)
-            .map_err(|error| error.line())
-            .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.line()));
+            .map_err(|error| error.failure())
+            .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.failure()));
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone = hosting.as_ref().ok().map(|hosting| hosting.folder_gone(job.scheduled));
         let lost_folder = Cell::new(false);
@@ -251,7 +251,7 @@ impl<'a> Beat<'a> {
         // After the line is written, so that the beat is known as running until then.
         let unreachable = match hosting {
             Ok(hosting) => hosting.remove().err().map(|error| error.line()),
-            Err(error) => Some(error),
+            Err(error) => Some(error.line()),
         };
         if let Some(clients) = clients {
             clients.say().await;

@@ -4,6 +4,7 @@ use super::launch::{self, BeatReport};
 use crate::beat::Job;
 use jiff::Timestamp;
 use std::collections::HashMap;
+use sys::error::Failure;
 use sys::process::{self, Signal};
 use tokio::process::Child;
 use tokio::task::JoinSet;
@@ -16,7 +17,7 @@ pub struct Beats {
 }
 
 /// A beat's id, and its process's report, or how the process died without one.
-pub type End = (String, Result<BeatReport, String>);
+pub type End = (String, Result<BeatReport, Failure>);
 
 /// A running beat.
 #[derive(Debug)]

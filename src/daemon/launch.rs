@@ -10,8 +10,9 @@ use std::path::Path;
 use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
-use sys::notify;
+use sys::error::Failure;
 use sys::process::{self, Signal};
+use sys::{failure, notify};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
@@ -50,9 +51,9 @@ pub fn start(data_dir: &Path) -> io::Result<Child> {
 }
 
 /// Passes `job` to the process and waits for it to end.
-pub async fn run_to_end(mut child: Child, job: Job) -> Result<BeatReport, String> {
+pub async fn run_to_end(mut child: Child, job: Job) -> Result<BeatReport, Failure> {
     let text = serde_json::to_vec(&job)
-        .map_err(|error| format!("cannot pass the job to the beat's process: {error}"))?;
+        .map_err(|error| failure!("cannot pass the job to the beat's process").because(&error))?;
     if let Some(mut stdin) = child.stdin.take() {
         // If the process died early, its exit status says so.
         let _died_early = stdin.write_all(&text).await;
@@ -69,5 +70,5 @@ pub async fn run_to_end(mut child: Child, job: Job) -> Result<BeatReport, String
     }
     let ended = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
     serde_json::from_slice(&report)
-        .map_err(|_| format!("the beat's process ended without a report ({ended})"))
+        .map_err(|_| failure!("the beat's process ended without a report ({ended})"))
 }

@@ -43,7 +43,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use sys::alarm::{Alarm, Woke};
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::paths::{DataDir, User};
 use sys::unreadable::unwritable;
 use sys::watch::Watch;
@@ -375,12 +375,12 @@ impl<L: FnMut(&str)> Daemon<L> {
         self.report_hosts(surveyed);
     }
 
-    fn log_error(&mut self, result: Result<(), String>) {
+    fn log_error(&mut self, result: Result<(), Failure>) {
         if let Err(error) = result
             // Once the folder is gone, everything fails, and its loss is reported.
             && !matches!(self.folder.check(), Some(Lost::Folder(_)))
         {
-            (self.log)(&error);
+            (self.log)(&error.line());
         }
     }
 

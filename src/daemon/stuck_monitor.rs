@@ -19,7 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use sys::watch::{Changes, Place, Watch};
 use sys::{atomic, clock};
@@ -100,7 +100,7 @@ impl StuckMonitor {
         let (reported, due) = (StuckAgents::new(), Timestamp::UNIX_EPOCH);
         let folder = paths.dir.pulses();
         // An invalid config.toml is reported at the daemon's start.
-        let problems = quiet(&paths.settings).err().into_iter().collect();
+        let problems = quiet(&paths.settings).err().iter().map(Failure::line).collect();
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
         Self {
@@ -234,17 +234,17 @@ impl StuckMonitor {
 }
 
 /// How long an agent may be quiet, or why that is unknown.
-fn quiet(settings: &Path) -> Result<Quiet, String> {
+fn quiet(settings: &Path) -> Result<Quiet, Failure> {
     Settings::read(settings)
         .map(|settings| settings.quiet)
-        .map_err(|error| format!("{}; until then the defaults apply", error.line()))
+        .map_err(|error| Failure::new(format!("{}; until then the defaults apply", error.line())))
 }
 
 fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, collects: bool) -> Scan {
     let MonitorPaths { dir, claude, settings } = paths;
     let mut problems = Vec::new();
     let quiet = quiet(&settings).unwrap_or_else(|problem| {
-        problems.push(problem);
+        problems.push(problem.line());
         Quiet::default()
     });
     // First, so that ended agents are not reported as stuck.

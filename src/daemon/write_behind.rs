@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-use sys::clock;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::file::{is_full, room_hint};
 use sys::paths::DataDir;
 use sys::replace::{self, Care, Outcome, Replaced};
 use sys::swap::write_beside;
+use sys::{clock, failure};
 use tokio::time::{Instant, sleep_until};
 use waiting::WaitingLines;
 
@@ -54,15 +54,15 @@ pub struct WriteBehind {
     /// How many lines waited on disk at the last attempt; `None` if unknown.
     last_count: Option<usize>,
     /// Why it is unknown which lines wait.
-    unreadable: Option<String>,
+    unreadable: Option<Failure>,
     /// Lines that did not even fit into the reserve.
     unsaved: Vec<Entry>,
     /// Whether the reserve for a full disk is allocated.
     has_reserve: bool,
     /// Why no beat starts: there is no room to keep its line.
-    full: Option<String>,
+    full: Option<Failure>,
     /// Why config.json does not have the last runs.
-    unwritten: Option<String>,
+    unwritten: Option<Failure>,
     /// Whether the data folder is gone and nothing is written any more.
     is_closed: bool,
 }
@@ -107,7 +107,7 @@ impl WriteBehind {
     }
 
     /// Allocates the reserve for lines on a full disk; retried on errors.
-    pub fn allocate_reserve(&mut self) -> Result<(), String> {
+    pub fn allocate_reserve(&mut self) -> Result<(), Failure> {
         let taken = unfinished::allocate(&self.dir);
         self.has_reserve = taken.is_ok();
         self.set_retry();
@@ -122,13 +122,12 @@ impl WriteBehind {
     }
 
     /// Handles the result of recording a beat before its start. Returns whether it may start, and a message if that is new.
-    pub fn check_recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<String>) {
+    pub fn check_recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<Failure>) {
         match recorded {
             Err(error) if is_full(error) => {
-                let full = format!(
-                    "no beat starts because its journal line could not be kept: {error}; {}",
-                    room_hint(error)
-                );
+                let full = failure!("no beat starts because its journal line could not be kept")
+                    .because(error)
+                    .hint(room_hint(error));
                 let is_news = self.full.is_none();
                 self.full = Some(full.clone());
                 (false, is_news.then_some(full))
@@ -168,15 +167,15 @@ impl WriteBehind {
     }
 
     /// Writes `state` to last-runs.json and the last runs to config.json. Returns those it wrote; retried on errors.
-    pub fn flush(&mut self, state: &State) -> Result<Runs, String> {
+    pub fn flush(&mut self, state: &State) -> Result<Runs, Failure> {
         self.flush_at = None;
         if self.pending.is_empty() {
             return Ok(Runs::new());
         }
         // If this fails, the journal still has the runs.
         let saved = last_runs::write(&self.dir, state, clock::now());
-        let saved =
-            saved.map_err(|error| format!("cannot write {}: {error}", self.dir.last_runs().display()));
+        let saved = saved
+            .map_err(|error| failure!("cannot write {}", self.dir.last_runs().display()).because(&error));
         let care = if self.busy_count < MAX_BUSY { Care::Full } else { Care::Less };
         let flushed = match self.pending.flush(&self.dir, care) {
             Ok((runs, replaced)) => {
@@ -194,7 +193,7 @@ impl WriteBehind {
             }
             Err(error) => {
                 self.flush_at = Some(Instant::now() + RETRY);
-                Err(format!("cannot write lastRun: {}", error.line()))
+                Err(error.failure().after("cannot write lastRun: "))
             }
         };
         self.unwritten = flushed.as_ref().err().cloned();
@@ -212,7 +211,7 @@ impl WriteBehind {
 
     /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and if so
     /// restores that edit.
-    pub fn check_replaced(&mut self) -> Result<(), String> {
+    pub fn check_replaced(&mut self) -> Result<(), Failure> {
         let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
         let config = self.dir.config();
         let late = match replaced.late_edit() {
@@ -223,7 +222,9 @@ impl WriteBehind {
                 return Ok(());
             }
             Ok(Some(late)) => late,
-            Err(error) => return Err(format!("cannot read the replaced {}: {error}", config.display())),
+            Err(error) => {
+                return Err(failure!("cannot read the replaced {}", config.display()).because(&error));
+            }
         };
         // Its last runs are older, and are corrected on reload.
         match replace::replace(&config, Some(replaced.next()), &late, Care::Less) {
@@ -233,30 +234,29 @@ impl WriteBehind {
                 let kept = write_beside(&beside, &late, 0o600);
                 let kept = kept.map_or_else(|error| error.to_string(), |()| beside.display().to_string());
                 let why = outcome.err().map(|error| format!(" ({error})")).unwrap_or_default();
-                Err(format!(
-                    "two programs wrote {} at once{why}; one version was saved as {kept}",
-                    config.display()
-                ))
+                Err(
+                    failure!("two programs wrote {} at once{why}", config.display(); "one version was saved as {kept}"),
+                )
             }
         }
     }
 
     /// Why it is unknown which lines wait, for `status`.
     #[must_use]
-    pub fn unreadable(&self) -> Option<&str> {
-        self.unreadable.as_deref()
+    pub fn unreadable(&self) -> Option<&Failure> {
+        self.unreadable.as_ref()
     }
 
     /// Why config.json does not have the last runs, for `status`.
     #[must_use]
-    pub fn problem(&self) -> Option<&str> {
-        self.unwritten.as_deref()
+    pub fn problem(&self) -> Option<&Failure> {
+        self.unwritten.as_ref()
     }
 
     /// Why no beat starts, for `status`.
     #[must_use]
-    pub fn full(&self) -> Option<&str> {
-        self.full.as_deref()
+    pub fn full(&self) -> Option<&Failure> {
+        self.full.as_ref()
     }
 
     fn set_retry(&mut self) {

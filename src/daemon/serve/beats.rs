@@ -8,8 +8,8 @@ use crate::daemon::rpc_handlers::StartedBeat;
 use crate::daemon::state::{DeferredBeat, Start};
 use crate::journal::unfinished::{self, Phase};
 use jiff::SignedDuration;
-use sys::clock;
 use sys::error::Failure;
+use sys::{clock, failure};
 
 /// How long a beat waits if there is no room for its line.
 const FULL_PAUSE: SignedDuration = SignedDuration::from_secs(10);
@@ -46,13 +46,13 @@ impl<L: FnMut(&str)> Daemon<L> {
         let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
         let (may_begin, news) = self.write_behind.check_recorded(&announced);
         if let Some(news) = news {
-            (self.log)(&news);
+            (self.log)(&news.line());
         }
         if !may_begin {
             if let Some(running) = self.state.not_started(&job.beat, before, clock::now(), FULL_PAUSE) {
                 self.write_behind.forget(running.workspace, running.name);
             }
-            return Err(self.write_behind.full().unwrap_or_default().into());
+            return Err(self.write_behind.full().cloned().unwrap_or_default());
         }
         job.announced = announced.is_ok();
         let begins = StartedBeat { beat: job.beat.clone(), agent: job.agent.clone() };
@@ -65,10 +65,10 @@ impl<L: FnMut(&str)> Daemon<L> {
                 // No process will write this beat's line.
                 self.withdraw(&begins.beat);
                 self.state.ended(&begins.beat);
-                let error = format!("cannot start a process for the beat: {error}");
-                let kept = self.write_behind.keep(job.failed(running.since, error.clone()));
+                let failure = failure!("cannot start a process for the beat").because(&error);
+                let kept = self.write_behind.keep(job.failed(running.since, failure.line()));
                 self.log_error(kept);
-                Err(error.into())
+                Err(failure)
             }
         }
     }
@@ -101,7 +101,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             Ok(BeatReport::Waiting) => self.write_behind.recover(),
             Err(error) => {
                 self.withdraw(&beat);
-                self.write_behind.recover_or_write(&job.failed(since, error))
+                self.write_behind.recover_or_write(&job.failed(since, error.line()))
             }
         };
         if let Some(resumes) = job.resumes {

@@ -42,9 +42,9 @@ impl<L: FnMut(&str)> Daemon<L> {
         let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default().asking;
         problems.extend_from_slice(self.config_watcher.problems());
         problems.extend(self.agent_problem());
-        problems.extend(self.write_behind.problem().map(str::to_owned));
-        problems.extend(self.write_behind.full().map(str::to_owned));
-        problems.extend(self.write_behind.unreadable().map(str::to_owned));
+        problems.extend(self.write_behind.problem().map(Failure::line));
+        problems.extend(self.write_behind.full().map(Failure::line));
+        problems.extend(self.write_behind.unreadable().map(Failure::line));
         // Waiting lines have a reason of their own.
         if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));

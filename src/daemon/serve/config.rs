@@ -52,7 +52,7 @@ impl<L: FnMut(&str)> Daemon<L> {
                     self.state.set_written(&workspace, name.as_deref(), at);
                 }
             }
-            Err(error) => (self.log)(&error),
+            Err(error) => (self.log)(&error.line()),
         }
     }
 }

@@ -7,19 +7,20 @@ use crate::journal::reserve::Reserve;
 use crate::journal::{append, unfinished};
 use std::io;
 use sys::clock;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 impl WriteBehind {
     /// Takes a line that is stored nowhere else and writes it as soon as possible. An error says why it has to wait.
-    pub fn keep(&mut self, entry: Entry) -> Result<(), String> {
+    pub fn keep(&mut self, entry: Entry) -> Result<(), Failure> {
         self.unsaved.push(entry);
         self.write_lines()
     }
 
     /// Takes the line of a beat whose process could not even write it to the beat's record.
-    pub fn keep_of_dead(&mut self, line: &str) -> Result<(), String> {
+    pub fn keep_of_dead(&mut self, line: &str) -> Result<(), Failure> {
         let entry: Entry =
-            serde_json::from_str(line).map_err(|error| format!("not a journal line: {error}"))?;
+            serde_json::from_str(line).map_err(|error| failure!("not a journal line").because(&error))?;
         let beat = entry.beat.clone();
         let kept = self.keep(entry);
         if self.unsaved.iter().all(|unsaved| unsaved.beat != beat) {
@@ -41,7 +42,7 @@ impl WriteBehind {
     }
 
     /// Writes the lines of beats whose process died.
-    pub fn recover(&mut self) -> Result<(), String> {
+    pub fn recover(&mut self) -> Result<(), Failure> {
         if self.is_closed {
             return Ok(());
         }
@@ -50,12 +51,12 @@ impl WriteBehind {
         let news = match recovered {
             Ok(left) => {
                 self.unreadable = None;
-                self.waiting.update(&self.dir, &left).then(|| self.message())
+                self.waiting.update(&self.dir, &left).then(|| self.message().into())
             }
             Err(error) => {
-                let said = format!("cannot write waiting journal lines: {}", error.line());
-                let before = self.unreadable.replace(said.clone());
-                (before.as_ref() != Some(&said)).then_some(said)
+                let failure = error.failure().after("cannot write waiting journal lines: ");
+                let before = self.unreadable.replace(failure.clone());
+                (before.as_ref() != Some(&failure)).then_some(failure)
             }
         };
         self.set_retry();
@@ -64,12 +65,12 @@ impl WriteBehind {
 
     /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `waiting` is how many
     /// there are.
-    pub fn recount(&mut self, waiting: io::Result<usize>) -> Result<(), String> {
+    pub fn recount(&mut self, waiting: io::Result<usize>) -> Result<(), Failure> {
         if waiting.ok() == self.last_count { Ok(()) } else { self.recover() }
     }
 
     /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the line.
-    pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), String> {
+    pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), Failure> {
         let recovered = self.recover();
         if self.is_closed {
             // If the folder was moved, the next daemon there finds its record.
@@ -82,7 +83,7 @@ impl WriteBehind {
     }
 
     /// Retries all lines, then the reserve.
-    pub fn retry(&mut self) -> Result<(), String> {
+    pub fn retry(&mut self) -> Result<(), Failure> {
         let written = self.write();
         // The journal first: it needs the space.
         self.ensure_reserve();
@@ -90,7 +91,7 @@ impl WriteBehind {
     }
 
     /// Writes all waiting lines.
-    pub fn write(&mut self) -> Result<(), String> {
+    pub fn write(&mut self) -> Result<(), Failure> {
         self.write_lines().and_then(|()| self.recover())
     }
 
@@ -111,7 +112,7 @@ impl WriteBehind {
         status::waiting(self.waiting_lines(), self.waiting_reason(), true)
     }
 
-    fn write_lines(&mut self) -> Result<(), String> {
+    fn write_lines(&mut self) -> Result<(), Failure> {
         if self.is_closed {
             return Ok(());
         }
@@ -126,6 +127,6 @@ impl WriteBehind {
             }
         }
         self.set_retry();
-        if is_done { Ok(()) } else { Err(self.message()) }
+        if is_done { Ok(()) } else { Err(self.message().into()) }
     }
 }

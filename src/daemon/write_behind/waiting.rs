@@ -4,6 +4,8 @@
 
 use crate::journal::unfinished::Waiting;
 use std::io;
+use sys::error::Failure;
+use sys::failure;
 use sys::paths::DataDir;
 use sys::unreadable::{unwritable, write_hint};
 
@@ -37,6 +39,6 @@ impl WaitingLines {
 }
 
 /// The message for a reserve that cannot be allocated.
-pub(super) fn reserve_problem(dir: &DataDir, error: &io::Error) -> String {
-    format!("cannot reserve space for journal lines: {error}; {}", write_hint(&dir.reserve(), error))
+pub(super) fn reserve_problem(dir: &DataDir, error: &io::Error) -> Failure {
+    failure!("cannot reserve space for journal lines").because(error).hint(write_hint(&dir.reserve(), error))
 }
