@@ -50,7 +50,7 @@ pub enum BeatError {
     #[error("the beat was withdrawn before it began")]
     Withdrawn,
     /// No space for the beat's journal line could be reserved: for example, the disk is full.
-    #[error("cannot reserve space for a beat's journal line in {}: {source}", .path.display())]
+    #[error("cannot reserve space for a beat's journal line in {}", .path.display())]
     Full {
         /// The folder of beat records.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum BeatError {
         source: io::Error,
     },
     /// The workspace can't be locked.
-    #[error("cannot lock {}: {source}", .path.display())]
+    #[error("cannot lock {}", .path.display())]
     Lock {
         /// The lock file.
         path: PathBuf,

@@ -123,7 +123,7 @@ fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Denied>
     };
     let context = HookContext::read().map_err(|error| Denied::new(error.failure(), CONSEQUENCE))?;
     context.limit_time();
-    let denied = |error: EventError| Denied::new(error.to_string(), CONSEQUENCE);
+    let denied = |error: EventError| Denied::new(Failure::of(&error).to_string(), CONSEQUENCE);
     let input = Input::read(stdin).map_err(denied)?;
     let decision = decide::decide(input, &context, event == Event::PermissionRequest)?;
     Ok(Answer::of(event, decision))

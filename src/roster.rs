@@ -39,7 +39,7 @@ pub struct Sources {
 
 /// Why Claude Code's sessions are missing.
 #[derive(Debug, thiserror::Error)]
-#[error("sessions without a pulse are not listed: cannot read {}: {source}", .path.display())]
+#[error("sessions without a pulse are not listed: cannot read {}", .path.display())]
 pub struct SessionsError {
     path: PathBuf,
     source: io::Error,

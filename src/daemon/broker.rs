@@ -71,11 +71,13 @@ impl Broker {
             retry_at: None,
         };
         let mut events = Vec::new();
-        for (id, call) in broker.folder.all(|error| events.push(BrokerEvent::Error(error.to_string()))) {
+        for (id, call) in
+            broker.folder.all(|error| events.push(BrokerEvent::Error(Failure::of(&error).to_string())))
+        {
             let answered = !matches!(call.standing, deferred::Standing::Deferred { .. });
             if answered && is_over(&id) {
                 let error = broker.folder.remove(&id).err();
-                events.extend(error.map(|error| BrokerEvent::Error(error.to_string())));
+                events.extend(error.map(|error| BrokerEvent::Error(Failure::of(&error).to_string())));
             } else {
                 let input = Body::on_disk(&call.request.input, dir.root());
                 broker.requests.restore(id, call, input);
@@ -179,7 +181,7 @@ impl Broker {
             let kept = match open.whole() {
                 Ok(request) => {
                     let call = DeferredCall { request, asked: open.asked, standing };
-                    self.folder.put(id, &call).map_err(|error| error.to_string())
+                    self.folder.put(id, &call).map_err(|error| Failure::of(&error).to_string())
                 }
                 Err(error) => Err(unreadable(id, &error)),
             };
@@ -229,7 +231,7 @@ impl Broker {
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
             // On disk first, so that an accepted answer is not lost.
             call.standing = deferred::Standing::Answered(answer.clone());
-            self.folder.put(id, &call).map_err(|error| error.to_string())?;
+            self.folder.put(id, &call).map_err(|error| Failure::of(&error).to_string())?;
         }
         match self.requests.answer(id, answer.clone()).map_err(|error| error.failure())? {
             AnswerEffect::Notify(hooks) => {
@@ -278,7 +280,7 @@ impl Broker {
         let Some((request, asked)) = request else { return };
         let time = now.duration_since(asked).unsigned_abs();
         let unwritten = decisions::record_undecided(&self.dir, id, &request, reason, time).err();
-        self.events.extend(unwritten.map(|error| BrokerEvent::Error(error.to_string())));
+        self.events.extend(unwritten.map(|error| BrokerEvent::Error(Failure::of(&error).to_string())));
     }
 
     /// The request `id`, with its input if readable, and when it was sent.
@@ -336,7 +338,7 @@ impl Broker {
     pub fn beat_ended(&mut self, id: &RequestId) {
         self.requests.end(id, Ended::Answered);
         if let Err(error) = self.folder.remove(id) {
-            self.events.push(BrokerEvent::Error(error.to_string()));
+            self.events.push(BrokerEvent::Error(Failure::of(&error).to_string()));
         }
     }
 
@@ -384,8 +386,10 @@ impl Broker {
     /// Syncs the state of `id` to disk; returns whether that worked.
     fn sync(&mut self, id: &RequestId) -> bool {
         let kept = match self.requests.get(id).map(Open::deferred_call).transpose() {
-            Ok(Some(Some(call))) => self.folder.put(id, &call).map_err(|error| error.to_string()),
-            Ok(_) => self.folder.remove(id).map_err(|error| error.to_string()),
+            Ok(Some(Some(call))) => {
+                self.folder.put(id, &call).map_err(|error| Failure::of(&error).to_string())
+            }
+            Ok(_) => self.folder.remove(id).map_err(|error| Failure::of(&error).to_string()),
             Err(error) => Err(unreadable(id, &error)),
         };
         let error = kept.err().map(BrokerEvent::Error);

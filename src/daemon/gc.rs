@@ -24,7 +24,7 @@ const MIN_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 /// A file or folder could not be read or removed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {what} {}: {source}", .path.display())]
+#[error("cannot {what} {}", .path.display())]
 pub struct GcError {
     what: &'static str,
     path: PathBuf,

@@ -56,7 +56,7 @@ pub(super) enum ContextError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The policy is not valid.
-    #[error("invalid {POLICY_VARIABLE}: {0}")]
+    #[error("invalid {POLICY_VARIABLE}")]
     Policy(#[source] serde_json::Error),
     /// The project's name is not valid.
     #[error("{PROJECT_VARIABLE} is not a valid project name: {0:?}")]

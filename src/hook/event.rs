@@ -52,7 +52,7 @@ pub(super) struct Input {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EventError {
     /// Stdin is not readable.
-    #[error("cannot read stdin: {0}")]
+    #[error("cannot read stdin")]
     Read(#[source] io::Error),
     /// Stdin is empty.
     #[error("stdin is empty, expected a hook event as JSON")]
@@ -61,7 +61,7 @@ pub(super) enum EventError {
     #[error("stdin has more than {} MiB", MAX_INPUT >> 20)]
     Long,
     /// The input has another form.
-    #[error("stdin is not a hook event: {0}")]
+    #[error("stdin is not a hook event")]
     Garbled(#[source] serde_json::Error),
     /// The call's working folder is not absolute.
     #[error("the hook event's cwd is not an absolute path: {}", .0.display())]

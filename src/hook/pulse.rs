@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::{ancestors, atomic, deadline};
 
@@ -44,7 +45,7 @@ enum PulseError {
     #[error(transparent)]
     Audit(#[from] DecisionError),
     /// The data folder is missing and can't be created.
-    #[error("cannot create the data folder: {0}")]
+    #[error("cannot create the data folder")]
     Folder(#[source] io::Error),
     /// A bug.
     #[error("the hook failed: {0}")]
@@ -69,7 +70,7 @@ pub(super) fn write(event: PulseEvent) {
     if let Err(error) = written
         && has_folder(&dir).is_ok_and(|is_there| is_there)
     {
-        failure_log::note(&dir, &error.to_string());
+        failure_log::note(&dir, &Failure::of(&error).to_string());
     }
 }
 

@@ -1,5 +1,8 @@
 //! What an agent is doing, and what is to be done about it: state × input → state + effects, purely.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -277,127 +280,5 @@ impl Machine {
         let (queued, background) = (self.queue.len(), self.background);
         self.state = State::Running { turn: self.turns + 1, queued, background };
         vec![Effect::Announce, Effect::Say(text)]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GRACE: Duration = Duration::from_secs(5);
-
-    fn live() -> Machine {
-        let mut machine = Machine::new(Kind::Live, None);
-        assert_eq!(machine.take(Input::Started), [Effect::Announce]);
-        machine
-    }
-
-    fn send(machine: &mut Machine, text: &str) -> Vec<Effect> {
-        machine.take(Input::Send(text.to_owned()))
-    }
-
-    #[test]
-    fn messages_wait_for_the_end_of_a_turn() {
-        let mut agent = live();
-        assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Say("one".to_owned())]);
-        assert_eq!(send(&mut agent, "two"), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
-        assert_eq!(agent.take(Input::Acted), []);
-        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Say("two".to_owned())]);
-        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
-    }
-
-    #[test]
-    fn the_first_message_may_be_there_before_the_agent() {
-        let mut agent = Machine::new(Kind::Live, Some("one".to_owned()));
-        assert_eq!(send(&mut agent, "two"), []);
-        assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Say("one".to_owned())]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
-    }
-
-    #[test]
-    fn it_may_go_on_by_itself() {
-        let mut agent = live();
-        assert_eq!(agent.take(Input::Acted), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0, background: 0 });
-        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-        // A second result with nothing before it.
-        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
-    }
-
-    #[test]
-    fn what_runs_in_the_background_is_part_of_the_state() {
-        let mut agent = live();
-        assert_eq!(agent.take(Input::Background(0)), []);
-        send(&mut agent, "one");
-        assert_eq!(agent.take(Input::Background(2)), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0, background: 2 });
-        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Idle { turns: 1, background: 2 });
-        assert_eq!(agent.take(Input::Background(2)), []);
-        assert_eq!(agent.take(Input::Background(0)), [Effect::Announce]);
-        assert_eq!(*agent.state(), State::Idle { turns: 1, background: 0 });
-        agent.take(Input::Stop { force: false, grace: GRACE });
-        assert_eq!((agent.take(Input::Background(1)), agent.state().background()), (Vec::new(), 0));
-    }
-
-    #[test]
-    fn an_idle_agent_is_let_go_a_busy_one_is_told_and_force_kills() {
-        let stop = |force| Input::Stop { force, grace: GRACE };
-        let mut idle = live();
-        assert_eq!(idle.take(stop(false)), [Effect::Announce, Effect::CloseInput, Effect::Wait(GRACE)]);
-        assert_eq!(idle.take(stop(false)), []);
-        assert_eq!(idle.check_send(), Err(SendError::Ending("stopping")));
-        assert_eq!(idle.take(Input::GraceOver), [Effect::Kill]);
-        let mut busy = live();
-        send(&mut busy, "one");
-        send(&mut busy, "two");
-        let told = busy.take(stop(false));
-        assert!(told.contains(&Effect::Terminate), "{told:?}");
-        assert_eq!(busy.take(Input::TurnEnded), [], "what waited is not begun");
-        assert_eq!(busy.take(stop(true)), [Effect::Announce, Effect::Kill]);
-        assert_eq!(busy.take(stop(true)), []);
-        assert_eq!(busy.take(Input::Ended(Exit::Signal(9))), [Effect::Announce]);
-        assert_eq!(busy.take(stop(true)), []);
-        assert_eq!(*busy.state(), State::Exited { exit: Exit::Signal(9) });
-    }
-
-    #[test]
-    fn a_beat_that_begins_a_turn_by_itself_is_in_its_next_turn() {
-        let mut beat = Machine::new(Kind::Beat, None);
-        beat.take(Input::Started);
-        assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
-        assert_eq!((beat.take(Input::TurnEnded), beat.turns_between()), (Vec::new(), Some(1)));
-        assert_eq!(beat.take(Input::Acted), [Effect::Announce]);
-        assert_eq!(*beat.state(), State::Running { turn: 2, queued: 0, background: 0 });
-        assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
-    }
-
-    #[test]
-    fn a_beat_takes_no_messages_and_the_queue_has_an_end() {
-        let mut beat = Machine::new(Kind::Beat, None);
-        beat.take(Input::Started);
-        assert_eq!(*beat.state(), State::Running { turn: 1, queued: 0, background: 0 });
-        assert_eq!(beat.check_send(), Err(SendError::Beat));
-        assert_eq!(beat.take(Input::TurnEnded), []);
-        let mut agent = live();
-        for _ in 0..=QUEUE {
-            assert_eq!(agent.check_send(), Ok(()));
-            send(&mut agent, "more");
-        }
-        assert_eq!(agent.check_send(), Err(SendError::Full));
-    }
-
-    #[test]
-    fn states_are_written_with_their_data() {
-        let text = |state: State| serde_json::to_string(&state).unwrap();
-        assert_eq!(text(State::Starting), r#"{"state":"starting"}"#);
-        assert_eq!(text(State::Idle { turns: 2, background: 0 }), r#"{"state":"idle","turns":2}"#);
-        let working = State::Running { turn: 1, queued: 0, background: 3 };
-        assert_eq!(text(working.clone()), r#"{"state":"running","turn":1,"queued":0,"background":3}"#);
-        assert_eq!(serde_json::from_str::<State>(&text(working.clone())).unwrap(), working);
-        assert_eq!(text(State::Exited { exit: Exit::Code(0) }), r#"{"state":"exited","exit":{"code":0}}"#);
     }
 }

@@ -69,7 +69,7 @@ pub struct DecisionLine<'a> {
 
 /// A decision could not be recorded.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the decision to {}: {source}", .path.display())]
+#[error("cannot write the decision to {}", .path.display())]
 pub struct DecisionError {
     /// The file.
     pub path: PathBuf,

@@ -70,7 +70,7 @@ enum StandingForm {
 
 /// The folder or a file in it can't be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {source}", .path.display())]
+#[error("cannot {action} {}", .path.display())]
 pub struct DeferredCallError {
     action: &'static str,
     path: PathBuf,

@@ -15,7 +15,7 @@ use sys::paths::DataDir;
 
 /// A pulse that could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}", .path.display())]
+#[error("cannot write {}", .path.display())]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,

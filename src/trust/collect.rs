@@ -55,7 +55,7 @@ pub struct Found {
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A file or folder is not readable.
-    #[error("cannot read {}: {source}", .path.display())]
+    #[error("cannot read {}", .path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,

@@ -34,7 +34,7 @@ pub struct Trusted {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file can't be read or written.
-    #[error("cannot {action} {}: {source}", .path.display())]
+    #[error("cannot {action} {}", .path.display())]
     Unusable {
         /// `read` or `write`.
         action: &'static str,

@@ -56,7 +56,7 @@ const FILTERS: [(&str, &str); 24] = [
     (r"\bup \d+s", "up [SPAN]"),
     (r"\b(stopped|by you) after \d+s", "$1 after [SPAN]"),
     (r"\b(the model|was running|an answer) \(\d+s\)", "$1 ([SPAN])"),
-    (r"\b\d+[smhd]( \d+[smhd])? ago\b", "[SPAN] ago"),
+    (r"(^|[^\[\w])\d+[smhd]( \d+[smhd])? ago\b", "$1[SPAN] ago"),
     (r"\bin \d+[smhd]( \d+[smhd])? \(", "in [SPAN] ("),
     (r"(last-beat-[-\w]*)-[0-9a-f]{8}\.json", "$1-[HASH].json"),
     (r"(\.new-|\.murmur-|\.tmp)\w{6}\b", "$1[RANDOM]"),

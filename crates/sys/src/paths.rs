@@ -23,7 +23,7 @@ pub enum PathsError {
     #[error("no data folder: neither HOME nor MURMUR_DIR is set")]
     Homeless,
     /// It cannot be created or read.
-    #[error("cannot use the data folder {}: {source}", .path.display())]
+    #[error("cannot use the data folder {}", .path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,

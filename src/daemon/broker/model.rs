@@ -88,7 +88,7 @@ enum ModelError {
     Decision { model: String, error: DecisionError },
     #[error("no model answered within {}", humantime::format_duration(*.0))]
     Timeout(Duration),
-    #[error("cannot start a thread to ask a model: {0}")]
+    #[error("cannot start a thread to ask a model")]
     Thread(#[source] io::Error),
     #[error("asking a model failed")]
     Broken,

@@ -33,7 +33,7 @@ pub(super) enum AccessError {
     NoModel(PathBuf),
     #[error("there is no key for {name}")]
     NoKey { name: &'static str, variable: &'static str, settings: PathBuf },
-    #[error("cannot read key file {}: {source}", .path.display())]
+    #[error("cannot read key file {}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("key file {} is not a regular file of at most {LONGEST} bytes", .0.display())]
     NotAFile(PathBuf),
