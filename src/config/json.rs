@@ -1,6 +1,9 @@
 //! JSON text by its parts: which bytes are which key and value, so that errors can point and edits can be small.
 //!
 //! Everything here borrows from one source text; nothing is decoded that is not asked for.
+//!
+//! Not jsonc-parser's syntax tree: an object or array that stands in one line is broken into several when something is
+//! added to it, and an entry that is added and removed again leaves a line break behind.
 
 use std::borrow::Cow;
 use std::fmt;
