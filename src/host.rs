@@ -1,5 +1,5 @@
-//! One process an agent: it keeps the agent alive whatever becomes of everything else, keeps all that the agent wrote,
-//! and tells it to whoever asks (spec 3; docs/reference/host-protocol.md).
+//! One process per agent: keeps the agent running independently of everything else, records its output, and streams
+//! its events to clients (spec 3; docs/reference/host-protocol.md).
 //!
 //! # How it works
 //!

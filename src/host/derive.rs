@@ -1,7 +1,7 @@
-//! Events from an agent's bytes. The same bytes give the same events, however they are cut.
+//! Turns an agent's bytes into events. The same bytes give the same events, however they are chunked.
 //!
-//! An event is there when the newline that ends its line is. Where a line begins is remembered, so that deriving can
-//! be taken up again in the middle of a session.
+//! An event is emitted at the newline that ends its line. The parser remembers where each unfinished line starts, so
+//! parsing can resume in the middle of a session.
 
 use super::event::Derived;
 use crate::agent::claude::Parser;
@@ -9,21 +9,21 @@ use crate::agent::event::Event;
 use derun::record::Channel;
 use memchr::{memchr, memrchr};
 
-/// What is longer on stderr, in bytes, becomes more than one event.
+/// Longer stderr lines, in bytes, become several events.
 const LONGEST: usize = 64 << 10;
 
-/// Derives events.
+/// The parser.
 #[derive(Debug, Default)]
 pub struct Deriver {
     stdout: Parser,
     stderr: Vec<u8>,
-    /// Where a line has begun on stdout,
+    /// Where the unfinished line on stdout starts.
     stdout_line: Option<u64>,
-    /// and on stderr.
+    /// Where the unfinished line on stderr starts.
     stderr_line: Option<u64>,
 }
 
-/// The byte of the session at which what is not an event yet begins: a channel's bytes before that are events.
+/// Session offsets of the unfinished line on each channel: all of a channel's bytes before it have become events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Begins {
     /// On stdout.
@@ -33,7 +33,7 @@ pub struct Begins {
 }
 
 impl Begins {
-    /// Where `channel`'s begins.
+    /// The offset for `channel`.
     #[must_use]
     pub fn of(&self, channel: Channel) -> u64 {
         if channel == Channel::Stderr { self.stderr } else { self.stdout }
@@ -41,7 +41,7 @@ impl Begins {
 }
 
 impl Deriver {
-    /// Takes the next bytes of `channel`, of which the first is the byte `at` of the session.
+    /// Parses the next bytes of `channel`; the first is at session offset `at`.
     pub fn feed(&mut self, channel: Channel, at: u64, bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
         if bytes.is_empty() {
             return;
@@ -82,7 +82,7 @@ impl Deriver {
         self.stderr_line = None;
     }
 
-    /// There are no more bytes: a last line without a newline counts like any other.
+    /// Ends the input: a last line without a newline becomes an event too.
     pub fn finish(&mut self, sink: &mut impl FnMut(Derived<'_>)) {
         self.stdout.finish(&mut |event: Event<'_>| sink(Derived::Agent(&event)));
         if !self.stderr.is_empty() {
@@ -90,7 +90,7 @@ impl Deriver {
         }
     }
 
-    /// Where what is not an event yet begins, when all bytes before `at` have been taken.
+    /// Where unfinished lines start, once all bytes before `at` have been parsed.
     #[must_use]
     pub fn begins(&self, at: u64) -> Begins {
         Begins { stdout: self.stdout_line.unwrap_or(at), stderr: self.stderr_line.unwrap_or(at) }
@@ -143,7 +143,7 @@ mod tests {
             let before = lines(&mut first, 0, &stretches[..cut]);
             let taken = stretches[..cut].iter().map(|(_, bytes)| bytes.len() as u64).sum();
             let begins = first.begins(taken);
-            // What was begun is fed again, and in other pieces.
+            // Feed unfinished lines again, in different pieces.
             let mut again: Stretches = Vec::new();
             let (mut at, mut pieces) = (0, Vec::new());
             for (index, (channel, bytes)) in stretches.iter().enumerate() {

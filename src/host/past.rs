@@ -1,4 +1,4 @@
-//! Events that are no longer in memory, derived again from the session of their agent.
+//! Replays events that are no longer in memory, from the agent's session.
 
 use super::derive::{Begins, Deriver};
 use super::event::Derived;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::clock;
 
-/// What is read of a session at once, in bytes.
+/// How much of a session is read at once, in bytes.
 const PAGE: usize = 256 << 10;
 
-/// Where an agent's events are kept.
+/// Where an agent's events are stored.
 #[derive(Debug, Clone)]
 pub struct Kept {
     /// The store's state root.
@@ -26,9 +26,9 @@ pub struct Kept {
     pub session: SessionId,
     /// The agent.
     pub agent_id: String,
-    /// Events from this number on are not kept.
+    /// Events from this number on are not stored.
     pub limit: Arc<AtomicU64>,
-    /// Whether no more bytes will come.
+    /// Whether the session is complete.
     pub is_over: bool,
 }
 
@@ -38,34 +38,31 @@ impl Older for Kept {
     }
 }
 
-/// Derives the events of a session from some number on.
+/// Replays a session's events.
 #[derive(Debug)]
 pub struct Replay {
     kept: Kept,
     session: Session,
     entries: Entries,
-    /// Entries of the ledger that are not reached.
+    /// Entries of the ledger that lie ahead.
     ahead: VecDeque<Entry>,
     deriver: Deriver,
-    /// Where what had begun there begins.
+    /// Where unfinished lines started at the first checkpoint.
     begins: Begins,
-    /// The next byte to be taken.
+    /// The offset of the next byte to parse.
     at: u64,
-    /// Bytes before this were taken before; of them only what had begun is taken again.
+    /// Bytes before this offset were parsed earlier; only unfinished lines are parsed again.
     fresh: u64,
-    /// The number of the next event that is derived.
+    /// The number of the next event.
     next: u64,
-    /// The first one that is wanted.
+    /// The first event to return.
     wanted: u64,
     is_flushed: bool,
     lost: Option<String>,
 }
 
 impl Replay {
-    /// Begins with the event `from`, or with the first that can be had.
-    ///
-    /// # Errors
-    /// What the system says, for example that the session is gone.
+    /// Starts at the event `from`, or at the first one that is available.
     pub fn open(kept: Kept, from: u64) -> io::Result<Self> {
         let session = Store::open(&kept.root)
             .and_then(|store| store.session(kept.session.as_str()))
@@ -74,7 +71,7 @@ impl Replay {
         let begin = Entry { offset: 0, at: 0, begins: Begins::default(), flushed: false, own: None };
         let mut ahead = VecDeque::from([begin]);
         while let Some(entry) = entries.next_entry()? {
-            // What is flushed can only be reached from before.
+            // A flush can only be replayed from an earlier checkpoint.
             if entry.offset <= from && !entry.flushed {
                 ahead.clear();
             }
@@ -104,15 +101,15 @@ impl Replay {
         })
     }
 
-    /// Why not all of it is there, of an agent that has ended.
+    /// Why the session of an ended agent is incomplete.
     #[must_use]
     pub fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
-    /// Appends the event of `entry`, whose place is reached, if it has one.
+    /// Appends the event of `entry`, if it has one, once its offset is reached.
     fn reach(&mut self, entry: &Entry, out: &mut Vec<u8>) {
-        // What an entry says of numbers counts: it was there when they were given.
+        // The ledger's number is authoritative.
         self.next = entry.offset;
         if let Some(own) = &entry.own {
             if entry.offset >= self.wanted {
@@ -130,7 +127,7 @@ impl Replay {
         deriver.finish(&mut |event| push(out, &event, next, *wanted, &kept.agent_id));
     }
 
-    /// Takes bytes up to `limit`; `false` if there are none yet.
+    /// Parses bytes up to `limit`; `false` if there are none yet.
     fn take_bytes(&mut self, limit: Option<u64>, out: &mut Vec<u8>) -> io::Result<bool> {
         let most = limit.map_or(PAGE as u64, |limit| limit.saturating_sub(self.at).min(PAGE as u64));
         let most = usize::try_from(most).unwrap_or(PAGE);
@@ -140,7 +137,7 @@ impl Replay {
         }
         let Self { deriver, next, wanted, kept, fresh, begins, .. } = self;
         for (stretch, bytes) in page.chunks() {
-            // Of what was taken before, only what had begun is taken again.
+            // Of bytes parsed earlier, parse only unfinished lines again.
             let from = if stretch.offset < *fresh { begins.of(stretch.channel) } else { 0 };
             let skip = from.saturating_sub(stretch.offset).min(bytes.len() as u64);
             let bytes = &bytes[usize::try_from(skip).unwrap_or(bytes.len())..];
@@ -179,7 +176,7 @@ impl Past for Replay {
                 None => {
                     let limit = self.ahead.front().map(|entry| entry.at);
                     if !self.take_bytes(limit, out)? {
-                        // What has no newline was no event to anybody, unless the host said in the end that it is.
+                        // An unfinished line is an event only if the host flushed it at the end.
                         break;
                     }
                 }

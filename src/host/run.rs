@@ -1,7 +1,7 @@
-//! The host's loop: waits for what happens to its agent, tells [`Machine`], and carries out what it says.
+//! The host's event loop: waits for events of its agent, passes them to [`Machine`] and applies the effects.
 //!
-//! The process that calls [`run`] must have no other children: what is left when the agent is gone is the
-//! agent's, and is killed.
+//! The process that calls [`run`] must have no other children: every process that remains when the agent has ended
+//! counts as the agent's and is killed.
 
 mod cuts;
 mod requests;
@@ -41,37 +41,38 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout};
 use waits::{at, died};
 
-/// How long what is left of a killed tree may take to vanish.
+/// How long a killed process tree may take to disappear.
 const REAPING: Duration = Duration::from_secs(2);
 
 /// How long output may still arrive after the last process that could write it is gone.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// After so much time without a turn, an agent is expected to be idle for long.
+/// After this long without a turn, an agent is expected to stay idle.
 const REST: Duration = Duration::from_secs(1);
 
-/// An agent to be hosted.
+/// An agent to host.
 #[derive(Debug)]
 pub struct Spec {
-    /// What it is.
+    /// Its properties.
     pub card: Card,
-    /// How it is started. What it reads on stdin is a beat's prompt, or the first message to a live agent.
+    /// How to start it. Its stdin is a beat's prompt, or the first message to a live agent.
     pub invocation: Invocation,
-    /// How long and how far a beat may go.
+    /// Limits of a beat.
     pub limits: Option<Limits>,
-    /// The store of captures that keeps what it writes.
+    /// The store that captures its output.
     pub captures: Option<PathBuf>,
-    /// Who answers what it asks on its own output.
+    /// The hook that answers its control requests.
     pub hook: Option<HookProgram>,
-    /// Where the hook writes down what it decides on each call; `None` where no call has to be decided.
+    /// Where the hook records its decisions; `None` if calls need no decision.
     pub decisions: Option<PathBuf>,
 }
 
-/// Runs `spec`'s agent to its end and serves on `listeners` meanwhile. `stop` resolves when it is to be stopped early;
-/// `started` is told when it runs, and where what it writes is kept, `sink` everything that it does.
+/// Runs `spec`'s agent to its end while serving clients on `listeners`. `stop` resolves to stop it early, `started`
+/// is called with the capture session once it runs, and `sink` with its events.
 ///
 /// # Errors
-/// Only that the process could not be started; everything after that is a [`Run`], and a word to clients.
+///
+/// Only if the process could not be started; later failures are part of the [`Run`] and are reported to clients.
 pub async fn run(
     spec: &Spec,
     listeners: Option<Listeners>,
@@ -99,7 +100,7 @@ pub async fn run(
     }
     let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
     let first_message = (spec.card.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
-    // One question waits at most, those behind it wait in their own connections.
+    // At most one request is pending; others wait in their connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
     let (second_door, mut answers) = SecondDoor::new(spec.hook.clone(), &spec.invocation);
@@ -150,29 +151,29 @@ struct Host<'a, S> {
     keep: Keep,
     stdin: Option<mpsc::Sender<Vec<u8>>>,
     second_door: SecondDoor,
-    /// Who ended it, if it was not itself.
+    /// Why it was ended, unless it ended by itself.
     stopped: Option<Ending>,
-    /// How long it may run yet.
+    /// The time left to it.
     allowance: Option<Allowance>,
-    /// The hooks that wait for people, each by a number; one that is over waits no more.
+    /// Hooks that wait for people, by number; each finishes when its hook stops waiting.
     waiting: JoinSet<u64>,
-    /// How many of them there have been.
+    /// The number of hooks so far.
     hooks: u64,
-    /// When the grace is over.
+    /// When the grace period ends.
     wait_until: Option<Instant>,
-    /// When an idle agent's host lets go of the memory that it does not need to wait.
+    /// When an idle agent's host frees memory that it doesn't need while idle.
     rest_at: Option<Instant>,
     watched: Watched,
     cuts: Cuts,
     audit: Option<Audit>,
     stderr: Vec<u8>,
-    /// Who waits for its end.
+    /// Clients that wait for the end.
     stops: Vec<oneshot::Sender<State>>,
     sink: S,
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes what happens until the agent's process has ended.
+    /// Handles events until the agent's process has ended.
     async fn work(
         &mut self,
         child: &mut Child,
@@ -184,7 +185,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let mut stop = pin!(stop);
         let mut is_told = false;
         let mut deaths = signal(SignalKind::child()).ok();
-        // Who died before that is told of by nobody.
+        // Reap children that died earlier: no signal comes for them.
         reap_but(self.pid);
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
@@ -211,13 +212,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.rest_at = None;
                     memory::release();
                 }
-                // Orphans that were handed to us and have died.
+                // Adopted orphans that have died.
                 () = died(&mut deaths) => reap_but(self.pid),
             }
         }
     }
 
-    /// Takes what the agent had written and nobody had read.
+    /// Reads output that the agent wrote before it ended.
     async fn drain(&mut self, pipes: &mut Pipes) {
         while pipes.is_open() {
             let (channel, bytes) = pipes.next().await;
@@ -235,14 +236,14 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.take_in_turns(bytes);
     }
 
-    /// Takes what the agent wrote, in the state that it is in.
+    /// Handles output of the agent in its current state.
     fn heard(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
         let Self { keep, watched, sink, second_door, audit, .. } = self;
-        // What murmur's own stop does to hooks is no failure of theirs.
+        // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
         keep.bytes(channel, bytes, |event| {
             second_door.see(event, watched.session_id.as_deref());
@@ -293,7 +294,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     fn signal(&self, signal: Signal) {
-        // It is our child and has not been reaped: its number is its own.
+        // It is our unreaped child, so its PID has not been reused.
         if let Some(pid) = self.pid {
             system::signal(pid, signal);
         }
@@ -348,7 +349,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    /// All of it is over.
+    /// Ends the run.
     fn end(
         mut self,
         exit: io::Result<Exit>,

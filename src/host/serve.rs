@@ -1,4 +1,4 @@
-//! The host's side of its socket: questions become commands to the loop that owns the agent.
+//! The host's socket: turns requests into commands to the loop that owns the agent.
 
 use super::protocol::{
     Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait, Waits,
@@ -21,29 +21,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
-/// What the loop is asked to do.
+/// A command to the loop.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Say how the agent is.
+    /// Report the agent's status.
     Status(oneshot::Sender<Status>),
-    /// Say this to the agent; the state after it, or why not.
+    /// Send a message to the agent; replies with the new state or an error.
     Send(String, oneshot::Sender<Result<State, Failure>>),
-    /// End it.
+    /// End the agent.
     Stop {
         /// At once.
         force: bool,
-        /// How long it may take.
+        /// The grace period.
         grace: Duration,
-        /// Who waits for the end.
+        /// Receives the final state.
         tell: oneshot::Sender<State>,
     },
-    /// Say which requests wait for a person.
+    /// List requests that wait for a person.
     Requests(oneshot::Sender<Waits>),
-    /// A hook waits for a person; it does until what comes here is dropped.
+    /// A hook waits for a person until the channel closes.
     Wait(Wait, oneshot::Receiver<()>),
 }
 
-/// Answers the questions.
+/// Handles requests.
 #[derive(Debug, Clone)]
 pub(super) struct Desk {
     agent_id: String,
@@ -51,7 +51,7 @@ pub(super) struct Desk {
     commands: mpsc::Sender<Command>,
 }
 
-/// What is said when the loop is gone.
+/// The error once the loop has ended.
 const OVER: &str = "the agent has ended";
 
 impl Desk {
@@ -65,7 +65,7 @@ impl Desk {
         told.await.map_err(|_| OVER.into())
     }
 
-    /// What a hook that waits is connected with from now on: it waits until it hangs up.
+    /// The hook's end of the connection: it waits until it disconnects.
     async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, Failure> {
         let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (waiting, until) = oneshot::channel();
@@ -96,7 +96,7 @@ impl Desk {
                 if from.is_some_and(|from| from > next) {
                     let from = from.unwrap_or_default();
                     return Err(
-                        failure!("offset {from} has not come, the next event is {next}"; "attach from {next} on"),
+                        failure!("offset {from} is in the future; the next event is {next}"; "attach from {next} on"),
                     );
                 }
                 let attached = Attached { from: from.unwrap_or(next), next };
@@ -133,18 +133,18 @@ impl Service for Desk {
     }
 }
 
-/// That murmur's hook asks: whoever waits stops the agent's clock.
+/// Requires that murmur's hook is asking: waiting pauses the agent's time limit.
 fn require_hook(asker: &Asker) -> Result<(), Failure> {
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur-hook: {error}"))?;
     let own = Path::new("/proc/self/exe");
     if asker.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
 }
 
-/// What goes with a question; nothing is as good as an empty object.
+/// Parses a payload; a missing one counts as an empty object.
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
     let empty = json!({});
     let payload = if payload.is_null() { &empty } else { payload };
-    T::deserialize(payload).map_err(|error| failure!("not a payload for this: {error}"))
+    T::deserialize(payload).map_err(|error| failure!("invalid payload: {error}"))
 }
 
 fn value(of: &impl Serialize) -> Value {

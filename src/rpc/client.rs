@@ -100,9 +100,6 @@ impl Client {
     }
 
     /// Asks and waits for the answer, at most for `patience`. Events that come meanwhile are dropped.
-    ///
-    /// # Errors
-    /// [`AskError`].
     pub async fn answer(
         &mut self,
         msg_type: &str,
@@ -113,9 +110,6 @@ impl Client {
     }
 
     /// The same, with the answer read as a `T`.
-    ///
-    /// # Errors
-    /// [`AskError`].
     pub async fn answer_as<T: DeserializeOwned>(
         &mut self,
         msg_type: &str,
@@ -136,9 +130,6 @@ impl Client {
     }
 
     /// Follows the events from `from` on, or from the next one on.
-    ///
-    /// # Errors
-    /// [`AskError`].
     pub async fn attach(&mut self, from: Option<u64>, patience: Duration) -> Result<Value, AskError> {
         self.answer("attach", serde_json::json!({ "from": from }), patience).await
     }
@@ -153,9 +144,6 @@ impl Client {
     }
 
     /// The next line as it is, without its newline.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
     pub async fn next_bytes(&mut self) -> Result<&[u8], AskError> {
         let line = self.lines.next().await.map_err(|error| match error {
             LineError::Read(error) => AskError::Gone(error),
@@ -165,9 +153,6 @@ impl Client {
     }
 
     /// The next event.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
     pub async fn next_event(&mut self) -> Result<Event, AskError> {
         loop {
             if let Line::Event(event) = self.next().await? {

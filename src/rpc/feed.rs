@@ -28,9 +28,6 @@ pub struct Feed {
 /// Where events are that are no longer in memory.
 pub trait Older: Send + Sync + fmt::Debug {
     /// Reads from the event `from` on, or from the first behind it that is there.
-    ///
-    /// # Errors
-    /// What the system says.
     fn open(&self, from: u64) -> io::Result<Box<dyn Past>>;
 }
 

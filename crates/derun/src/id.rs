@@ -45,9 +45,6 @@ const HINT: &str = "use letters, digits, '-', '_' and '.'";
 
 impl SessionId {
     /// Checks `text`.
-    ///
-    /// # Errors
-    /// [`IdError`].
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if text.is_empty() {
             return Err(IdError::Empty);

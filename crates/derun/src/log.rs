@@ -84,7 +84,7 @@ pub enum Event<'a> {
         session_id: &'a str,
         /// How many bytes it has.
         kept_bytes: u64,
-        /// What the system said.
+        /// The underlying error.
         error: &'a str,
     },
     /// A sweep looked at a session.
@@ -95,7 +95,7 @@ pub enum Event<'a> {
         cleanup_result: CleanupResult,
         /// Why.
         cleanup_reason: CleanupReason,
-        /// What the system said.
+        /// The underlying error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },

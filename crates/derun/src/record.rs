@@ -173,7 +173,7 @@ pub struct Lost {
     pub kept_bytes: u64,
     /// How many were lost.
     pub lost_bytes: u64,
-    /// What the system said.
+    /// The underlying error.
     pub reason: String,
 }
 

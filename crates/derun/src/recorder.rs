@@ -84,9 +84,6 @@ impl Recorder {
     }
 
     /// Makes the file `name` in the session's folder, as [`Writer::beside`] does; `None` if nothing is kept.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn beside(&self, name: &str) -> io::Result<Option<File>> {
         self.inner().map(|inner| inner.writer.beside(name)).transpose()
     }
@@ -205,7 +202,7 @@ pub struct Unsaid {
     pub kept: u64,
     /// What it does not have.
     pub lost: Option<Lost>,
-    /// What the system said.
+    /// The underlying error.
     pub source: io::Error,
 }
 

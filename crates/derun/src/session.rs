@@ -104,9 +104,6 @@ impl Session {
     }
 
     /// Opens the file `name` beside those that every session has.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn beside(&self, name: &str) -> io::Result<File> {
         self.folder.open_file(name)
     }
@@ -254,9 +251,6 @@ pub struct Following {
 
 impl Following {
     /// Waits until there may be more to see.
-    ///
-    /// # Errors
-    /// What the system says.
     pub async fn changed(&mut self) -> io::Result<()> {
         let changed = async {
             match &mut self.watch {

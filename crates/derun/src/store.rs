@@ -39,7 +39,7 @@ pub enum StoreError {
     Unusable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
     /// There is no such session.
@@ -58,7 +58,7 @@ pub enum StoreError {
         id: String,
         /// Which file.
         file: &'static str,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
     /// The cursor is behind the last byte.

@@ -31,9 +31,6 @@ pub(super) struct Syncer {
 
 impl Syncer {
     /// Starts it.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn start(unsynced: Unsynced, hurry: Hurry) -> io::Result<Self> {
         let dirty = Arc::new(AtomicBool::new(false));
         // One message stands for all that came since the last: when there is no room, it has been asked already.

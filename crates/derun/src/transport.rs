@@ -61,7 +61,7 @@ pub struct Finished {
 pub struct Trouble {
     /// Which.
     pub stream: &'static str,
-    /// What the system said.
+    /// The underlying error.
     pub error: io::Error,
 }
 

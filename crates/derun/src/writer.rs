@@ -121,18 +121,12 @@ impl Writer {
     }
 
     /// Writes down that the command runs.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn started(&mut self, pid: u32) -> io::Result<()> {
         self.meta.pid = pid;
         write(&self.folder, file::META, &self.meta, false)
     }
 
     /// Writes down that the output comes another way than was thought.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn transport(&mut self, mode: super::record::TransportMode) -> io::Result<()> {
         self.meta.transport_mode = mode;
         write(&self.folder, file::META, &self.meta, false)
@@ -208,9 +202,6 @@ impl Writer {
     }
 
     /// What has to be brought to the disk while this goes on writing.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn unsynced(&self) -> io::Result<Unsynced> {
         Ok(Unsynced {
             output: self.output.try_clone()?,
@@ -222,9 +213,6 @@ impl Writer {
 
     /// Makes the file `name` in the session's folder, for appending, beside those that every session has. It lives and
     /// goes with the session.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn beside(&self, name: &str) -> io::Result<File> {
         self.folder.create_file(name)
     }
@@ -313,9 +301,6 @@ pub(super) struct Unsynced {
 
 impl Unsynced {
     /// Brings there what the session is, and that it is.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn sync_begin(&self) -> io::Result<()> {
         sync(&self.folder, file::META)?;
         self.folder.sync()?;
@@ -323,9 +308,6 @@ impl Unsynced {
     }
 
     /// Brings there what the command wrote.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn sync_output(&self) -> io::Result<()> {
         self.output.sync_data()?;
         self.index.sync_data()

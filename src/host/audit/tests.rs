@@ -4,7 +4,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// An agent `a` in a folder, and its record.
+/// An agent `a` and the record of its decisions.
 struct Watch {
     folder: tempfile::TempDir,
     audit: Audit,
@@ -62,7 +62,7 @@ fn a_call_that_ran_and_was_not_decided_is_named() {
     watch.decide("t1");
     assert_eq!(watch.call("t1", "hi", false), None);
     assert_eq!(watch.call("t2", "hi", false), Some("Bash(run t2)".to_owned()));
-    // One that failed ran as well.
+    // A call that failed ran as well.
     assert_eq!(
         watch.call("t3", "Exit code 1\nPreToolUse:Bash hook error", true),
         Some("Bash(run t3)".to_owned())
@@ -118,7 +118,7 @@ fn a_record_that_is_moved_away_goes_on_in_another_file() {
     assert_eq!(watch.call("t3", "hi", false), None);
     std::fs::remove_file(path(&watch.folder)).unwrap();
     assert_eq!(watch.call("t4", "hi", false), Some("Bash(run t4)".to_owned()));
-    // What is no file holds nothing.
+    // A symlink is not read.
     std::os::unix::fs::symlink("old", path(&watch.folder)).unwrap();
     assert_eq!(watch.call("t5", "hi", false), Some("Bash(run t5)".to_owned()));
 }
@@ -132,7 +132,7 @@ fn a_line_too_long_to_be_read_hides_no_call() {
     assert_eq!(watch.audit.see(&Event::Oversized { bytes: 1 << 25 }), None);
     assert_eq!(watch.uses("m2", "t3"), Some("Bash(run t2)".to_owned()));
     assert_eq!(watch.result("t4", "hi", false).as_deref(), Some("a call that could not be read"));
-    // Without one, a message that the model began again has calls that never ran.
+    // Without a lost line, a message that the model started again has calls that never ran.
     let mut watch = Watch::new();
     assert_eq!((watch.uses("m1", "t1"), watch.uses("m2", "t2")), (None, None));
 }
@@ -165,7 +165,7 @@ fn a_call_that_ran_although_it_was_denied_is_told_and_a_decision_is_good_for_one
     assert_eq!(watch.call("t1", "PreToolUse:Bash hook error: no", true), None);
     let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into() };
     assert_eq!(watch.audit.breach(&end), None);
-    // Asked again, and allowed.
+    // The same call, asked again and allowed.
     for verdict in ["deny", "allow"] {
         write(&path(&watch.folder), "a", "t2", verdict, &json!({ "kind": "person" }));
     }

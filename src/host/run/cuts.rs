@@ -1,5 +1,6 @@
-//! Where a live agent's output is cut before it is taken. What is read at once may hold the end of a turn and the next one,
-//! which the agent begins by itself: its state has to change in between, before the events of that turn have their numbers.
+//! Splits a live agent's output at turn boundaries. A single read may hold the end of a turn and the start of the
+//! next one, which the agent starts by itself: its state must change in between, before the events of the new turn
+//! get their numbers.
 
 use super::Host;
 use crate::agent::claude::Parser;
@@ -10,37 +11,37 @@ use derun::record::Channel;
 use memchr::{memchr, memmem};
 use std::time::Duration;
 
-/// What each line that ends a turn holds. In what is said, the quotes have backslashes; a cut behind another line that
-/// holds it does no harm.
+/// A marker in every line that ends a turn. In quoted text its quotes are escaped; splitting after another line that
+/// contains it does no harm.
 const RESULT: &[u8] = br#""result""#;
 
-/// How much of it may have come before its end does.
+/// How many bytes of the marker may arrive before the rest.
 const SEAM: usize = RESULT.len() - 1;
 
-/// What to do with the output that has come.
+/// What to do with pending output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Take so many bytes.
+    /// Handle this many bytes.
     Take(usize),
-    /// A turn begins with the first line.
+    /// The first line starts a turn.
     Turn,
 }
 
-/// Remembers what of a line has come.
+/// State of the unfinished line.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
-    /// Reads what an idle agent writes before it is taken.
+    /// Parses an idle agent's output before it is handled.
     ahead: Parser,
-    /// Whether a line has begun that was not read so.
+    /// Whether an unfinished line has not been parsed ahead.
     is_unread: bool,
-    /// Whether a line has begun that holds [`RESULT`].
+    /// Whether the unfinished line contains [`RESULT`].
     has_result: bool,
-    /// The end of what came last, of an agent at work.
+    /// The end of a busy agent's previous output.
     seam: Vec<u8>,
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes what a live agent printed, each turn after the state that it belongs to.
+    /// Handles a live agent's output, changing the state before each turn.
     pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let next = match self.machine.state() {
@@ -61,7 +62,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 }
 
 impl Cuts {
-    /// What to do with `bytes`, of an agent that is idle after so many turns. Read line by line: there is little of it.
+    /// Decides on `bytes` of an agent that is idle after `turns` turns. It reads line by line: there is little
+    /// output.
     fn while_idle(&mut self, bytes: &[u8], turns: u64) -> Next {
         self.has_result = false;
         self.seam.clear();
@@ -90,7 +92,7 @@ impl Cuts {
         Next::Take(bytes.len())
     }
 
-    /// How many of `bytes` to take, of an agent that is at work: up to the end of a turn.
+    /// How many of `bytes` of a busy agent to handle: up to the end of a turn.
     fn at_work(&mut self, bytes: &[u8]) -> usize {
         self.ahead = Parser::default();
         let found = if self.has_result || self.is_at_seam(bytes) {
@@ -111,7 +113,7 @@ impl Cuts {
         length
     }
 
-    /// Whether [`RESULT`] began before `bytes`.
+    /// Whether [`RESULT`] started before `bytes`.
     fn is_at_seam(&self, bytes: &[u8]) -> bool {
         let mut around = self.seam.clone();
         around.extend_from_slice(&bytes[..bytes.len().min(SEAM)]);
@@ -119,8 +121,8 @@ impl Cuts {
     }
 }
 
-/// Whether an idle agent is at work again with this. One may say that it is up before its first turn, and what subagents
-/// do in the background belongs to none.
+/// Whether this event makes an idle agent busy. An agent may report that it is up before its first turn, and
+/// background work of subagents belongs to no turn.
 fn begins_turn(event: &Event<'_>, turns: u64) -> bool {
     match event {
         Event::Session { .. } => turns > 0,
@@ -139,8 +141,8 @@ mod tests {
     const SAID: &str = "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"content\":[{\"type\":\"text\",\"text\":\"\\\"result\\\"\"}]}}\n";
     const RESULT: &str = "{\"subtype\":\"success\",\"type\": \"result\"}\n";
 
-    /// The pieces in which an agent's output is taken that comes in chunks of this size, each with whether a turn begins
-    /// before it. The agent has had a turn, and is idle after a piece that ends with a result.
+    /// Splits an agent's output that arrives in chunks of `size`, and marks the pieces that start a turn. The agent
+    /// has had one turn, and is idle after a piece that ends with a result.
     fn pieces(output: &str, size: usize) -> Vec<(bool, String)> {
         let (mut cuts, mut is_idle, mut pieces) = (Cuts::default(), false, Vec::<(bool, String)>::new());
         let mut is_new = true;
@@ -175,7 +177,7 @@ mod tests {
             (false, TASK.to_owned()),
         ];
         assert_eq!(pieces(&output, output.len()), whole);
-        // What of a line has come before its end is known to begin a turn is taken with what is before.
+        // The start of a line that is not yet known to start a turn is handled with the previous piece.
         for size in 1..output.len() {
             let cut = pieces(&output, size);
             assert_eq!(cut.iter().map(|(_, piece)| &**piece).collect::<String>(), output, "{size}");

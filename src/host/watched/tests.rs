@@ -1,4 +1,4 @@
-//! What an agent was in the middle of, and how many turns it took.
+//! What an agent was doing, and how many turns it took.
 
 use super::*;
 use crate::agent::claude::Parser;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An agent that printed these lines, one a second.
+/// An agent that printed these lines, one per second.
 fn seen(lines: &[Value]) -> (Watched, Duration) {
     let (mut watched, mut parser, mut at) = (Watched::new(Kind::Beat), Parser::default(), Duration::ZERO);
     for line in lines {
@@ -93,14 +93,14 @@ fn a_person_who_is_asked_is_what_it_waits_for() {
 fn turns_that_it_began_itself_count_with_those_before() {
     let overruns = |lines: &[Value], most| seen(lines).0.overruns(Turns { most, is_set: true });
     let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), says("m2"), result()];
-    // Claude Code itself looks after the first.
+    // Claude Code itself limits the first turn.
     assert!(!overruns(&first, 1));
     let again = [&first[..], &[init()]].concat();
     assert!(overruns(&again, 2) && !overruns(&again, 3));
     let spoken = [&again[..], &[says("m3")]].concat();
     assert!(!overruns(&spoken, 3));
     assert!(overruns(&[&spoken[..], &[says("m4")]].concat(), 3));
-    // One that ended within them is none too many.
+    // A turn that ended within the limit does not exceed it.
     assert!(!overruns(&[&spoken[..], &[result()]].concat(), 3));
     let of_subagent = json!({ "type": "assistant", "parent_tool_use_id": "t1",
         "message": { "id": "s1", "content": [{ "type": "text", "text": "inner" }] } });

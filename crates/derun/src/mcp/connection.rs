@@ -37,9 +37,6 @@ pub enum ServeError {
 
 /// Answers on `output` what is asked on `input`, one JSON-RPC message a line, until `input` ends or nobody reads the
 /// answers. The sessions are those in `place`.
-///
-/// # Errors
-/// [`ServeError`].
 pub async fn serve<R, W>(place: Place, input: R, mut output: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Unpin,

@@ -23,9 +23,6 @@ pub(super) struct Input {
 
 impl Input {
     /// Begins to pass what comes on stdin to `to`, whenever `screen` can be entered.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn start(to: Arc<OwnedFd>, screen: Arc<Screen>) -> io::Result<Self> {
         let arrivals = Arc::new(Arrivals::on(rustix::stdio::stdin())?);
         let over = Arc::new(AtomicBool::new(false));
