@@ -93,14 +93,14 @@ fn root(args: &[OsString]) -> clap::Command {
     }
 }
 
-/// Parses `args` and runs their command. The outer error is wrong usage.
+/// Parses `args` and runs their command. The outer error is a usage error.
 fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> {
-    // Packages link the binary under other names. A link called `claude` is the agent of the demo.
+    // Packages link the binary under other names. In the demo, a link named `claude` is the agent.
     let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
     if name == "claude" {
         Ok(Ok(demo::replay()))
     } else if name == "murmur-host" {
-        // The same as `murmur host serve`, with its own name and version.
+        // Like `murmur host serve`, with its own name and version.
         let HostProgram { data_dir, serve } = HostProgram::try_parse_from(args)?;
         let command = Command::Host(Host { command: HostCommand::Serve(serve) });
         Ok(dispatch(Args { data_dir, command }))

@@ -1,4 +1,4 @@
-//! `murmur agent task`: what an agent works on, in words.
+//! `murmur agent task`: shows or sets the description of an agent's task.
 
 use super::agents::sources;
 use super::args::{Agent, AgentCommand};
@@ -18,7 +18,7 @@ pub(super) fn run(args: &Agent, place: &Place) -> anyhow::Result<ExitCode> {
     let AgentCommand::Task { agent, task } = &args.command;
     match (agent, task) {
         (None, _) => show(&own(place)?, place)?,
-        // Of the two the agent is the one that can be left out.
+        // A single argument is the title: the agent is optional.
         (Some(title), None) => set(&own(place)?, title, place)?,
         (Some(agent), Some(title)) => {
             set(agent, title, place)?;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Agent, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The agent that runs this.
+/// The agent that runs this command.
 fn own(place: &Place) -> anyhow::Result<String> {
     Ok(place.agent().ok_or_else(|| failure!("no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session"; "say which: murmur agent task AGENT TASK, or see: murmur agents"))?)
 }
@@ -59,7 +59,7 @@ fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says that nobody knows of `agent`: it may come, or it is not spelled so.
+/// Warns that no agent with this id is known: it may start later, or the id may be misspelled.
 fn note_unknown(agent: &str, place: &Place) -> anyhow::Result<()> {
     let known = runtime()?.block_on(roster::all(&sources(place)?, clock::now()))?;
     if known.iter().all(|known| known.agent_id != agent) {

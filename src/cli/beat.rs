@@ -1,4 +1,4 @@
-//! `murmur beat`: one beat now, in this process.
+//! `murmur beat`: runs one beat now, in this process.
 
 use super::args::Beat;
 use super::daemon_end::DaemonEnds;
@@ -45,7 +45,7 @@ use sys::{clock, process, shell};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// How long the login shell may take to say its PATH.
+/// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             show(&invocation, &heartbeat, &asking(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
-            // What denies every call is said first, as the outcome, and no agent starts that a warning could be about.
+            // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
             let user = &job.user.settings;
             if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
                 let performed = perform(job, &dir, args).await;
@@ -96,7 +96,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// A person who runs a named heartbeat approves it; an agent runs none that is not approved.
+/// Approves a named heartbeat that a person runs; rejects an unapproved one that an agent runs.
 fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
     let Some(name) = heartbeat.name.as_deref() else { return Ok(()) };
     let mut known = [heartbeat.clone()];
@@ -109,8 +109,8 @@ fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", dir.approved().display()))
 }
 
-/// Says that calls will be denied for want of a daemon, which is who asks a person, or a model. `asks` is whether somebody
-/// said in so many words that a person answers questions: that is so anyway, and few agents ask any.
+/// Warns that calls will be denied because no daemon can ask a person or a model. `asks` is whether the configuration
+/// explicitly says that a person answers questions: that is the default, and few agents ask any.
 pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) {
     let asks = asks && policy.questions == Questions::Broker;
     let what = match policy.checker {
@@ -124,7 +124,7 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
     }
 }
 
-/// What [`run`] would start.
+/// The invocation that [`run`] would start.
 pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<(Invocation, Start)> {
     let dir = place.read_data_dir()?;
     let workspace = place.workspace(&args.path)?;
@@ -134,14 +134,14 @@ pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<(Invocation, St
     Ok(beat::invocation(&job, &dir, clock::now())?)
 }
 
-/// The heartbeat to run. A workspace that is not registered has the defaults; when it runs next is no matter here.
+/// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.
 fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -> anyhow::Result<Heartbeat> {
     let crons = Crons::new(place.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let registered = heartbeat::resolve_registered(&file, workspace, &crons);
     let is_registered = registered.is_some();
     let heartbeats = registered.unwrap_or_else(|| heartbeat::resolve_folder(workspace, &crons));
-    // Of a workspace, a missing file is what came of its beat; any other folder was named by mistake.
+    // In a registered workspace, a missing file is the beat's outcome; another folder is a mistake.
     if !is_registered
         && heartbeats.iter().all(|heartbeat| heartbeat.file.try_exists().is_ok_and(|is_there| !is_there))
     {
@@ -159,7 +159,7 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
     })
 }
 
-/// That no heartbeat of `workspace` has this name, and which name was meant.
+/// The error for an unknown heartbeat name, with the nearest one.
 pub(super) fn unknown_name(name: &str, known: &[&str], workspace: &Path) -> Failure {
     let failure = failure!("no heartbeat {name:?} in {}", workspace.display());
     failure.hint(match spelling::nearest(name, known) {
@@ -169,12 +169,12 @@ pub(super) fn unknown_name(name: &str, known: &[&str], workspace: &Path) -> Fail
     })
 }
 
-/// Which names there are.
+/// Lists the names of heartbeats.
 fn names(known: &[&str]) -> String {
     format!("use --name with one of: {}", known.join(", "))
 }
 
-/// Our own PATH, or the login shell's where ours has no agent: cron and services start without the user's.
+/// Our own PATH, or the login shell's if ours has no agent: cron and services start with a minimal PATH.
 pub(super) async fn path(place: &Place) -> OsString {
     let own = place.path();
     match find::find(find::CLAUDE, &own) {
@@ -183,12 +183,12 @@ pub(super) async fn path(place: &Place) -> OsString {
     }
 }
 
-/// What config.toml says; if it is not readable, the job reports it.
+/// Approval settings from config.toml; if it is not readable, the job reports it.
 fn asking(user: &User) -> ApprovalSettings {
     Settings::read(&user.settings.settings()).map(|settings| settings.asking).unwrap_or_default()
 }
 
-/// What would run, and which file says so.
+/// Prints the invocation and the source of each setting.
 fn show(
     invocation: &Invocation,
     heartbeat: &Heartbeat,
@@ -216,7 +216,7 @@ fn show(
 }
 
 async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
-    // Its agent's processes are told by it.
+    // Identifies this process to its agent's processes.
     process::call_ourselves(BEAT);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -228,7 +228,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             _ = hang_up.recv() => {}
         }
     };
-    // Lines that could not be written, and those of beats that were killed, where no daemon runs to write them.
+    // Without a daemon, write the lines of killed beats and lines that could not be written before.
     let _later = unfinished::recover(dir, clock::now());
     let _later = unfinished::allocate(dir);
     let style = Style::of_stdout();
@@ -253,7 +253,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     })
     .await?;
     drop(told);
-    // What is said may go to a file on the same full disk.
+    // stderr may be a file on the same full disk.
     if let Some(error) = &report.unreachable {
         let _full = writeln!(io::stderr(), "warning: nobody could follow the agent: {error}");
     }
@@ -289,11 +289,11 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     };
     tokio::select! {
         written = rest => if let Err(error) = written {
-            // Whoever started it can still learn what came of it.
+            // Print the outcome for the caller, although the journal lacks it.
             let _full = print(&mut io::stderr(), style, &report.entry);
             return Err(error.into());
         },
-        // Nobody reads, or another holds config.json; the beat is over and journalled, so there is nothing to wait for.
+        // stdout is closed, or config.json is locked; the beat is in the journal, so there is nothing to wait for.
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
@@ -301,8 +301,8 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Writes `lastRun`, where the workspace is registered. A thread of its own waits for the lock on config.json, so that
-/// whoever holds that keeps nobody from ending this.
+/// Writes `lastRun` if the workspace is registered. A separate thread waits for the lock on config.json, so that its
+/// holder doesn't keep this process from exiting.
 async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     let (config, lock) = (dir.config(), dir.config_lock());
     let (workspace, name) = (job.workspace.clone(), job.name.clone());
@@ -317,7 +317,7 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     }
 }
 
-/// The outcome in a line, and what was said.
+/// Prints the outcome and the agent's message.
 fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
     let text = text_of(entry.text().as_deref(), entry.stopped);

@@ -1,4 +1,4 @@
-//! `murmur doctor`: one line a check, and what to do.
+//! `murmur doctor`: prints one line per check, and a hint.
 
 use super::args::Doctor;
 use super::place::Place;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use sys::paths::{DataDir, User};
 
-/// Where logind writes down whose services outlive their sessions.
+/// Where logind records lingering users.
 const LINGERING: &str = "/var/lib/systemd/linger";
 
 pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
 
 fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    // Where a manager other than systemd's is asked, there is nobody to linger.
+    // Lingering only exists with systemd.
     let user_name = std::env::var_os("USER").filter(|name| cfg!(target_os = "linux") && !name.is_empty());
     let linger = user_name.map(|name| Path::new(LINGERING).join(name));
     let service = super::service::file_of(place).ok();

@@ -1,6 +1,6 @@
-//! `murmur host`: agents that go on, whoever else ends: started, listed, followed, spoken to, stopped.
+//! `murmur host`: starts, lists, follows, messages and stops hosted agents.
 //!
-//! All of it speaks with the hosts themselves, so that it works with and without a daemon.
+//! Talks to the hosts directly, so it works with and without a daemon.
 
 mod attach;
 mod list;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The host of `agent`, whatever its condition.
+/// The host of `agent`, in any condition.
 async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
     let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
     Ok(seen.ok_or_else(|| {
@@ -50,7 +50,7 @@ async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
     })?)
 }
 
-/// A connection to the host of `agent`, which is up.
+/// Connects to the host of `agent`, which must be up.
 async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
     match find(dir, agent).await?.condition {
         Condition::Up(_) => {}

@@ -1,4 +1,4 @@
-//! `murmur host list`, `status`, `discover`: which hosts there are, and how they are.
+//! `murmur host list`, `status` and `discover`: lists hosts and their states.
 
 use super::super::place::Place;
 use super::super::reported::in_background;

@@ -1,4 +1,4 @@
-//! `murmur host send`, `murmur host stop`: a word to an agent, the last one included.
+//! `murmur host send` and `murmur host stop`.
 
 use super::super::args::{HostSend, HostStop};
 use super::super::place::Place;
@@ -21,13 +21,14 @@ use sys::paths::DataDir;
 use sys::process::Signal;
 use tokio::time::timeout;
 
-/// How long a host may take to take a message.
+/// How long a host may take to accept a message.
 const TAKING: Duration = Duration::from_secs(5);
 
-/// How long a host that is to be ended by force may take to answer, until it is killed itself.
+/// How long a host may take to answer a forced stop before it is killed itself.
 const LAST: Duration = Duration::from_secs(2);
 
-/// How much longer than its grace an agent's end may take: what is left of it is ended, and clients get the rest.
+/// How much longer than its grace period an agent may take to end: its processes are killed, and clients read the
+/// remaining events.
 const ENDING: Duration = Duration::from_secs(15);
 
 pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
@@ -71,7 +72,7 @@ pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
             (Some(agent), _) => vec![agent.clone()],
             (None, _) => live(&dir).await?,
         };
-        // All at once: each may take its grace.
+        // Stop all of them concurrently: each may use its grace period.
         let mut stopping = tokio::task::JoinSet::new();
         for agent in agents {
             let (dir, force, grace) = (dir.clone(), args.force, args.grace.unwrap_or(GRACE));
@@ -95,7 +96,7 @@ pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Every live agent; beats end by themselves.
+/// All live agents; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
     let is_live = |seen: &Seen| {
@@ -118,7 +119,7 @@ async fn stop_one(
             );
         }
         Condition::Silent if force => {
-            // It may only have been slow.
+            // It may just have been slow.
             let seen = discover::find(&dir.hosts(), agent, LAST).await;
             if let Some(seen @ Seen { condition: Condition::Silent, .. }) = seen {
                 return kill(dir, &seen).await;
@@ -138,8 +139,8 @@ async fn stop_one(
     }
 }
 
-/// Kills a host that does not answer, the very process that its record names, and ends what it leaves of its agent, as
-/// is done after any host that was killed. Nobody knows then how the agent itself ended.
+/// Kills a host that does not answer, exactly the process in its record, and cleans up after it as after any killed
+/// host. The agent's own exit remains unknown.
 async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
     let agent = &seen.agent_id;
     let Some(record) = &seen.record else {

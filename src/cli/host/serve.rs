@@ -1,4 +1,4 @@
-//! `murmur host serve`, `murmur-host`: is the host of one agent, until that has ended.
+//! `murmur host serve`, `murmur-host`: hosts one agent until it ends.
 
 use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
@@ -41,7 +41,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     inherited::keep_standard_streams_only();
-    // A session of our own: a terminal that closes and a Ctrl-C are not the agent's business.
+    // Start a new session, so that a closed terminal or Ctrl-C doesn't reach the agent.
     let _leads_already = process::lead_session();
     process::call_ourselves(HOST);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     served
 }
 
-/// The signals that are not to end a host, and the one that is.
+/// Signals that a host ignores, and the one that stops it.
 struct Signals {
     terminate: Signal,
     _hang_up: Signal,
@@ -82,7 +82,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
-        // Who looks at agents does without it, if it must. What another agent of this id worked on is taken back.
+        // Best effort: readers can do without it. The task of an earlier agent with this id is cleared.
         let message = String::from_utf8_lossy(&spec.invocation.stdin);
         let _untold = task::set(&dir, spec.card.agent_id.as_str(), &message);
         let folder_gone = hosting.folder_gone(false);
@@ -103,7 +103,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
             }
         };
         let ran = host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress)).await;
-        // Before anybody hears that the agent has ended.
+        // Release it before clients learn that the agent has ended.
         drop(kept);
         let (error, exit) = match &ran {
             Ok((run, _)) => (wrong(&run.ending), Some(run.exit)),
@@ -115,7 +115,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         {
             let _full = writeln!(io::stderr(), "{ended_at} {error}");
         }
-        // Before the end is written down: a log with nothing in it goes then.
+        // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran
             && let Some(lost) = &run.lost
         {
@@ -133,7 +133,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What is wrong with how an agent ended.
+/// The error, if the agent ended badly.
 fn wrong(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Undecided { call } => Some(undecided(call)),
@@ -142,7 +142,7 @@ fn wrong(ending: &Ending) -> Option<String> {
     }
 }
 
-/// What is to be run.
+/// The agent to run.
 fn spec(
     args: &HostServe,
     place: &Place,
@@ -215,17 +215,17 @@ fn spec(
     Ok((spec, start.file))
 }
 
-/// What an agent is that is called this.
+/// The role with this name.
 pub(super) fn role(name: &str) -> Role {
     if name == MANAGER { Role::Manager } else { Role::Hosted }
 }
 
-/// What holds for an agent in `worktree`, which may be in a workspace that says so.
+/// The policy for an agent in `worktree`, which may be in a workspace with its own policy.
 pub(super) fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Result<Policy> {
     let settings = Settings::read(&user.settings.settings())?.asking;
     let heartbeat = heartbeat_at(worktree, place)?;
     let heartbeat = heartbeat.as_ref();
-    // A live agent always has its deny list, and with it the guard.
+    // The built-in deny list and the guard always apply to a live agent.
     let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
     Ok(Policy::resolve(role, &settings, &said.0, &said.1, true))
 }
@@ -234,7 +234,7 @@ fn captures() -> Option<PathBuf> {
     captures::root().ok()
 }
 
-/// Says in the host's log that the agent is of a version murmur was not tried with.
+/// Logs a warning if the agent's version was not tested with murmur.
 fn note_version(progress: &Progress<'_>) {
     let Progress::Agent(event) = progress else { return };
     if let Some(note) = verbose::unknown_version(event) {
@@ -242,7 +242,7 @@ fn note_version(progress: &Progress<'_>) {
     }
 }
 
-/// Runs the beat whose job comes on stdin; one word on stdout when it is over.
+/// Runs the beat whose job is on stdin; prints one line to stdout when it is over.
 fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.data_dir()?;
     let said = runtime()?.block_on(async {
@@ -255,7 +255,7 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
         anyhow::Ok(match beat::run(&job, &dir, captures(), stop, note_version).await {
             Ok(report) => {
                 if let Some(error) = report.unreachable {
-                    // The log may be on the same full disk: what came of the beat is said all the same.
+                    // The log may be on the same full disk; the beat is reported anyway.
                     let _full = writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
                 }
                 match report.unwritten {

@@ -1,4 +1,4 @@
-//! One event, for people.
+//! Formats a single event for people.
 
 use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
@@ -6,10 +6,10 @@ use crate::rpc::envelope::Event;
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// The most characters of a tool's input or answer that are shown.
+/// How many characters of a tool's input or result to show.
 const SHORT: usize = 120;
 
-/// Writes it, in a line or, where the agent said something, as that.
+/// Writes an event: one line, or the full text of a message.
 pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Result<()> {
     let payload = &event.payload;
     let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `murmur host spawn`: a live agent under a host of its own.
+//! `murmur host spawn`: starts a live agent with its own host.
 
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::place::Place;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be said; `-` is what stands on stdin.
+/// The message; `-` reads it from stdin.
 pub(super) fn text(argument: &str) -> anyhow::Result<String> {
     if argument != "-" {
         return Ok(argument.to_owned());
