@@ -1,4 +1,4 @@
-//! `murmur permission`, `murmur question`: what agents may do, what they wait for, and a person's answers.
+//! `murmur permission` and `murmur question`: rules for agents, their requests, and a person's answers.
 
 mod check;
 mod denied;
@@ -46,20 +46,20 @@ pub(super) fn question(args: &Question, place: &Place) -> anyhow::Result<ExitCod
     }
 }
 
-/// Whose rules are asked about.
+/// Selects a project.
 struct Whose<'a> {
-    /// The project that was named.
+    /// The project from the command line.
     project: Option<&'a str>,
-    /// The folder that was named.
+    /// The folder from the command line.
     cwd: Option<&'a Path>,
-    /// The folder of the agent whose project it would be: a beat's workspace, a hosted agent's own folder.
+    /// The agent's folder, which determines its project: a beat's workspace, or a hosted agent's own folder.
     folder: &'a Path,
 }
 
 impl Whose<'_> {
-    /// The project: the one that was named, in an agent its own, else that of a beat or an agent in the folder.
+    /// The project: from the command line, of the agent that runs this, or else of an agent in the folder.
     fn project(&self, place: &Place) -> anyhow::Result<Project> {
-        // The environment's is about here, and not about another folder.
+        // The environment describes this folder, not another one.
         let own = || place.project().filter(|_| self.cwd.is_none());
         if let Some(name) = self.project {
             return named(name, place);
@@ -73,7 +73,7 @@ impl Whose<'_> {
     }
 }
 
-/// The project that is called so: the only workspace of this name has its rules by its folder as well.
+/// The project with this name. If only one workspace has the name, its rules by folder apply too.
 fn named(name: &str, place: &Place) -> anyhow::Result<Project> {
     let file = File::read(&place.read_data_dir()?.config(), &Crons::new(place.time_zone()))?;
     let known = file.workspaces.iter().flatten().map(|workspace| Project::of(&workspace.path));
@@ -82,19 +82,19 @@ fn named(name: &str, place: &Place) -> anyhow::Result<Project> {
     Ok(Project { name: name.to_owned(), folder })
 }
 
-/// The files of rules, in the order in which they are looked at.
+/// The rule files in the order they are checked.
 fn files(project: &Project, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
     Ok(rule_files::files(&place.read_data_dir()?, &place.settings_dir()?, project)?)
 }
 
-/// The heartbeat of the innermost workspace that `cwd` is in; without one, what `cwd` would be as a workspace.
+/// The heartbeat of the innermost workspace that contains `cwd`; without one, `cwd` counts as a workspace.
 pub(super) fn heartbeat_at(cwd: &Path, place: &Place) -> anyhow::Result<Option<Heartbeat>> {
     let loaded = Cache::new(place.time_zone()).load(&place.read_data_dir()?.config(), clock::now())?;
     let depth = |heartbeat: &Heartbeat| {
         let workspace = heartbeat.workspace.canonicalize().ok()?;
         cwd.starts_with(&workspace).then(|| workspace.components().count())
     };
-    // Of equals the first counts, which is the workspace's own heartbeat.
+    // The first of equals is the workspace's main heartbeat.
     let around = loaded.heartbeats.into_iter().filter_map(|heartbeat| Some((depth(&heartbeat)?, heartbeat)));
     let innermost = around.min_by_key(|(depth, _)| Reverse(*depth)).map(|(_, heartbeat)| heartbeat);
     let alone = || heartbeat::resolve_folder(cwd, &Crons::new(place.time_zone())).into_iter().next();

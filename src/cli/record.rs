@@ -1,4 +1,4 @@
-//! `murmur record`: the real thing, run untouched and kept as a fixture.
+//! `murmur record`: runs a command unchanged and saves the run as a fixture.
 
 use super::args::{Beat, Record};
 use super::place::Place;
@@ -16,7 +16,7 @@ pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
         Some(workspace) => plan_beat(args, workspace, place)?,
         None => (plan_command(args, place)?, None),
     };
-    // Nothing of ours may come between the command and its reader, so only how it ended is passed on.
+    // The command's output passes through unchanged, so print only how it ended.
     let end = match record(&plan) {
         Ok(recorded) => recorded.end,
         Err(RecordError::Refused { end, source }) => {
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
 fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
     let (program, argv) =
         args.command.split_first().ok_or_else(|| failure!("no command"; "put it after --"))?;
-    // A path is taken as it is, a name is looked up.
+    // A path is used unchanged; a name is looked up.
     let file = if program.as_encoded_bytes().contains(&b'/') {
         PathBuf::from(program)
     } else {
@@ -53,7 +53,7 @@ fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
     })
 }
 
-/// A beat's invocation, exactly as `murmur beat` has it.
+/// The invocation of a beat, exactly as `murmur beat` runs it.
 fn plan_beat(
     args: &Record,
     workspace: &std::path::Path,

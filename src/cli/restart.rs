@@ -1,5 +1,5 @@
-//! `murmur restart`: the daemon is replaced by a new one; what it has started goes on, and the new one waits for it. That
-//! of a service is started by the service's manager and by nobody else, or there would be two.
+//! `murmur restart`: replaces the daemon; its agents keep running, and the new daemon waits for them. Only its
+//! manager restarts a service, or there would be two daemons.
 
 use super::args::Restart;
 use super::place::Place;
@@ -16,7 +16,7 @@ use sys::failure;
 pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.agents_data_dir()?;
     let is_service = match service::daemon(&dir, place) {
-        // Nothing is killed that somebody else may start again.
+        // Don't kill a daemon that a manager may restart.
         Err(error) if args.force => return Err(error),
         asked => asked.is_ok_and(|daemon| daemon.is_some()),
     };
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     let kept = old.as_ref().and_then(|old| humantime::parse_duration(old.tick.as_deref()?).ok());
     let new = match is_service {
         true => service::start_again(killed.is_some())?,
-        // Somebody else may have started one meanwhile, as with two restarts at once.
+        // Another daemon may have started meanwhile, for example after two concurrent restarts.
         false => match start_or_find(&dir, || start_behind(args.tick.or(kept), &dir))? {
             Started::Now(pid) | Started::Before(pid) => Some(pid),
         },

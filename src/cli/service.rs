@@ -1,4 +1,4 @@
-//! `murmur service`: the daemon as a service of the user's own manager, systemd or launchd.
+//! `murmur service`: runs the daemon as a service of the user's systemd or launchd.
 
 mod file;
 pub(super) mod manager;
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the manager looks for the service's file, and what is to be in it.
+/// The path and content of the service file.
 pub(super) fn file_of(place: &Place) -> anyhow::Result<(PathBuf, String)> {
     let service = Service {
         program: std::env::current_exe().context("cannot find murmur itself")?,
@@ -41,8 +41,8 @@ pub(super) fn file_of(place: &Place) -> anyhow::Result<(PathBuf, String)> {
     Ok((file::path(&place.home()), text))
 }
 
-/// The daemon of `dir`, if it is a service's: its manager has started it, and starts the next one. Where no service is
-/// installed, no manager is asked.
+/// The daemon of `dir` if the service manager started it and will restart it. The manager is not asked unless a
+/// service is installed.
 pub(super) fn daemon(dir: &DataDir, place: &Place) -> anyhow::Result<Option<u32>> {
     if !file::path(&place.home()).exists() || !instance::is_running(dir)? {
         return Ok(None);
@@ -51,7 +51,8 @@ pub(super) fn daemon(dir: &DataDir, place: &Place) -> anyhow::Result<Option<u32>
     Ok((manager::pid()? == Some(pid)).then_some(pid))
 }
 
-/// Has the manager start a service's daemon that was told to end, or `was_killed`; returns its PID where that is known.
+/// Has the manager start the service's daemon after it was stopped or, if `was_killed`, killed; returns its PID if
+/// known.
 pub(super) fn start_again(was_killed: bool) -> anyhow::Result<Option<u32>> {
     manager::start_again(was_killed)?;
     Ok(manager::pid()?)
@@ -62,7 +63,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     let found = file::read(path)?;
     let is_new = found.as_deref() != Some(text.as_bytes());
     let dir = place.own_data_dir()?;
-    // Two cannot run, and the one that the service starts would end at once.
+    // Two daemons cannot run: that of the service would exit at once.
     if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         bail!(
@@ -78,7 +79,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
         false => manager::tell("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
     };
     if let Err(error) = loaded {
-        // A file that nobody reads would only be in the way of what starts murmur instead.
+        // Don't leave a file that no manager uses.
         if is_new {
             file::take_back(path, found.as_deref())?;
             if was_loaded {
@@ -102,7 +103,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has launchd run what is at `path`, in place of what it `was_loaded` with.
+/// Loads `path` into launchd, replacing the previous service if it `was_loaded`.
 fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -> anyhow::Result<()> {
     if was_loaded && !is_new {
         return match manager::pid()? {
@@ -116,7 +117,7 @@ fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -
     Ok(manager::bootstrap(path)?)
 }
 
-/// Has launchd let go of the service, whose beats go on: launchd itself has nothing but SIGTERM, by which a daemon ends
+/// Unloads the service from launchd without ending its beats: launchd only sends SIGTERM, which makes the daemon end
 /// them.
 fn unload(place: &Place) -> anyhow::Result<Result<(), ManagerError>> {
     let dir = place.read_data_dir()?;
@@ -157,7 +158,7 @@ fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
         false => manager::tell("systemctl", &["--user", "disable", "--now", UNIT]),
     };
     file::remove(path)?;
-    // A manager that does not answer leaves the link by which it would start at the next login.
+    // If the manager does not answer, this link would start the service at the next login.
     let link = path.with_file_name("default.target.wants").join(UNIT);
     if link.is_symlink() {
         file::remove(&link)?;

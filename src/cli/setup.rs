@@ -1,4 +1,4 @@
-//! `murmur setup hooks`: murmur's hooks in Claude Code's settings, put in, taken out, shown and tried.
+//! `murmur setup hooks`: installs, removes, shows and checks murmur's hooks in Claude Code's settings.
 
 use super::args::{Setup, SetupCommand};
 use super::place::Place;
@@ -67,7 +67,7 @@ fn wanted() -> anyhow::Result<Wanted> {
     Ok(Wanted::of(&hook)?)
 }
 
-/// What was done, or would be.
+/// Reports what was done or would be done.
 fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
     let (said, path) = (&changed.plan.decision, shown(&changed.real));
     match said.outcome {
@@ -93,7 +93,7 @@ fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
     Ok(())
 }
 
-/// What else is in the file that keeps hooks from running.
+/// Warns about other settings that keep the hooks from running.
 fn warn(changed: &Changed<Decision>) -> io::Result<()> {
     let text = changed.plan.next.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     for flaw in flaws(&text) {
@@ -102,7 +102,7 @@ fn warn(changed: &Changed<Decision>) -> io::Result<()> {
     Ok(())
 }
 
-/// What would be done.
+/// Shows the change without making it.
 fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     let text = |bytes: &Option<Vec<u8>>| {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
@@ -125,7 +125,7 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs what is installed, and says what is wrong.
+/// Runs the installed hook, and reports problems.
 fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
     let wanted = wanted()?;
     let again = match scope {
@@ -157,7 +157,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     let command =
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
     let command = command.unwrap_or_default();
-    // A folder's settings may have come with what is in it, and nobody has looked at them.
+    // Settings in a folder may have come with its content, unreviewed.
     if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
         let command = check::shown(&command);
         bail!(
@@ -179,7 +179,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     );
 }
 
-/// The folder that sessions write pulses to, who know nothing of `--data-dir`; made where it does not exist.
+/// The folder that sessions write pulses to, created if missing: they don't know `--data-dir`.
 fn pulses_dir(place: &Place) -> anyhow::Result<DataDir> {
     let (named, theirs) = (place.data_dir()?, Place::new(None).data_dir()?);
     let real = |dir: &DataDir| dir.root().canonicalize().unwrap_or_else(|_| dir.root().to_owned());

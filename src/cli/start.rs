@@ -1,4 +1,4 @@
-//! `murmur start`: the daemon, in the background unless told otherwise.
+//! `murmur start`: starts the daemon, in the background by default.
 
 use super::args::Start;
 use super::place::Place;
@@ -46,26 +46,27 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The daemon that runs when a start returns.
+/// The result of a start.
 #[derive(Debug)]
 pub(super) enum Started<T> {
-    /// The one that was started.
+    /// It was started.
     Now(T),
-    /// The one, by its PID, that ran before.
+    /// It was already running, with this PID.
     Before(u32),
 }
 
-/// How long a start waits for another daemon that holds the lock and does not answer: one that is starting, or one that
-/// was killed and that the system has not taken apart yet.
+/// How long to wait for another process that holds the lock but does not answer: a daemon that is starting, or one
+/// that was killed and is still being torn down.
 const UNSETTLED: Duration = Duration::from_secs(10);
-/// How long it waits before it asks that daemon again, at first and at most.
+/// The first and the longest delay between retries.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
-/// How long a daemon that answers has to live on, to be one that runs.
+/// How long a daemon that has answered must stay alive to count as running.
 const STAYS: Duration = Duration::from_millis(30);
 
-/// Starts a daemon with `start`, which returns `None` if another process holds the daemon's lock, unless one runs. A
-/// daemon runs only if it answers with its PID and still holds the lock after that: it could have died in between.
+/// Calls `start` unless a daemon is running; `start` returns `None` if another process holds the lock. A daemon
+/// counts as running only if it answers with its PID and still holds the lock afterwards: it may have died in
+/// between.
 pub(super) fn start_or_find<T>(
     dir: &DataDir,
     mut start: impl FnMut() -> anyhow::Result<Option<T>>,
@@ -81,7 +82,7 @@ pub(super) fn start_or_find<T>(
             continue;
         }
         if let Some(pid) = answering_daemon(dir)? {
-            // What kills it may have come with the question.
+            // It may have been killed while it answered.
             if ends_within(end, STAYS).transpose()?.is_none() && instance::is_held_by(dir, pid)? {
                 return Ok(Started::Before(pid));
             }
@@ -90,13 +91,13 @@ pub(super) fn start_or_find<T>(
         if Instant::now() > waits_until {
             bail!(Unsettled { pid_file: dir.pid() });
         }
-        // If it does not end, it may be about to listen.
+        // If it doesn't end, it may be about to listen.
         ends_within(end, pause).transpose()?;
         pause = longest.min(pause * 2);
     }
 }
 
-/// A process that holds the daemon's lock, does not listen, and does not end.
+/// A process that holds the daemon's lock but neither listens nor ends.
 #[derive(Debug, thiserror::Error)]
 #[error("another process holds {} but does not answer", .pid_file.display())]
 pub(in crate::cli) struct Unsettled {
@@ -109,7 +110,7 @@ impl Hinted for Unsettled {
     }
 }
 
-/// The PID of the daemon that answers and holds the lock; `None` if none does both.
+/// The PID of the daemon if it answers and holds the lock.
 fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     let asked = super::runtime()?.block_on(async { client::ping(&mut client::connect(dir).await?).await });
     match asked {
@@ -119,7 +120,7 @@ fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     }
 }
 
-/// Starts the daemon as a process of its own and returns its PID when it answers; `None` if another process holds the lock.
+/// Starts the daemon in the background and returns its PID once it answers; `None` if another process holds the lock.
 pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Result<Option<u32>> {
     let log =
         atomic::open_append(&dir.log()).with_context(|| format!("cannot open {}", dir.log().display()))?;
@@ -129,7 +130,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
         command.arg("--tick").arg(humantime::format_duration(tick).to_string());
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    // Before the daemon corrects some of it.
+    // Read them before the daemon corrects some of them.
     let mut problems = problems_of_config(dir);
     problems.extend(super::status::waits(dir));
     let mut child = command.spawn().context("cannot start the daemon")?;
@@ -155,7 +156,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
 }
 
-/// What is wrong with the configuration of the daemon that is about to be started.
+/// Problems of the configuration that the new daemon will report.
 fn problems_of_config(dir: &DataDir) -> Vec<String> {
     match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
         Ok(loaded) => [loaded.problem_lines(ahead_message), loaded.heartbeat_problem_lines()].concat(),
@@ -163,20 +164,20 @@ fn problems_of_config(dir: &DataDir) -> Vec<String> {
     }
 }
 
-/// Is the daemon, until it is told to stop.
+/// Runs the daemon in this process until it is told to stop.
 fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     if args.announce {
         inherited::keep_standard_streams_only();
         let _leads_already = process::lead_session();
     }
-    // In the background its parent has warned.
+    // A background daemon's parent has already warned.
     let dir = if args.announce { place.prepared_data_dir()? } else { place.agents_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
     append::check(&dir.journal())?;
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {
-        // The process that started this one finds out whether the other is a daemon, and retries if not.
+        // The parent checks whether the other process is a daemon, and retries if not.
         let Some(instance) = become_daemon()? else {
             writeln!(stdout(), "running already")?;
             return Ok(ExitCode::SUCCESS);
@@ -191,7 +192,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    // The folder must be there before it can be watched.
+    // A folder must exist to be watched.
     atomic::create_private_folder(&dir.beats())
         .with_context(|| format!("cannot make {}", dir.beats().display()))?;
     std::env::set_current_dir("/").context("cannot change to /")?;
@@ -216,7 +217,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
                 tokio::select! {
                     _ = terminate.recv() => break,
                     _ = interrupt.recv() => break,
-                    // A terminal that closes does not end a daemon.
+                    // Closing the terminal does not end the daemon.
                     _ = hang_up.recv() => {}
                 }
             }
@@ -242,7 +243,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             dir: dir.clone(),
         };
         tell(&manager, Manager::ready);
-        // On the loop's own thread: a loop that hangs does not say that it is alive.
+        // On the loop's own thread, so that a hanging loop stops reporting that it is alive.
         let served = tokio::select! {
             served = serve::serve(setup, listener, stop, say) => served,
             never = keep_alive(&manager) => match never {},
@@ -254,7 +255,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
                 let _no_log = syslog::report(Path::new(syslog::SOCKET), &format!("{lost}; murmur stopped"));
             }
         } else {
-            // One that is there where something was lost is another daemon's.
+            // If the folder was lost, a socket at this path belongs to another daemon.
             let _gone = socket::remove(dir.root(), name);
             let _none = socket::remove(&dir.root().join(private), name);
         }
@@ -264,14 +265,14 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the manager that started the daemon, if one did. One that is gone is told nothing.
+/// Notifies the service manager, if one started the daemon. Errors are ignored.
 fn tell(manager: &Option<Manager>, what: impl FnOnce(&Manager) -> io::Result<()>) {
     if let Some(manager) = manager {
         let _gone = what(manager);
     }
 }
 
-/// Says that the daemon is alive as often as its manager wants to hear it.
+/// Sends watchdog notifications at the manager's interval.
 async fn keep_alive(manager: &Option<Manager>) -> Infallible {
     let Some(every) = manager.as_ref().and_then(Manager::alive_every) else {
         return std::future::pending().await;
@@ -284,7 +285,7 @@ async fn keep_alive(manager: &Option<Manager>) -> Infallible {
     }
 }
 
-/// A line for people, with its time, on stderr: murmur.log in the background.
+/// Writes a line with a timestamp to stderr, which is murmur.log in the background.
 fn say(line: &str) {
     let _full = writeln!(io::stderr().lock(), "{} {line}", clock::rfc3339(clock::now()));
 }

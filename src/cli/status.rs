@@ -1,4 +1,4 @@
-//! `murmur status`: the daemon and every heartbeat, from the daemon if one answers, else from the files.
+//! `murmur status`: shows the daemon and every heartbeat, from the daemon if it answers, otherwise from files.
 
 use super::args::Status as Args;
 use super::place::Place;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     dir.check_is_folder()?;
     match show(args, place, &dir) {
         Ok(runs) => Ok(if args.check && !runs { ExitCode::FAILURE } else { ExitCode::SUCCESS }),
-        // A daemon that answers is well, also where a file cannot be read that belongs to what is shown.
+        // The daemon is up if it answers, even if a file to show is not readable.
         Err(error)
             if args.check
                 && !error.is::<Silent>()
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// That the daemon takes so long to answer that it is not asked again.
+/// The daemon took so long to answer that it is not asked again.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", unanswered(pid_file, &AskError::Silent(*patience)))]
 pub(super) struct Silent {
@@ -76,7 +76,7 @@ fn answers(dir: &DataDir) -> bool {
     super::runtime().is_ok_and(|runtime| runtime.block_on(ping).is_ok())
 }
 
-/// Prints it, and says whether there is a daemon.
+/// Prints the status and returns whether a daemon is running.
 fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
     let mut status = match instance::is_running(dir)? {
@@ -89,7 +89,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
         },
         false => from_files(dir, place, now)?,
     };
-    // Another would not help where those that there are cannot be read.
+    // Don't suggest adding a heartbeat while existing ones can't be read.
     let advises = status.problems.is_empty();
     if dir.root().exists()
         && let Some(open) = dir.require_ours().unwrap_or_else(Some)
@@ -100,7 +100,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
         .map_err(Into::into)
         .and_then(|()| add_last(dir, &mut status.heartbeats))
     {
-        // The rest is known by the daemon, which may have told why.
+        // The daemon knows the rest, and may have reported the cause.
         Err(error) if status.daemon.is_some() => {
             let journal = dir.journal().display().to_string();
             let mut told = status.problems.iter().chain(&status.waiting_reason);
@@ -125,7 +125,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     Ok(status.daemon.is_some())
 }
 
-/// What the daemon would say if it ran.
+/// The status without a daemon, from files.
 fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = State::default();
     let denied = rule_files::problems(dir, &place.settings_dir()?);
@@ -141,7 +141,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
             let saved = last_runs::read(dir, now);
             known.clone_from(&saved.runs);
             state.merge_last_runs(saved.runs, now);
-            // Without the file the whole journal would be read.
+            // Without that file, this would read the whole journal.
             if saved.as_of.is_some() {
                 let since = last_runs::since(dir, saved.as_of, &state).unwrap_or_default();
                 known.extend(since.clone());
@@ -159,11 +159,11 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     let mut heartbeats = status::heartbeats(&state, &settings, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
-        // One that config.json has wrong may be known here.
+        // A heartbeat that is invalid in config.json may be known here.
         let began = known.get(&HeartbeatId::parse(&heartbeat.id)).filter(|began| **began < now);
         heartbeat.learn_run(began.copied());
     }
-    // The others were killed; their lines are written when murmur starts.
+    // The other beats were killed; the daemon writes their lines when it starts.
     let waiting_lines =
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live =
@@ -190,7 +190,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     })
 }
 
-/// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
+/// Adds the last outcomes from the journal. Lines of other workspaces are not parsed: there may be a million.
 fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result<()> {
     let mut wanted: HashMap<Vec<u8>, Vec<&mut HeartbeatStatus>> = HashMap::new();
     for heartbeat in heartbeats {
@@ -205,7 +205,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
         let Some((entry, line)) = entries.next_entry(wants)? else { break };
         let Some(workspace) = raw_workspace(&line) else { continue };
         let Some(heartbeats) = wanted.get_mut(workspace) else { continue };
-        // An agent that is stuck may be none of the heartbeat's.
+        // A stuck agent's line may not belong to a heartbeat.
         if !entry.kind.is_beat() {
             continue;
         }
@@ -227,12 +227,12 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     Ok(())
 }
 
-/// Why no line can be written to the journal now, and what to do; `None` if one can be.
+/// Why journal lines cannot be written now, and what to do; `None` if they can.
 pub(super) fn waits(dir: &DataDir) -> Option<String> {
     append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
-/// `advises` is whether to say how to make a heartbeat where there is none.
+/// `advises` is whether to suggest creating a heartbeat if there is none.
 fn print(
     out: &mut impl Write,
     status: &Status,
@@ -241,7 +241,7 @@ fn print(
     now: Timestamp,
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
-    // Nothing that follows helps while agents may do nothing.
+    // Nothing else helps while every call is denied.
     for denied in &status.denied {
         writeln!(out, "problem: {denied}")?;
     }

@@ -1,5 +1,5 @@
-//! `murmur trust`: what a repository's Claude files would do, and a person's word for it. Nothing is written into the
-//! workspace.
+//! `murmur trust`: shows what a repository's Claude files would do, and records a person's trust. Writes nothing into
+//! the workspace.
 
 use super::place::Place;
 use super::requests::only_people;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
                 failure!("not trusted: there is no terminal to ask on"; "read the above, then run: murmur trust --yes {shown}")
             );
         }
-        // What agents may read and show, but not answer.
+        // Agents may see the review, but not answer.
         only_people("trust a repository")?;
         write!(out, "trust these files as they are now? [y/N] ")?;
         out.flush()?;
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
 
 fn remove(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.own_data_dir()?;
-    // A folder that is gone can still be forgotten.
+    // A deleted folder can still be removed.
     let path = args.path.canonicalize().or_else(|_| std::path::absolute(&args.path))?;
     let was = Store::set(&dir, &path.to_string_lossy(), None)?;
     let mut out = stdout().lock();

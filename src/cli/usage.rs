@@ -1,12 +1,12 @@
-//! Usage errors in murmur's own words: `derun::cli::usage` with murmur's hints.
+//! Usage errors in murmur's words: `derun::cli::usage` with murmur's hints.
 
 use super::complaint;
 use clap::Command;
 use std::ffi::OsString;
 use sys::error::Failure;
 
-/// Describes what is wrong with the arguments `typed` (the program's name first) of the command `root`. Returns `None` for
-/// help and version, which are not errors.
+/// Describes a usage error in `typed` (program name first) for the command `root`. Returns `None` for help and
+/// version, which are not errors.
 pub(super) fn told(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
     derun::cli::usage::told(error, root, typed, complaint::hint)
 }

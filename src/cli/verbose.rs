@@ -1,4 +1,4 @@
-//! What a verbose beat shows: tool calls and text as they come, then the conversation in short (spec 0).
+//! The output of a verbose beat: tool calls and text as they arrive, then a summary of the conversation (spec 0).
 
 use super::reported;
 use super::style::{Style, plain_line, plain_text};
@@ -9,13 +9,13 @@ use crate::journal::entry::Entry;
 use crate::rpc::envelope::Event as Told;
 use std::io::{self, Write};
 
-/// The most characters of a tool's input that are shown.
+/// How many characters of a tool's input to show.
 const INPUT: usize = 120;
 
-/// The versions of Claude Code that murmur was tried with.
+/// The prefix of Claude Code versions that murmur was tested with.
 const KNOWN: &str = "2.1.";
 
-/// Shows one event, as it happens.
+/// Prints an event.
 pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io::Result<()> {
     match event {
         Event::ToolUse { parent, name, input, .. } => {
@@ -44,7 +44,7 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
     out.flush()
 }
 
-/// What to say of a version that murmur was not tried with.
+/// A warning if murmur was not tested with this version.
 pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
     match event {
         Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => Some(
@@ -54,7 +54,7 @@ pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
     }
 }
 
-/// The conversation in short.
+/// Prints a summary of the conversation.
 pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let Some(turns) = entry.turns.as_deref().filter(|turns| !turns.is_empty()) else { return Ok(()) };
     writeln!(out, "\n{}", style.bold("Conversation"))?;

@@ -1,4 +1,4 @@
-//! `murmur workspaces list|add|approve|remove`: what config.json has. Only the entry in question changes in it.
+//! `murmur workspaces list|add|approve|remove`: manages config.json, changing only the entry in question.
 
 use super::args::{Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
@@ -24,7 +24,7 @@ use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{clock, shell};
 
-/// Whether a workspace is new to config.json.
+/// Whether a workspace was added to config.json.
 pub(super) enum Registered {
     New,
     Already,
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             let dir = place.own_data_dir()?;
             let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), place)?;
             refuse_other(&schedule, &dir, &workspace, None, place)?;
-            // A HEARTBEAT.md that says when it runs needs no word of ours.
+            // A HEARTBEAT.md with its own schedule needs none here.
             let own = heartbeat::resolve_folder(&workspace, &Crons::new(place.time_zone()));
             if interval.is_none()
                 && cron.is_none()
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
         WorkspacesCommand::Approve { path, name } => approve(path, name.as_deref(), place),
         WorkspacesCommand::Remove { path } => {
             let dir = place.own_data_dir()?;
-            // A folder that is gone can still be forgotten.
+            // A deleted folder can still be removed.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
             writeln!(Shown(stdout()), "forgot {}; its files are as they were", path.display())?;
@@ -89,7 +89,7 @@ pub(super) fn seen(dir: &DataDir, place: &Place, workspace: &Path) -> anyhow::Re
     Ok(found)
 }
 
-/// Approves the heartbeat of this name, or all that there are.
+/// Approves the named heartbeat, or all of them.
 fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<ExitCode> {
     only_people("approve")?;
     let workspace = place.workspace(path)?;
@@ -117,7 +117,7 @@ fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds `new` to config.json unless it is there.
+/// Adds `new` to config.json unless it is already registered.
 pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<Registered> {
     match edit::apply(&dir.config(), &dir.config_lock(), |source| edit::add_workspace(source, new)) {
         Ok(()) => Ok(Registered::New),

@@ -65,7 +65,7 @@ struct Follower<'a, W> {
     agent: &'a AgentId,
     /// The next event to show; `None` until the host reports it.
     next: Option<u64>,
-    /// The session that has the events, once it is known.
+    /// The capture session, once known.
     capture: Option<String>,
     printer: Printer,
     out: &'a mut W,

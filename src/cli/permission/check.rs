@@ -1,4 +1,4 @@
-//! `murmur permission check`: what would become of a call, and who decides. It runs nothing and asks nobody.
+//! `murmur permission check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
 
 use super::super::args::PermissionCheck;
 use super::super::place::Place;
@@ -38,7 +38,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let asking = settings.as_ref().map(|settings| settings.asking).unwrap_or_default();
     let role = Role::from(args.role);
     let is_beat = role == Role::Beat;
-    // A hosted agent has the guard and the built-in deny list in any case, and its own folder for a workspace.
+    // The guard and the built-in deny list always apply to a hosted agent, and its folder is its workspace.
     let guard = heartbeat.guard || !is_beat;
     let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
@@ -62,7 +62,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
             let reached = model::configured_model(&place.settings_dir()?.settings(), &place.keys());
-            // The daemon's environment is another, and may have the key.
+            // The daemon's environment may contain the key.
             if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
                 let why = error.line();
                 writeln!(out, "  which cannot be asked, so that it is denied: {}", plain_line(&why))?;
@@ -135,7 +135,7 @@ fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
     }
 }
 
-/// How long a person has, and what happens then.
+/// How long a person has to answer, and what happens afterwards.
 fn patience(policy: &Policy) -> String {
     let span = |seconds| Interval::from_secs(seconds).map(|span| span.to_string()).unwrap_or_default();
     let denied = policy.approval_expiry.map(|expiry| format!(", and denied after {}", span(expiry)));
@@ -172,7 +172,7 @@ fn by(by: &By, policy: &Policy) -> String {
     }
 }
 
-/// An enumeration's word, as the files have it.
+/// The name of an enumeration's value, as written in files.
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

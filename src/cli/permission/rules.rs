@@ -1,4 +1,4 @@
-//! `murmur permission rules`: every rule, in the order in which they are looked at.
+//! `murmur permission rules`: lists all rules in the order they are checked.
 
 use super::super::args::PermissionRules;
 use super::super::place::Place;

@@ -1,10 +1,10 @@
-//! A call as people type it: `Bash(git push -f)`, `Edit(/path)`, `Tool({"key": "value"})`, `Tool`.
+//! Parses calls as people type them: `Bash(git push -f)`, `Edit(/path)`, `Tool({"key": "value"})`, `Tool`.
 
 use anyhow::bail;
 use serde_json::{Map, Value, json};
 use sys::failure;
 
-/// The tool and its input.
+/// Parses a call into its tool and input.
 pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
     let text = text.trim();
     let (tool, inside) = match text.split_once('(') {
@@ -27,7 +27,7 @@ pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
     Ok((tool.to_owned(), input))
 }
 
-/// The tool and its input in what Claude Code hands to a hook.
+/// Extracts the tool and its input from a hook's JSON.
 pub(super) fn from_hook(text: &str) -> anyhow::Result<(String, Value)> {
     let wanted = "write {\"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"ls\"}}";
     let Ok(mut call) = serde_json::from_str::<Value>(text) else {
@@ -40,7 +40,7 @@ pub(super) fn from_hook(text: &str) -> anyhow::Result<(String, Value)> {
     }
 }
 
-/// What a tool calls the thing that one thinks of first.
+/// The main input key of a tool.
 fn key(tool: &str) -> &'static str {
     match tool {
         "Read" | "Edit" | "MultiEdit" | "Write" => "file_path",

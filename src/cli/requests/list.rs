@@ -1,4 +1,4 @@
-//! Lists what waits, once, or as it comes and goes.
+//! Lists waiting requests, once or continuously.
 
 use super::super::place::Place;
 use super::super::runtime;
@@ -59,7 +59,7 @@ pub(super) fn nothing(kind: Kind) -> &'static str {
     }
 }
 
-/// Shows what waits, and then every request that comes and what becomes of it, until the daemon ends.
+/// Shows waiting requests, then changes, until the daemon ends.
 async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
@@ -69,7 +69,7 @@ async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
     let mut view = View { kind, json, style: Style::of_stdout(), shown: HashSet::new() };
-    // What comes between the two is shown once, by the list.
+    // A request that opens in between is in the list, and its event is ignored.
     client::attach(&mut client, None).await?;
     view.all(ask_rows(&mut client).await?)?;
     loop {

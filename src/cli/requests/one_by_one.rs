@@ -1,4 +1,4 @@
-//! Asks a person about everything that waits, one after the other, on a terminal.
+//! Asks a person about all waiting requests in turn, on a terminal.
 
 use super::super::place::Place;
 use super::super::runtime;
@@ -20,14 +20,14 @@ use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 
-/// What comes of one of them.
+/// What the person decided on a request.
 enum Said {
     Answered,
     Skipped,
     Quit,
 }
 
-/// `murmur permission respond`, `murmur question respond`, without arguments.
+/// `murmur permission respond` and `murmur question respond` without arguments.
 pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     if !io::stdin().is_terminal() {
@@ -105,7 +105,7 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
             };
             answers.insert(format!("q{}", index + 1), value);
         }
-        // What is wrong is said here, where it can be mended.
+        // Report mistakes here, where they can be corrected.
         if let Err(error) = asked.answers(&Value::Object(answers.clone())) {
             writeln!(stdout(), "{}", error.line())?;
             continue;
@@ -115,17 +115,17 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
     }
 }
 
-/// Answers; what the daemon does not take is said, and the next one comes.
+/// Sends an answer; reports a rejection and goes on.
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     match runtime()?.block_on(answer(dir, response)) {
         Ok(row) => writeln!(stdout(), "answered {}", row.id)?,
-        // Somebody else may have been quicker, or the agent may be gone.
+        // Someone else may have answered first, or the agent may have ended.
         Err(error) => writeln!(stdout(), "not taken: {error:#}")?,
     }
     Ok(())
 }
 
-/// What is typed, without space around it; none at the end of input.
+/// Reads a trimmed line; `None` at the end of input.
 fn prompt(text: &str) -> io::Result<Option<String>> {
     let mut out = stdout().lock();
     write!(out, "{text}")?;
@@ -138,7 +138,7 @@ fn prompt(text: &str) -> io::Result<Option<String>> {
     Ok((read > 0).then(|| line.trim().to_owned()))
 }
 
-/// A call's questions as a person reads them.
+/// A call's questions, formatted for people.
 pub(super) fn questions_text(row: &Row) -> String {
     match QuestionSet::parse(&row.input) {
         Ok(asked) => asked.printed(),

@@ -1,4 +1,4 @@
-//! Answers one request.
+//! Answers a single request.
 
 use super::super::place::Place;
 use super::super::runtime;

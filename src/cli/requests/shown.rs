@@ -1,4 +1,4 @@
-//! A request as a person reads it: nothing in it that a terminal would obey, and all of what would run.
+//! Formats a request for people: complete, and without terminal control characters.
 
 use super::super::style::{Style, plain_line};
 use crate::daemon::broker::{Kind, Row};
@@ -29,14 +29,14 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
     writeln!(out, "  {}", style.dim(times(row, now)))
 }
 
-/// What the call would do, in full.
+/// The complete input of the call.
 fn input(row: &Row) -> String {
     if row.kind == Kind::Question {
         return super::one_by_one::questions_text(row);
     }
     let command = row.input.get("command").and_then(serde_json::Value::as_str);
     match command {
-        // What else goes with a command changes what it does: a time limit, the background.
+        // Other keys change what a command does: timeout, background.
         Some(command) => {
             let more = row.input.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
             let more = more.map(|(name, value)| format!("\n{name}: {value}"));

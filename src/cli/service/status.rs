@@ -1,4 +1,4 @@
-//! `murmur service status`: what is installed, and what its manager says of it.
+//! `murmur service status`: the installed file, and the manager's state of the service.
 
 use super::file;
 use super::manager::{self, Answer, IS_LAUNCHD};
