@@ -36,7 +36,7 @@ fn own(place: &Place) -> anyhow::Result<String> {
 fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
     let title = task::get(&place.read_data_dir()?, agent);
     if title.is_empty() {
-        writeln!(io::stderr(), "nobody said what {} works on", plain_line(agent))?;
+        writeln!(io::stderr(), "no task set for {}", plain_line(agent))?;
     } else {
         writeln!(stdout(), "{}", plain_line(&title))?;
     }
@@ -52,7 +52,7 @@ fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write the task of {agent} below {}", dir.agent(agent).display()))?;
     let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));
     if title.is_empty() {
-        writeln!(stdout(), "{agent} works on nothing in particular")?;
+        writeln!(stdout(), "{agent} has no task")?;
     } else {
         writeln!(stdout(), "{agent} works on: {title}")?;
     }

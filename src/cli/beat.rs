@@ -79,7 +79,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
-                let what = "is not edited yet; the daemon does not start it until it is";
+                let what = "is not edited yet; the daemon won't start it until you edit it";
                 let _closed = writeln!(io::stderr(), "warning: {file} {what}");
             }
             for notice in sources::notices(&heartbeat, &asking(&job.user)) {
@@ -255,7 +255,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     drop(told);
     // stderr may be a file on the same full disk.
     if let Some(error) = &report.unreachable {
-        let _full = writeln!(io::stderr(), "warning: nobody could follow the agent: {error}");
+        let _full = writeln!(io::stderr(), "warning: clients could not follow the agent: {error}");
     }
     let mut is_lost = false;
     if let Some((error, kept)) = &report.unwritten {
@@ -264,7 +264,10 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         let hint = failure.to_do().unwrap_or_default();
         let _full = match kept {
             Kept::OnDisk => {
-                writeln!(io::stderr(), "warning: {failure}; the line is kept and written later; {hint}")
+                writeln!(
+                    io::stderr(),
+                    "warning: {failure}; the line was kept and will be written later; {hint}"
+                )
             }
             Kept::Nowhere => {
                 let line = report.entry.line()?;

@@ -51,7 +51,7 @@ pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
     // From here on, a signal cleans up first.
     let mut told = runtime.block_on(async { Told::new() })?;
     let mut out = stdout().lock();
-    let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot make a temporary folder")?;
+    let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
     set_stage(&home, &data)?;
@@ -79,7 +79,7 @@ pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
     }
     stage.close().context("cannot remove the temporary folder")?;
     writeln!(out, "\nThe daemon has stopped; no file and no process is left.")?;
-    writeln!(out, "Yours next: murmur init PATH, murmur start, murmur log --follow")?;
+    writeln!(out, "Next: murmur init PATH, murmur start, murmur log --follow")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -147,7 +147,7 @@ async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyh
         }
     };
     tokio::select! {
-        all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not come in time")?,
+        all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not finish in time")?,
         () = told.heard() => bail!("interrupted"),
     }
 }

@@ -55,10 +55,10 @@ async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
     match find(dir, agent).await?.condition {
         Condition::Up(_) => {}
         Condition::Incompatible(pong) => bail!(
-            failure!("the host of {agent} speaks version {} of the protocol, and this murmur {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
+            failure!("the host of {agent} uses protocol version {}, but this murmur uses {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
         ),
         Condition::Silent => bail!(
-            failure!("the host of {agent} does not answer"; "if it goes on so, end it with: murmur host stop --force {agent}")
+            failure!("the host of {agent} does not answer"; "if it stays unresponsive, run: murmur host stop --force {agent}")
         ),
         Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur host status {agent}")),
         Condition::Dead => {

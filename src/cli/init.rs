@@ -93,8 +93,8 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let mut out = Shown(stdout().lock());
     if is_new {
-        std::fs::create_dir(&workspace).with_context(|| format!("cannot make {}", workspace.display()))?;
-        writeln!(out, "made {}", workspace.display())?;
+        std::fs::create_dir(&workspace).with_context(|| format!("cannot create {}", workspace.display()))?;
+        writeln!(out, "created {}", workspace.display())?;
     }
     // A named heartbeat has its own schedule; a workspace's schedule is in config.json.
     let text = if args.name.is_some() { scheduled(&template, &schedule, args) } else { template };
@@ -109,7 +109,7 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     } else if let Some(name) = &args.template {
         return Err(not_applied(name, &file).into());
     } else {
-        writeln!(out, "{} is there already; left as it is", file.display())?;
+        writeln!(out, "{} already exists; not changed", file.display())?;
     }
     // A named heartbeat's schedule does not apply to its workspace.
     let entry = match &args.name {
@@ -119,13 +119,13 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     match workspaces::register(&dir, &entry)? {
         Registered::New => writeln!(out, "registered {}", workspace.display())?,
         Registered::Already if args.name.is_some() => {
-            writeln!(out, "{} is registered already", workspace.display())?
+            writeln!(out, "{} is already registered", workspace.display())?
         }
         Registered::Already => {
             let config = dir.config();
             writeln!(
                 out,
-                "{} is registered already; when it runs is changed in {}",
+                "{} is already registered; change its schedule in {}",
                 workspace.display(),
                 config.display()
             )?;
@@ -203,8 +203,8 @@ pub(super) fn refuse_other(
         return Ok(());
     };
     let what = match name {
-        Some(name) => format!("heartbeat {name:?} of {} is there already", workspace.display()),
-        None => format!("{} is registered already", workspace.display()),
+        Some(name) => format!("heartbeat {name:?} of {} already exists", workspace.display()),
+        None => format!("{} is already registered", workspace.display()),
     };
     let said_in = said_in.display();
     match schedule {
@@ -233,9 +233,9 @@ pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()
         |top: &str| workspace.parent() == Some(Path::new("/")) && workspace.file_name() == Some(top.as_ref());
     let what = match home.ancestors().position(|folder| is_it(&folder)) {
         Some(0) => "is your home folder",
-        None if SYSTEM.iter().any(|top| is_system(top)) => "is a folder of the system",
+        None if SYSTEM.iter().any(|top| is_system(top)) => "is a system folder",
         None if workspace.parent().is_some() => return Ok(()),
-        _ => "holds your home folder",
+        _ => "contains your home folder",
     };
     bail!(failure!(
         "{} {what}, and an agent would work on all of it", workspace.display();
@@ -256,7 +256,7 @@ fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
         None => {
             let shown = path.display();
             bail!(
-                failure!("cannot make workspace {shown}: its parent folder does not exist"; "run: mkdir -p {}", shell::path(path))
+                failure!("cannot create workspace {shown}: its parent folder does not exist"; "run: mkdir -p {}", shell::path(path))
             )
         }
     }
@@ -280,7 +280,7 @@ fn template(name: &str) -> anyhow::Result<String> {
             ErrorKind::NotFound => failure!("no template {name:?}, and no file of this name"),
             _ => failure!("no template {name:?}: {error}"),
         };
-        let there_are = format!("here are {}, and files of yours", known.join(", "));
+        let there_are = format!("emplates are {}, or the path of a file", known.join(", "));
         anyhow::Error::new(match nearest(name, &known) {
             Some(nearest) => what.hint(format!("did you mean {nearest:?}? T{there_are}")),
             None => what.hint(format!("t{there_are}")),
@@ -291,7 +291,7 @@ fn template(name: &str) -> anyhow::Result<String> {
 /// The error if `file` exists and would not get the requested template.
 fn not_applied(template: &str, file: &Path) -> Failure {
     failure!(
-        "template {template:?} was not applied: {} is there already", file.display();
+        "template {template:?} was not applied: {} already exists", file.display();
         "move that file away first, or leave --template out"
     )
 }

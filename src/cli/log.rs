@@ -117,7 +117,7 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -
         (Some(known), None) => {
             let (typed, path) = (typed.display(), shell::path(&known.path));
             bail!(
-                failure!("no workspace at {workspace}"; "{typed} is the name of one, say its path: --workspace {path}")
+                failure!("no workspace at {workspace}"; "{typed} is the name of a workspace; use its path: --workspace {path}")
             )
         }
         _ => {

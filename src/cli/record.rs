@@ -46,7 +46,7 @@ fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
         version: ask_version(&file),
         program: file.into(),
         argv: argv.to_vec(),
-        cwd: std::env::current_dir().context("cannot tell the current folder")?,
+        cwd: std::env::current_dir().context("cannot determine the current directory")?,
         env: Vec::new(),
         only_env: false,
         stdin: Stdin::Inherit,

@@ -21,7 +21,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
         asked => asked.is_ok_and(|daemon| daemon.is_some()),
     };
     if is_service && args.tick.is_some() {
-        bail!(failure!("murmur runs as a service, which is started as its file says"; "leave --tick out"));
+        bail!(failure!("murmur runs as a service, so its service file sets the options"; "remove --tick"));
     }
     let killed = match args.force && instance::is_running(&dir)? {
         true => kill_if_silent(&dir)?,
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
             if daemon.foreground && !is_service {
                 let pid = daemon.pid;
                 bail!(
-                    failure!("murmur (PID {pid}) runs in the foreground"; "have whoever started it start it again, and its agents go on: murmur stop --leave-agents")
+                    failure!("murmur (PID {pid}) runs in the foreground"; "stop it without its agents, then start it again: murmur stop --leave-agents")
                 );
             }
             Ok(())

@@ -47,9 +47,8 @@ impl Screen {
         let mut piece = Vec::new();
         match std::mem::take(&mut self.left_out) {
             0 => {}
-            events => {
-                piece.extend(format!("[note] {events} events are not shown: nobody read\n").into_bytes())
-            }
+            events => piece
+                .extend(format!("[note] {events} events were dropped: stdout was not read\n").into_bytes()),
         }
         if draw(&mut piece).is_ok() {
             self.waiting.fetch_add(piece.len(), Ordering::Relaxed);

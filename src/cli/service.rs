@@ -67,7 +67,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         bail!(
-            failure!("murmur runs already{pid}, and not as a service"; "run `murmur stop`, then this again")
+            failure!("murmur is already running{pid}, but not as a service"; "run `murmur stop`, then run this again")
         );
     }
     let was_loaded = IS_LAUNCHD && manager::is_loaded()?;
@@ -137,12 +137,9 @@ fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Resul
         return writeln!(out, "Wrote {shown}");
     }
     let backup = file::backup(path);
-    writeln!(out, "Wrote {shown}, which was different: as it was it is {}", backup.display())?;
+    writeln!(out, "Wrote {shown}, and saved the previous version as {}", backup.display())?;
     if !IS_LAUNCHD {
-        writeln!(
-            out,
-            "What you changed in it stays when it stands in a drop-in: systemctl --user edit {UNIT}"
-        )?;
+        writeln!(out, "To keep changes to it, use a drop-in: systemctl --user edit {UNIT}")?;
     }
     Ok(())
 }
@@ -150,7 +147,7 @@ fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Resul
 fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
     file::require_ours(path)?;
     if file::read(path)?.is_none() {
-        writeln!(stdout(), "murmur is no service")?;
+        writeln!(stdout(), "The service is not installed")?;
         return Ok(());
     }
     let ended = match IS_LAUNCHD {
@@ -163,7 +160,7 @@ fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
     if link.is_symlink() {
         file::remove(&link)?;
     }
-    writeln!(stdout(), "Removed {}; agents that run go on", path.display())?;
+    writeln!(stdout(), "Removed {}; agents keep running", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
         false => manager::tell("systemctl", &["--user", "daemon-reload"]),
@@ -171,7 +168,7 @@ fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
     if let Err(error) = ended.and(read_anew) {
         writeln!(
             io::stderr(),
-            "note: its manager was not told: {}; a daemon that runs goes on, up to: murmur stop",
+            "note: cannot tell the service manager: {}; a running daemon keeps running; stop it with: murmur stop",
             error
         )?;
     }

@@ -22,7 +22,7 @@ use sys::paths::DataDir;
 pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
     let here = std::env::current_dir().map_err(|error| {
-        failure!("the current folder cannot be told"; "go to one that is there").because(&error)
+        failure!("cannot determine the current directory"; "change to an existing directory").because(&error)
     })?;
     let claude = place.claude_folder();
     let around = Locations { claude: claude.as_deref(), here: &here };
@@ -45,11 +45,11 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     tell(&mut out, &changed)?;
     if changed.plan.backup == Backup::Write && changed.before.is_some() {
-        writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
+        writeln!(out, "Saved the previous version as {}", shown(&file::backup_of(&changed.real)))?;
     }
     if let Some(why) = changed.left_behind {
         let backup = shown(&file::backup_of(&changed.real));
-        writeln!(io::stderr(), "note: {backup} is needed no longer and could not be removed: {why}")?;
+        writeln!(io::stderr(), "note: cannot remove {backup}, which is no longer needed: {why}")?;
     }
     if !args.remove {
         warn(&changed)?;
@@ -78,12 +78,12 @@ fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
         Outcome::Untouched if said.rewritten.is_empty() => {
             writeln!(out, "No entry in {path} is in the flat form")?;
         }
-        Outcome::Untouched => writeln!(out, "Mended {path}")?,
+        Outcome::Untouched => writeln!(out, "Fixed {path}")?,
         Outcome::Removed if changed.plan.next.is_none() => {
             writeln!(out, "Removed {path}, which had nothing but murmur's hooks in it")?;
         }
         Outcome::Removed if said.is_as_before => {
-            writeln!(out, "Removed murmur's hooks from {path}, which is as it was before them")?;
+            writeln!(out, "Removed murmur's hooks from {path}, restoring its previous content")?;
         }
         Outcome::Removed => writeln!(out, "Removed murmur's hooks from {path}")?,
     }
@@ -108,7 +108,7 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
     };
     let mut out = stdout().lock();
-    writeln!(out, "Nothing is written. It would be:")?;
+    writeln!(out, "Dry run; the file would contain:")?;
     tell(&mut out, changed)?;
     let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
     if !lines.is_empty() {
@@ -161,7 +161,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
         let command = check::shown(&command);
         bail!(
-            failure!("{command} in {} is not as setup writes it and was not run", shown(real); "look at it, then run `{again}`")
+            failure!("{command} in {} was not written by murmur setup, so it was not run", shown(real); "review it, then run `{again}`")
         );
     }
     let dir = pulses_dir(place)?;
@@ -169,7 +169,10 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.decision.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
-        writeln!(io::stderr(), "warning: {path} has the hooks of another murmur; `{again}` updates them")?;
+        writeln!(
+            io::stderr(),
+            "warning: {path} has hooks of another murmur version; `{again}` updates them"
+        )?;
     }
     if flaws.is_empty() {
         return Ok(ExitCode::SUCCESS);

@@ -41,7 +41,7 @@ pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
     append::check(&dir.journal())?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
         Started::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
-        Started::Before(pid) => writeln!(stdout(), "murmur is running already (PID {pid})")?,
+        Started::Before(pid) => writeln!(stdout(), "murmur is already running (PID {pid})")?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -143,14 +143,11 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
             for problem in problems {
                 let _closed = writeln!(io::stderr(), "warning: {problem}");
             }
-            Ok(Some(pid.parse().context("the daemon says no PID")?))
+            Ok(Some(pid.parse().context("the daemon did not report its PID")?))
         }
         Some(("running", _)) => Ok(None),
         Some(("error", error)) => {
-            bail!(
-                serde_json::from_str::<Failure>(error)
-                    .context("the daemon says no error that can be read")?
-            )
+            bail!(serde_json::from_str::<Failure>(error).context("the daemon's error is not readable")?)
         }
         _ => bail!(failure!("the daemon ended before it answered"; "see {}", dir.log().display())),
     }
@@ -187,14 +184,14 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         match start_or_find(&dir, become_daemon)? {
             Started::Now(instance) => instance,
             Started::Before(pid) => {
-                writeln!(stdout(), "murmur is running already (PID {pid})")?;
+                writeln!(stdout(), "murmur is already running (PID {pid})")?;
                 return Ok(ExitCode::SUCCESS);
             }
         }
     };
     // A folder must exist to be watched.
     atomic::create_private_folder(&dir.beats())
-        .with_context(|| format!("cannot make {}", dir.beats().display()))?;
+        .with_context(|| format!("cannot create {}", dir.beats().display()))?;
     std::env::set_current_dir("/").context("cannot change to /")?;
     super::runtime()?.block_on(async {
         let (name, private) = (dir.socket_name(), DataDir::PRIVATE_SOCKETS);
@@ -260,7 +257,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             let _none = socket::remove(&dir.root().join(private), name);
         }
         say("murmur stopped");
-        served.context("the daemon cannot go on")
+        served.context("the daemon cannot continue")
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -68,7 +68,7 @@ impl Hinted for Silent {
 
 fn unanswered(pid_file: &Path, error: &AskError) -> Failure {
     let held = pid_file.display();
-    failure!("the daemon holds {held} and does not answer: {error}"; "if it goes on so: murmur restart --force")
+    failure!("the daemon holds {held} and does not answer: {error}"; "if it stays unresponsive, run: murmur restart --force")
 }
 
 fn answers(dir: &DataDir) -> bool {
@@ -279,7 +279,7 @@ fn print(
         writeln!(out, "{wait} for you; {hint}")?;
     }
     if status.heartbeats.is_empty() {
-        let advice = if advises { "; make one with: murmur init PATH" } else { "" };
+        let advice = if advises { "; create one with: murmur init PATH" } else { "" };
         writeln!(out, "no heartbeats{advice}")?;
     }
     for heartbeat in &status.heartbeats {

@@ -32,22 +32,22 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     if args.force
         && let Some(pid) = kill_if_silent(&dir)?
     {
-        writeln!(stdout(), "murmur (PID {pid}) did not answer and was killed; its agents go on")?;
+        writeln!(stdout(), "murmur (PID {pid}) did not answer and was killed; its agents keep running")?;
         say_what_waits(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.leave_agents {
         match leave(&dir, "murmur stop --force", |_| Ok(()))? {
-            Some(daemon) => writeln!(stdout(), "murmur stopped (PID {}); its agents go on", daemon.pid)?,
+            Some(daemon) => {
+                writeln!(stdout(), "murmur stopped (PID {}); its agents keep running", daemon.pid)?
+            }
             None => writeln!(stdout(), "murmur is not running")?,
         }
         say_what_waits(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     let end = instance::end(&dir)?;
-    let Some(pid) = daemon_pid(&dir)? else {
-        bail!(failure!("murmur is just being started or stopped"; "try again"))
-    };
+    let Some(pid) = daemon_pid(&dir)? else { bail!(failure!("murmur is starting or stopping"; "try again")) };
     // It is told in any case: who does not answer may listen to signals.
     let is_silent = is_silent(&dir)?;
     process::signal(pid, Signal::TERM);
@@ -69,8 +69,10 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     // Remind the user of them: they don't need the daemon.
     match discover::live(&dir.hosts()).unwrap_or_default().len() {
         0 => {}
-        1 => writeln!(stdout(), "1 live agent goes on; stop it with: murmur host stop --all")?,
-        many => writeln!(stdout(), "{many} live agents go on; stop them with: murmur host stop --all")?,
+        1 => writeln!(stdout(), "1 live agent keeps running; stop it with: murmur host stop --all")?,
+        many => {
+            writeln!(stdout(), "{many} live agents keep running; stop them with: murmur host stop --all")?
+        }
     }
     say_what_waits(&dir)?;
     Ok(ExitCode::SUCCESS)
@@ -89,7 +91,7 @@ fn say_what_waits(dir: &DataDir) -> io::Result<()> {
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// What helps against a daemon that hangs, up to the command.
-const KILLS: &str = "this kills it, and its agents go on:";
+const KILLS: &str = "kill it without its agents:";
 
 /// Whether the daemon does not answer.
 fn is_silent(dir: &DataDir) -> anyhow::Result<bool> {
@@ -146,7 +148,9 @@ pub(super) fn leave(
         Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
             Ok(()) => Ok(Some(daemon)),
             Err(_) => {
-                bail!(failure!("murmur (PID {}) does not take this: {error}", daemon.pid; "try: murmur stop"))
+                bail!(
+                    failure!("murmur (PID {}) rejected the request: {error}", daemon.pid; "try: murmur stop")
+                )
             }
         },
         Ok(Err(refusal)) => Err(refusal),
@@ -154,10 +158,10 @@ pub(super) fn leave(
         Err(AskError::Gone(_)) if has_ended_soon(dir)? => Ok(None),
         Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
             Some(pid) => bail!(failure!("murmur (PID {pid}) does not answer: {error}"; "{KILLS} {force}")),
-            None => bail!(failure!("murmur is just being started or stopped"; "try again")),
+            None => bail!(failure!("murmur is starting or stopping"; "try again")),
         },
         Err(error) => bail!(
-            failure!("murmur cannot be asked: {error}"; "if it is just being started or stopped, try again, else: murmur stop")
+            failure!("cannot ask the daemon: {error}"; "if it is starting or stopping, try again; otherwise run: murmur stop")
         ),
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     show(&mut out, &workspace, &changes, &found)?;
     if before.is_some() && changes.is_empty() && (!found.is_empty() || args.yes) {
-        writeln!(out, "trusted already")?;
+        writeln!(out, "already trusted")?;
         return Ok(ExitCode::SUCCESS);
     }
     if !args.yes {
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
         if !io::stdin().is_terminal() {
             let shown = shell::path(&workspace);
             bail!(
-                failure!("not trusted: there is no terminal to ask on"; "read the above, then run: murmur trust --yes {shown}")
+                failure!("not trusted: stdin is not a terminal"; "review the above, then run: murmur trust --yes {shown}")
             );
         }
         // Agents may see the review, but not answer.

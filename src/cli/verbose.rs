@@ -29,7 +29,7 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
             writeln!(out, "{} {attempt} of {of} in {delay_ms} ms ({status})", style.dim("[retry]"))?;
         }
         Event::Oversized { bytes } => {
-            writeln!(out, "{} a line of {bytes} bytes was passed over", style.dim("[note]"))?
+            writeln!(out, "{} skipped a line of {bytes} bytes", style.dim("[note]"))?
         }
         Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } => {}
         other => {
@@ -47,9 +47,9 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
 /// A warning if murmur was not tested with this version.
 pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
     match event {
-        Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => Some(
-            format!("Claude Code {} is not a version murmur was tried with ({KNOWN}x)", plain_line(version)),
-        ),
+        Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => {
+            Some(format!("Claude Code {} was not tested with murmur (tested: {KNOWN}x)", plain_line(version)))
+        }
         _ => None,
     }
 }

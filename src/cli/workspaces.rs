@@ -57,7 +57,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             match register(&dir, &schedule.workspace(&workspace))? {
                 Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
                 Registered::Already => {
-                    writeln!(Shown(stdout()), "{} is registered already", workspace.display())?
+                    writeln!(Shown(stdout()), "{} is already registered", workspace.display())?
                 }
             }
             let unapproved: Vec<_> = seen(&dir, place, &workspace)?;
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             // A deleted folder can still be removed.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
-            writeln!(Shown(stdout()), "forgot {}; its files are as they were", path.display())?;
+            writeln!(Shown(stdout()), "forgot {}; its files were not changed", path.display())?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -160,7 +160,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if loaded.heartbeats.is_empty() && problems.is_empty() {
-        writeln!(out, "no workspaces; make one with: murmur init PATH")?;
+        writeln!(out, "no workspaces; create one with: murmur init PATH")?;
     }
     for heartbeat in &loaded.heartbeats {
         let schedule = heartbeat.schedule.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);

@@ -100,7 +100,7 @@ fn a_workspace_that_is_named_instead_of_its_path_is_told_as_a_word_of_shell() {
     let site = env.workspace(NASTY, "Do it.");
     env.register(&[&site]);
     let shown = env.murmur(["log", "--workspace", NASTY]).at(&env.home()).run();
-    let (_, option) = shown.split_once("say its path: ").unwrap_or_else(|| panic!("{shown}"));
+    let (_, option) = shown.split_once("use its path: ").unwrap_or_else(|| panic!("{shown}"));
     let option = option.lines().next().unwrap();
     assert_eq!(
         pasted(&format!("murmur log {option}")),

@@ -41,7 +41,7 @@ pub(super) fn show(
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();
     let rows = [
-        ("heard of", &*heard),
+        ("last seen", &*heard),
         ("tool", &agent.tool_name),
         ("action", &agent.last_action),
         ("error", agent.error.as_deref().unwrap_or_default()),

@@ -46,7 +46,7 @@ impl Waiting {
             Err(error) => {
                 writeln!(
                     io::stderr(),
-                    "warning: whether an agent waits for you is not shown: {}",
+                    "warning: cannot show which agents wait for you: {}",
                     crate::cli::told(&error).or_hint(Some("see: murmur status".to_owned())).line()
                 )?;
                 Ok(Self::default())

@@ -28,7 +28,7 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
     let quiet = sources.quiet;
     let mut watched = Watched::begin(sources).await?;
     if !watched.follower.is_watched() {
-        writeln!(io::stderr(), "note: this system does not tell of changes; all is looked at every second")?;
+        writeln!(io::stderr(), "note: this system cannot report file changes; polling every second")?;
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if io::stdout().is_terminal() && !json && !is_dumb {

@@ -50,9 +50,11 @@ pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
     } else {
         match queued(&state) {
             0 => writeln!(out, "sent to {}", args.agent)?,
-            1 => writeln!(out, "sent to {}; it waits for the end of the turn that runs", args.agent)?,
-            2 => writeln!(out, "sent to {}; another waits before it", args.agent)?,
-            many => writeln!(out, "sent to {}; {} others wait before it", args.agent, many - 1)?,
+            1 => writeln!(out, "sent to {}; it is queued until the current turn ends", args.agent)?,
+            2 => writeln!(out, "sent to {}; another message is queued before it", args.agent)?,
+            many => {
+                writeln!(out, "sent to {}; {} other messages are queued before it", args.agent, many - 1)?
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -115,7 +117,7 @@ async fn stop_one(
         Condition::Dead => {
             discover::clean(&dir.hosts(), clock::now())?;
             bail!(
-                failure!("the host of {agent} was killed before"; "what was left of the agent is ended now")
+                failure!("the host of {agent} was already dead"; "any remaining processes of the agent were killed")
             );
         }
         Condition::Silent if force => {
@@ -159,7 +161,7 @@ async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
     match discover::find(&dir.hosts(), agent, PATIENCE).await {
         Some(seen) if seen.is_alive() => {
             bail!(
-                failure!("the host of {agent} (PID {}) is still there", record.host.pid; "see: murmur host list")
+                failure!("the host of {agent} (PID {}) is still running", record.host.pid; "see: murmur host list")
             )
         }
         _ => Ok(serde_json::Value::Null),

@@ -119,7 +119,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         if let Ok((run, _)) = &ran
             && let Some(lost) = &run.lost
         {
-            let _full = writeln!(io::stderr(), "{ended_at} not all output is kept: {lost}");
+            let _full = writeln!(io::stderr(), "{ended_at} output is incomplete: {lost}");
         }
         let closed = hosting.close(Ended { ended_at, exit, error });
         let (run, farewell) =

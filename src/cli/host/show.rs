@@ -56,14 +56,16 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Re
         ),
         "gap" => tagged(
             "gap",
-            format!("events {} to {} are gone", event.offset, number("to").unwrap_or(0).saturating_sub(1)),
+            format!(
+                "events {} to {} are no longer available",
+                event.offset,
+                number("to").unwrap_or(0).saturating_sub(1)
+            ),
         ),
-        "lost" => tagged("lost", format!("from here on nothing is kept: {}", plain_line(text("reason")))),
+        "lost" => tagged("lost", format!("output is no longer captured: {}", plain_line(text("reason")))),
         "problem" => tagged("problem", plain_line(text("text"))),
-        "oversized" => {
-            tagged("note", format!("a line of {} bytes was passed over", number("bytes").unwrap_or(0)))
-        }
-        "garbled" => tagged("note", "a line that is no JSON was passed over".to_owned()),
+        "oversized" => tagged("note", format!("skipped a line of {} bytes", number("bytes").unwrap_or(0))),
+        "garbled" => tagged("note", "skipped a line that is not JSON".to_owned()),
         other => match reported::words(event) {
             Some((tag, text)) => tagged(tag, text),
             // The tasks themselves were shown when they began and ended.

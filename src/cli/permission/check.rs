@@ -65,7 +65,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
             // The daemon's environment may contain the key.
             if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
                 let why = error.line();
-                writeln!(out, "  which cannot be asked, so that it is denied: {}", plain_line(&why))?;
+                writeln!(out, "so it is denied, as no model can be asked: {}", plain_line(&why))?;
             }
         }
         let whom = match role {
@@ -76,11 +76,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
         writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
     }
     if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
-        writeln!(
-            io::stderr(),
-            "note: no beat runs there, and this is what holds apart from that: {}",
-            problem.line()
-        )?;
+        writeln!(io::stderr(), "note: beats cannot run there; ignoring this error: {}", problem.line())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -168,7 +164,7 @@ fn by(by: &By, policy: &Policy) -> String {
         By::Person => "a person".to_owned(),
         By::Model(model) => format!("the model {}", plain_line(model)),
         By::Nobody => "nobody".to_owned(),
-        By::Failure => "what cannot be read: every call is denied until it can".to_owned(),
+        By::Failure => "an unreadable configuration: every call is denied until it is fixed".to_owned(),
     }
 }
 

@@ -43,13 +43,13 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
         if let (true, Some(folder)) = (by_name.as_ref() == Some(&file.path), &project.folder) {
             let (name, own) = (plain_line(&project.name), place.data_dir()?.rules_of(folder));
             let own = plain_line(&own.display().to_string());
-            writeln!(out, "note: that file holds for every project called {name}; move its rules to {own}")?;
+            writeln!(out, "note: that file applies to every project named {name}; move its rules to {own}")?;
         }
     }
     if !denied.is_empty() {
         let heartbeat = heartbeat.as_ref().map(|heartbeat| heartbeat.id.as_str()).unwrap_or_default();
         let denied = plain_line(&denied.join(", "));
-        writeln!(out, "Claude Code is told to deny, in a beat of {}: {denied}", plain_line(heartbeat))?;
+        writeln!(out, "Claude Code's own deny list for a beat of {}: {denied}", plain_line(heartbeat))?;
     }
     writeln!(out, "a manager may run: {}", plain_line(&manager.join(", ")))?;
     Ok(ExitCode::SUCCESS)
@@ -60,7 +60,7 @@ fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     let Some(rules) = &file.rules else {
         return writeln!(
             out,
-            "{path} is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it"
+            "{path} does not exist; see docs/reference/permissions.md and permissions.toml.default"
         );
     };
     if rules.iter().len() == 0 {

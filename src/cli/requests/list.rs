@@ -54,7 +54,7 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -
 
 pub(super) fn nothing(kind: Kind) -> &'static str {
     match kind {
-        Kind::Permission => "nothing waits for permission",
+        Kind::Permission => "no permission requests",
         Kind::Question => "no questions",
     }
 }
@@ -64,7 +64,7 @@ async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
         Err(AskError::Gone(_)) => {
-            bail!(failure!("murmur is not running, so nothing comes"; "run: murmur start"))
+            bail!(failure!("murmur is not running, so there are no new requests"; "run: murmur start"))
         }
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };

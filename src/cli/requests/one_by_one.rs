@@ -32,7 +32,7 @@ pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<Ex
     only_people("answer")?;
     if !io::stdin().is_terminal() {
         bail!(
-            failure!("there is no terminal to ask on"; "say which: murmur {0} respond ID ..., see: murmur {0} list", word(kind))
+            failure!("stdin is not a terminal"; "run: murmur {0} respond ID ...; for IDs, see: murmur {0} list", word(kind))
         );
     }
     let dir = data_dir(place)?;
@@ -120,7 +120,7 @@ fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     match runtime()?.block_on(answer(dir, response)) {
         Ok(row) => writeln!(stdout(), "answered {}", row.id)?,
         // Someone else may have answered first, or the agent may have ended.
-        Err(error) => writeln!(stdout(), "not taken: {error:#}")?,
+        Err(error) => writeln!(stdout(), "not accepted: {error:#}")?,
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -
 }
 
 fn said(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
-    let goes_on = if row.standing == "deferred" { "; its beat goes on as soon as it can" } else { "" };
+    let goes_on = if row.standing == "deferred" { "; its beat continues soon" } else { "" };
     writeln!(stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(ExitCode::SUCCESS)
 }

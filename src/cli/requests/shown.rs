@@ -24,7 +24,7 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
     }
     if let Some(doubt) = &row.doubt {
-        writeln!(out, "  the guard cannot tell what it does: {}", plain_line(doubt))?;
+        writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
     }
     writeln!(out, "  {}", style.dim(times(row, now)))
 }
@@ -56,8 +56,8 @@ fn times(row: &Row, now: Timestamp) -> String {
     let left = row.expires_at.as_deref().and_then(|until| until.parse().ok());
     let left = left.map(|until| format!(", {} left", span(now, until))).unwrap_or_default();
     let word = match row.standing.as_str() {
-        "deferred" => ", its beat has ended and goes on when it is answered",
-        "answered" => ", answered: its beat goes on as soon as it can",
+        "deferred" => ", its beat continues after your answer",
+        "answered" => ", answered: its beat continues soon",
         _ => "",
     };
     format!("{age}{left}{word}")

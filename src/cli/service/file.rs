@@ -39,7 +39,7 @@ pub(super) fn of_others(path: &Path) -> Option<Failure> {
 /// Writes `text`, keeping the previous content `found` as a backup.
 pub(super) fn replace(path: &Path, found: Option<&[u8]>, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     if let Some(found) = found {
         write(&backup(path), found)?;

@@ -38,11 +38,9 @@ pub(in crate::cli) enum ManagerError {
 impl Hinted for ManagerError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Missing { .. } => {
-                "without it, have `murmur start --foreground` started by what you have instead".to_owned()
-            }
+            Self::Missing { .. } => "run `murmur start --foreground` under another supervisor".to_owned(),
             Self::Unreachable { uid, .. } => format!(
-                "there is no manager of yours here: have `murmur start --foreground` started by what you have, or run \
+                "run `murmur start --foreground` under your own supervisor, or run \
                  `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/{uid} and try again"
             ),
             Self::Refused { .. } => "see: murmur service status".to_owned(),

@@ -43,7 +43,7 @@ fn a_beats_questions_are_answered_by_a_person() {
           1. Monday
           2. Friday
     ");
-    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     assert_snapshot!(respond(&env, &row, r#"{"q1":2,"Days":["Friday",1]}"#), @"
     answered AskUserQuestion of [AGENT]
     [exit 0]
@@ -216,7 +216,7 @@ fn a_question_that_is_put_off_is_answered_later() {
     let daemon = env.daemon();
     let mut events = env.events();
     assert_snapshot!(respond(&env, &row, r#"{"q1":"a","q2":{"other":"never"}}"#), @"
-    answered AskUserQuestion of [AGENT]; its beat goes on as soon as it can
+    answered AskUserQuestion of [AGENT]; its beat continues soon
     [exit 0]
     ");
     let line = events.until("beat_ended");
