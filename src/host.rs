@@ -2,7 +2,6 @@
 //! its events to clients (spec 3; docs/reference/host-protocol.md).
 //!
 //! # How it works
-//!
 //! ```text
 //! agent's bytes ─┬─> capture session ─────────────> past ─┐
 //!                └─> derive ─> events, numbered ─> feed ──┴─> clients, each at its own pace

@@ -96,7 +96,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
     }))
 }
 
-const NOTHING: &str = "not a payload for this: an agent_id is missing";
+const NOTHING: &str = "invalid payload: an agent_id is missing";
 
 async fn ask(
     dir: &DataDir,

@@ -36,7 +36,7 @@ impl Hinted for IdError {
 pub fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
     let id = payload.get("agent_id").and_then(Value::as_str);
     let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
-    failure!("not a payload for this: {error}").or_hint(hint)
+    failure!("invalid payload: {error}").or_hint(hint)
 }
 
 impl AgentId {

@@ -34,7 +34,6 @@ pub struct Entry {
 /// Appends `entry` to `file`.
 ///
 /// # Errors
-///
 /// After an error the line may be torn, so nothing more may be written.
 pub fn write(mut file: &File, entry: &Entry) -> io::Result<()> {
     let mut line = serde_json::to_vec(entry)?;

@@ -71,7 +71,6 @@ pub struct Spec {
 /// is called with the capture session once it runs, and `sink` with its events.
 ///
 /// # Errors
-///
 /// Only if the process could not be started; later failures are part of the [`Run`] and are reported to clients.
 pub async fn run(
     spec: &Spec,

@@ -150,7 +150,7 @@ fn a_folder_is_made_where_nothing_else_is_missing() {
     ");
     assert_snapshot!(env.run(["init", "other", "--template", "nope"]), @r#"
     | error: no template "nope", and no file of this name
-    | hint: there are default, tests, issues, deploy, and files of yours
+    | hint: templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
     std::os::unix::fs::symlink("nowhere", env.root().join("link")).unwrap();
@@ -228,7 +228,7 @@ fn a_template_is_one_of_ours_or_a_file() {
     assert_eq!(std::fs::read_to_string(env.root().join("own/HEARTBEAT.md")).unwrap(), "Mine.");
     assert_snapshot!(env.run(["init", "own", "--template", "nope"]), @r#"
     | error: no template "nope", and no file of this name
-    | hint: there are default, tests, issues, deploy, and files of yours
+    | hint: templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
 }

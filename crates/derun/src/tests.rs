@@ -1,4 +1,4 @@
-//! A session from its making to its removal, and what a reader sees of it meanwhile.
+//! Tests a session from creation to removal, as seen by readers.
 
 mod times;
 

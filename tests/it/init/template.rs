@@ -15,7 +15,7 @@ fn an_unknown_template_is_answered_with_the_known_ones_and_the_nearest() {
     "#);
     assert_snapshot!(env.run(["init", "site", "--template", "my/own.md"]), @r#"
     | error: no template "my/own.md", and no file of this name
-    | hint: there are default, tests, issues, deploy, and files of yours
+    | hint: templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
     assert_eq!(env.names(&env.root().join("site")), "");

@@ -195,7 +195,7 @@ fn of_a_folders_settings_nothing_is_run_but_what_setup_writes() {
         let said = setup(&env, &["--scope", "project", "--check"]);
         let expected = format!(
             "| error: {command} in {} was not written by murmur setup, so it was not run\n\
-             | hint: look at it, then run `murmur setup hooks --scope project`\n[exit 1]",
+             | hint: review it, then run `murmur setup hooks --scope project`\n[exit 1]",
             file.display()
         );
         assert_eq!(said, expected);

@@ -42,7 +42,7 @@ fn all_that_the_files_would_do_is_shown_with_nothing_hidden() {
       is used by one of the files above
     What those programs run in turn, and what is loaded from folders below, is not shown here.
     | error: not trusted: stdin is not a terminal
-    | hint: read the above, then run: murmur trust --yes [ENV]/site
+    | hint: review the above, then run: murmur trust --yes [ENV]/site
     [exit 1]
     "#);
     assert!(!env.data().exists());

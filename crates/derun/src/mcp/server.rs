@@ -1,4 +1,4 @@
-//! The server: takes calls apart, has the tools do their work, and puts answers into what the client speaks.
+//! The server: dispatches requests to tools and formats their answers for the client's protocol version.
 
 use super::answer::{Answer, Failed};
 use super::arguments::Arguments;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sys::error::Hinted;
 use tokio::sync::{Semaphore, watch};
 
-/// How many calls that take long, and a thread each, are worked on at once. Others wait for their turn.
+/// The maximum number of concurrent long calls, each of which uses a thread. Others wait.
 const LONG_CALLS: usize = 2;
 
 /// The server.
@@ -26,22 +26,22 @@ pub(super) struct Server {
     work: Work,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(super) enum Reply {
     /// The result.
     Result(Value),
-    /// A call of a tool, which has it later. Whoever drops this ends it.
+    /// A tool call in progress; dropping it cancels it.
     Call(Pin<Box<dyn Future<Output = Value> + Send>>),
 }
 
 impl Server {
-    /// Waits end when the sender of `ending` is gone.
+    /// Waiting calls end when the sender of `ending` is dropped.
     pub(super) fn new(place: Place, ending: watch::Receiver<()>) -> Self {
         let turns = Arc::new(Semaphore::new(LONG_CALLS));
         Self { tools: tool::all(), work: Work { place: Arc::new(place), turns, ending } }
     }
 
-    /// Answers `request` in what `version` of the protocol says.
+    /// Answers `request` according to `version` of the protocol.
     pub(super) fn reply(&self, request: &Request, version: Version) -> Result<Reply, RpcError> {
         let mut result = match &request.method[..] {
             "initialize" => json!({
@@ -98,7 +98,7 @@ fn ourselves() -> Value {
     json!({ "name": "derun", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What calls need.
+/// The context of calls.
 #[derive(Clone)]
 struct Work {
     place: Arc<Place>,
@@ -107,14 +107,14 @@ struct Work {
 }
 
 impl Work {
-    /// Does on another thread what takes long, so that others are answered meanwhile.
+    /// Runs a long call on another thread, so that it doesn't block others.
     async fn apart<T: Send + 'static>(
         self,
         work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let Ok(turn) = self.turns.acquire_owned().await else { return Err(ToolError::Ending) };
         let done = tokio::task::spawn_blocking(move || {
-            // One that is cancelled meanwhile keeps its turn: its thread goes on.
+            // A cancelled call keeps its permit until its thread is done.
             let _turn = turn;
             work(&self.place)
         });
@@ -151,22 +151,21 @@ impl Work {
     }
 }
 
-/// The result of a call that has an answer.
+/// The result of a successful call.
 fn answered<A: Answer>(answer: &A, version: Version) -> Value {
     result(answer, answer.summary(), false, version)
 }
 
-/// The result of a call that has none.
+/// The result of a failed call.
 fn failed(error: &str, version: Version) -> Value {
     let failed = Failed { schema_version: SCHEMA_VERSION, error: error.to_owned() };
     result(&failed, error.to_owned(), true, version)
 }
 
-/// `value` as structured content with its `summary` as text; or as JSON in the text, which is all that older versions
-/// have.
+/// `value` as structured content with its `summary` as text, or as JSON text for older versions.
 fn result(value: &impl Serialize, summary: String, is_error: bool, version: Version) -> Value {
     let structured = version.is_structured();
-    // Only maps whose keys are not strings cannot be JSON, and answers have none.
+    // Only maps with non-string keys fail to serialize, and answers have none.
     let text = if structured { summary } else { serde_json::to_string(value).unwrap_or_default() };
     let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
     if structured {

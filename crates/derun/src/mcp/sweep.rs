@@ -1,5 +1,5 @@
-//! Removing old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own: no answer
-//! waits for it.
+//! Removes old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own, so that no
+//! answer waits for it.
 
 use super::place::Place;
 use crate::log::Log;
@@ -11,21 +11,18 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 use sys::clock;
 
-/// Sweeps until it is dropped. The sweep that is under way then stops at the next session.
+/// Sweeps until it is dropped. A sweep in progress then stops at the next session.
 #[derive(Debug)]
 pub struct Sweeper {
     _stop: Sender<()>,
 }
 
 impl Sweeper {
-    /// Sweeps now, unless somebody has just done so, and then every `interval`.
-    ///
-    /// # Errors
-    /// That the system gives no thread.
+    /// Sweeps now, unless that was done recently, and then every `interval`.
     pub fn start(place: Place, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
         let work = move || {
-            // Where there is no store yet, there is nothing to sweep; what cannot be opened is tried again.
+            // Without a store there is nothing to sweep; an error is retried.
             if let Ok(Some(store)) = place.open() {
                 retention::sweep_if_due(&store);
             }

@@ -1,4 +1,4 @@
-//! The server in this process: its parts against each other, over a pipe in memory.
+//! Tests the server in this process, over a pipe in memory.
 
 use super::input::{Form, GetInput, ListInput, Start, WaitInput};
 use super::{read, serve, sessions, tool, wait};
@@ -48,7 +48,7 @@ impl Place {
         super::place::Place::new(self.store.root())
     }
 
-    /// A server, and a client that has shaken hands with it.
+    /// A server, and a client that is connected to it.
     async fn serve(&self) -> (RunningService<RoleClient, ()>, JoinHandle<Result<(), super::ServeError>>) {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (input, output) = tokio::io::split(theirs);
@@ -88,7 +88,7 @@ async fn a_client_finds_a_session_and_follows_it_to_its_end() {
     server.await.unwrap().unwrap();
 }
 
-/// Whether `answer` has the fields that `names` are.
+/// Whether `answer` has all fields in `names`.
 fn has_all(answer: &Value, names: &Value) -> bool {
     names.as_array().unwrap().iter().all(|name| answer.get(name.as_str().unwrap()).is_some())
 }
@@ -190,7 +190,7 @@ fn every_chunk_has_the_time_at_which_it_began_to_come() {
         portion.chunks.into_iter().map(|chunk| (chunk.start_cursor.0, chunk.timestamp)).collect::<Vec<_>>()
     };
     let time = |second: &str| format!("2026-02-03T10:00:{second}Z");
-    // What is not UTF-8 parts the text; each part has its own time.
+    // Bytes that are not UTF-8 split the text; each part has its own time.
     assert_eq!(times(0), [(0, time("00")), (8, time("16")), (9, time("24"))]);
     assert_eq!(times(5), [(5, time("08")), (8, time("16")), (9, time("24"))]);
     writer.finish(&End::Exited(0), None, began + SignedDuration::from_mins(1)).unwrap();
@@ -231,7 +231,7 @@ fn schemas_have_words_for_clients_and_nothing_that_may_be_null() {
 fn lists_and_commands_have_bounds() {
     let place = Place::new();
     for id in 0..50 {
-        // Written as JSON, each of these bytes takes six.
+        // Each of these bytes takes six in JSON.
         let command = vec!["make".to_owned(), "\u{1}".repeat(100_000), "more".to_owned()];
         place.with_command(&format!("s{id}"), command);
     }

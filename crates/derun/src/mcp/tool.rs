@@ -15,7 +15,7 @@ pub(super) const GET: &str = "derun_get_session";
 pub(super) const READ: &str = "derun_read_output";
 pub(super) const WAIT: &str = "derun_wait_output";
 
-/// How the tools go together, for clients that tell their model.
+/// How to combine the tools, for clients that pass this on to their model.
 pub(super) const INSTRUCTIONS: &str = "\
 Output of commands that were run with `derun run`, live and after. derun_list_sessions names the sessions. \
 derun_read_output reads from a cursor (a decimal string, from \"0\") and answers with next_cursor; go on from there \
@@ -56,7 +56,7 @@ impl Tool {
         }
     }
 
-    /// It as clients are told of it that speak `version`.
+    /// The tool's definition for clients that use `version`.
     pub(super) fn told(&self, version: Version) -> Value {
         let mut told = json!(self);
         if let (false, Some(told)) = (version.is_structured(), told.as_object_mut()) {
@@ -66,7 +66,7 @@ impl Tool {
     }
 }
 
-/// All of them.
+/// All tools.
 pub(super) fn all() -> Vec<Tool> {
     vec![
         Tool::new::<ListInput, Sessions>(
@@ -96,7 +96,7 @@ pub(super) fn all() -> Vec<Tool> {
     ]
 }
 
-/// The schema of `T` in one piece, since not every client follows references.
+/// The schema of `T` without references, which some clients don't support.
 fn schema<T: JsonSchema>(contract: Contract) -> Object {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -104,8 +104,8 @@ fn schema<T: JsonSchema>(contract: Contract) -> Object {
     settings.contract = contract;
     let mut schema: Schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(without_width).transform(&mut schema);
-    // A field without a value is left out of an answer, and a model reads what an argument may be: in neither is null
-    // worth a word. It is taken all the same.
+    // Missing fields are omitted from answers, and models needn't know that arguments may be null, so the
+    // schemas don't mention null. It is accepted anyway.
     RecursiveTransform(without_null).transform(&mut schema);
     schema.remove("title");
     schema.remove("description");
@@ -115,7 +115,7 @@ fn schema<T: JsonSchema>(contract: Contract) -> Object {
     }
 }
 
-/// The schema of an answer, or of the error in its place: clients hold errors to a tool's schema as well.
+/// The schema of an answer or an error: clients check errors against a tool's schema too.
 fn or_error(mut answer: Object) -> Object {
     let required = answer.insert("required".to_owned(), json!(["schema_version"]));
     answer.insert("oneOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
@@ -126,7 +126,7 @@ fn or_error(mut answer: Object) -> Object {
     answer
 }
 
-/// Takes out that a value may be null.
+/// Removes `null` from the possible types.
 fn without_null(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     if object.get("default") == Some(&Value::Null) {
@@ -146,7 +146,7 @@ fn without_null(schema: &mut Schema) {
     match (kinds.pop(), kinds.is_empty()) {
         (Some(Value::Object(only)), true) => {
             for (name, value) in only {
-                // What is said of the property goes before what is said of the type.
+                // A property's description takes precedence over its type's.
                 object.entry(name).or_insert(value);
             }
         }
@@ -158,7 +158,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Takes out what Rust calls a number's type: no format that JSON Schema knows, and clients complain of others.
+/// Removes Rust-specific number formats, which JSON Schema doesn't define and some clients reject.
 fn without_width(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int")) {
         schema.remove("format");

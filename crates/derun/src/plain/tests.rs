@@ -1,4 +1,4 @@
-//! What is left of terminal output.
+//! Tests the conversion of terminal output.
 
 use super::line::LIMIT;
 use super::{Plain, plain};
@@ -81,7 +81,7 @@ fn bytes_that_are_no_text_are_replaced() {
     assert_eq!(plain(b"a\xffb\xe2\x82c\x85\xc2\x85"), "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}");
     assert_eq!(plain(b"cut \xe2\x82"), "cut \u{fffd}");
     assert_eq!(plain(b"cut \xe2\x1b[1m."), "cut \u{fffd}.");
-    // The parser alone loses the A.
+    // With the parser alone, the A would be lost.
     assert_eq!(cut(&[b"\xc2", b"\xa9A\xf0\x9f\x98\x80"]), "\u{a9}A\u{1f600}");
 }
 
@@ -107,7 +107,7 @@ fn nothing_makes_much_of_little() {
     }
 }
 
-/// Pieces of terminal output, and anything at all.
+/// Fragments of terminal output, and arbitrary bytes.
 fn output() -> impl Strategy<Value = Vec<u8>> {
     let code = "\x1b\\[[?]?[0-9]{0,4}(;[0-9]{0,3})?[A-Za-z@`]|\x1b[\\]P_X^][a-z;]{0,6}(\x07|\x1b\\\\|\x18)?|\x1b[()#]?[0-9A-Za-z]";
     let piece = prop_oneof![
@@ -124,7 +124,7 @@ proptest! {
     fn nothing_is_left_that_a_terminal_obeys(bytes in output()) {
         let text = plain(&bytes);
         prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{text:?}");
-        // What is plain stays as it is.
+        // Plain text does not change.
         prop_assert_eq!(plain(text.as_bytes()), text);
     }
 

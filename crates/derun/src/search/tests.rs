@@ -1,4 +1,4 @@
-//! Searches, by example and against a look at every line.
+//! Tests searches by example, and against a naive search.
 
 use super::*;
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ fn a_line_that_is_too_long_is_cut_around_the_hit() {
     assert_eq!((&found[0].text[..], found[0].cut), ("ääääENDäääää", true));
     let (found, ..) = fed(&query("ä+", 0), 5, long("END").as_bytes());
     assert_eq!((&found[0].text[..], found[0].cut), ("ää", true));
-    // Bytes that are no text take more room as text than they are.
+    // Bytes that are not text take more room as text.
     let torn = [&b"\xff".repeat(100)[..], b"END", &b"\xff".repeat(100)].concat();
     let (found, ..) = fed(&query("END", 0), 9, &torn);
     assert_eq!(found[0].text, "\u{fffd}END\u{fffd}");
@@ -116,7 +116,7 @@ fn a_line_that_is_searched_in_parts_counts_once() {
     let lines: Vec<_> = found.iter().map(|found| (found.line, found.cut, found.cursor)).collect();
     let second = 4 + long.len() as u64 + 6;
     assert_eq!(lines, [(2, true, 4), (4, true, second), (5, true, second + long.len() as u64)]);
-    // Of a line that is too long, its first part stands around others.
+    // A line that is too long is shown in context by its first part.
     assert_eq!(
         (&found[0].before[..], &found[0].after[..]),
         (&["one".to_owned()][..], &["three".to_owned()][..])
