@@ -20,13 +20,13 @@ pub enum IdError {
     #[error("invalid session id: it is empty")]
     Empty,
     /// It exceeds 128 bytes.
-    #[error("invalid session id: it has {0} bytes, and 128 is the most")]
+    #[error("invalid session id: it has {0} bytes, but the limit is 128")]
     Long(usize),
     /// It starts with a dot, like `.`, `..` and hidden files, or ends with a dot or a space, which some systems drop.
     #[error("invalid session id {0:?}: it begins with a dot, or ends with a dot or a space")]
     Edge(String),
     /// It contains a character with a special meaning for file systems, terminals or paths.
-    #[error("invalid session id {0:?}: it has {1:?} in it")]
+    #[error("invalid session id {0:?}: it contains {1:?}")]
     Character(String, char),
 }
 

@@ -194,7 +194,7 @@ impl Inner {
 
 /// The loss of output, which could not be recorded in the session.
 #[derive(Debug, thiserror::Error)]
-#[error("session {id}: its end was not written down: {source} ({})", in_words(*kept, lost.as_ref()))]
+#[error("session {id}: its end was not recorded: {source} ({})", in_words(*kept, lost.as_ref()))]
 pub struct Unsaid {
     /// The session.
     pub id: String,
@@ -209,7 +209,7 @@ pub struct Unsaid {
 fn in_words(kept: u64, lost: Option<&Lost>) -> String {
     match lost {
         Some(lost) => format!("{kept} bytes were captured and {} lost: {}", lost.lost_bytes, lost.reason),
-        None if kept == 0 => "nothing is captured".to_owned(),
+        None if kept == 0 => "nothing was captured".to_owned(),
         None => format!("{kept} bytes were captured"),
     }
 }

@@ -301,7 +301,7 @@ fn remove_all(folder: &Folder, name: &OsStr, deepest: usize) -> io::Result<()> {
         return folder.remove_file(name);
     }
     let Some(deepest) = deepest.checked_sub(1) else {
-        return Err(io::Error::other("folders stand too deep in it"));
+        return Err(io::Error::other("its folders are nested too deeply"));
     };
     let inner = folder.open_folder(name)?;
     for child in inner.names()? {

@@ -21,7 +21,7 @@ fn a_task_is_set_shown_and_taken_back() {
     ");
     assert_eq!(env.listed()[0]["current_task"], "");
     assert_snapshot!(env.run(["agent", "task", "site-1", "x", "y"]), @r#"
-    | error: "y" is one argument too many
+    | error: extra argument "y"
     | hint: see: murmur agent task --help
     [exit 2]
     "#);

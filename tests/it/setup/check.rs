@@ -126,8 +126,8 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     [exit 1]
     "#);
     assert_snapshot!(setup(&env, &["--check", "--remove"]), @"
-    | error: --check does not go with --remove
-    | hint: leave one of them out; see: murmur setup hooks --help
+    | error: --check cannot be combined with --remove
+    | hint: remove one of them; see: murmur setup hooks --help
     [exit 2]
     ");
 }

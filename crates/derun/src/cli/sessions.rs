@@ -48,7 +48,7 @@ fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Re
     } else if rows.is_empty() && is_empty {
         writeln!(out, "no sessions; see: murmur run -- COMMAND")?;
     } else if rows.is_empty() {
-        writeln!(out, "no such sessions; see: murmur sessions")?;
+        writeln!(out, "no matching sessions; see: murmur sessions")?;
     } else {
         print(&mut out, rows, now)?;
     }

@@ -152,11 +152,11 @@ impl<W: Write> Sink<W> {
 fn note(status: &Status) -> Option<String> {
     let Some(last) = &status.last else {
         let is_over = !status.state.is_active();
-        let unwritten = "its end was not written: whoever captured it died, or its disk was full";
+        let unwritten = "its end was not recorded: the capturing process died, or the disk was full";
         return is_over.then(|| unwritten.to_owned());
     };
     let lost = last.lost.as_ref().map(|lost| {
-        format!("{} bytes behind the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)
+        format!("{} bytes after the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)
     });
     let failed = last.error.as_ref().map(|error| format!("the session failed: {error}"));
     let said: Vec<String> = lost.into_iter().chain(failed).collect();

@@ -46,7 +46,7 @@ pub fn told(
             (failure!("no command {typed:?}"), None)
         }
         ErrorKind::UnknownArgument if option.starts_with('-') => (failure!("no option {option:?}"), None),
-        ErrorKind::UnknownArgument => (failure!("{shown:?} is one argument too many"), None),
+        ErrorKind::UnknownArgument => (failure!("extra argument {shown:?}"), None),
         ErrorKind::InvalidValue if value.is_empty() => {
             (failure!("{option} needs a value"), Some(accepted().1))
         }
@@ -66,16 +66,14 @@ pub fn told(
         ErrorKind::ArgumentConflict if !shown.is_empty() => {
             let prior = list(error, ContextKind::PriorArg);
             match prior.iter().any(|prior| prior == shown) || prior.is_empty() {
-                true => (failure!("{option} is given twice"), Some("give it once".to_owned())),
+                true => (failure!("{option} is given twice"), Some("give it only once".to_owned())),
                 false => (
-                    failure!("{option} does not go with {}", prior.join(" ")),
-                    Some("leave one of them out".to_owned()),
+                    failure!("{option} cannot be combined with {}", prior.join(" ")),
+                    Some("remove one of them".to_owned()),
                 ),
             }
         }
-        ErrorKind::ArgumentConflict => {
-            (Failure::new(said(&rendered(error))), Some("leave it out".to_owned()))
-        }
+        ErrorKind::ArgumentConflict => (Failure::new(said(&rendered(error))), Some("remove it".to_owned())),
         ErrorKind::MissingSubcommand => (failure!("a command is missing"), None),
         _ => (Failure::new(said(&rendered(error))), None),
     };

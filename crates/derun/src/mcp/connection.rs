@@ -31,7 +31,7 @@ pub enum ServeError {
     #[error("cannot answer the MCP client: {0}")]
     Output(io::ErrorKind),
     /// An internal error.
-    #[error("the MCP server broke down: {0}")]
+    #[error("the MCP server failed: {0}")]
     Broken(tokio::task::JoinError),
 }
 

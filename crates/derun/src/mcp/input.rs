@@ -86,7 +86,7 @@ impl Form {
         let encoding = arguments.word("encoding", &words)?.unwrap_or_default();
         let strip_ansi = arguments.flag("strip_ansi")?.unwrap_or_default();
         if strip_ansi && encoding == Encoding::Base64 {
-            return Err(ToolError::argument("strip_ansi", "it goes with text, not with base64"));
+            return Err(ToolError::argument("strip_ansi", "requires text, not base64"));
         }
         Ok(Self { max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX), encoding, strip_ansi })
     }
@@ -197,13 +197,13 @@ impl ReadInput {
         let session_id = session_id.ok_or(ToolError::Missing("session_id"))?;
         let from = match (cursor, last_bytes, last_lines) {
             (_, Some(_), Some(_)) => {
-                return Err(ToolError::argument("tail_lines", "it does not go with tail_bytes"));
+                return Err(ToolError::argument("tail_lines", "cannot be combined with tail_bytes"));
             }
             (Some(_), Some(_), None) => {
-                return Err(ToolError::argument("tail_bytes", "it does not go with cursor"));
+                return Err(ToolError::argument("tail_bytes", "cannot be combined with cursor"));
             }
             (Some(_), None, Some(_)) => {
-                return Err(ToolError::argument("tail_lines", "it does not go with cursor"));
+                return Err(ToolError::argument("tail_lines", "cannot be combined with cursor"));
             }
             (cursor, bytes, lines) => cursor.or(bytes).or(lines).unwrap_or(Start::Cursor(0)),
         };
@@ -212,9 +212,9 @@ impl ReadInput {
                 let context = usize::try_from(context.unwrap_or(0).min(MAX_CONTEXT)).unwrap_or_default();
                 Some(Pattern { regex, context, ignore_case: ignore_case.unwrap_or_default() })
             }
-            None if context.is_some() => return Err(ToolError::argument("context", "it goes with grep")),
+            None if context.is_some() => return Err(ToolError::argument("context", "requires grep")),
             None if ignore_case.is_some() => {
-                return Err(ToolError::argument("ignore_case", "it goes with grep"));
+                return Err(ToolError::argument("ignore_case", "requires grep"));
             }
             None => None,
         };

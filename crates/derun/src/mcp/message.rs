@@ -82,7 +82,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Message, RpcError> {
     let mut object = match value {
         Value::Object(object) => object,
         Value::Array(_) => {
-            return Err(RpcError::request("a batch is not taken; send one message a line"));
+            return Err(RpcError::request("batches are not supported; send one message per line"));
         }
         _ => return Err(not_a_message()),
     };

@@ -17,10 +17,10 @@ pub(super) const WAIT: &str = "derun_wait_output";
 
 /// How to combine the tools, for clients that pass this on to their model.
 pub(super) const INSTRUCTIONS: &str = "\
-Output of commands that were run with `derun run`, live and after. derun_list_sessions names the sessions. \
-derun_read_output reads from a cursor (a decimal string, from \"0\") and answers with next_cursor; go on from there \
-until eof. tail_lines gives the end, grep the lines that match. When a running session has no more yet, \
-derun_wait_output waits behind next_cursor.";
+Output of commands run with `derun run`, during and after the run. derun_list_sessions lists the sessions. \
+derun_read_output reads from a cursor (a decimal string, from \"0\") and returns next_cursor; continue from there \
+until eof. tail_lines returns the end, grep the matching lines. When a running session has no more output yet, \
+derun_wait_output waits for more.";
 
 /// A tool.
 #[derive(Debug, Serialize)]
@@ -72,26 +72,26 @@ pub(super) fn all() -> Vec<Tool> {
         Tool::new::<ListInput, Sessions>(
             LIST,
             "List captured sessions",
-            "Lists the sessions of commands run with `derun run`, the newest first, running or over: ids, states, \
+            "Lists commands run with `derun run`, newest first, both running and ended: ids, states, \
              times and commands.",
         ),
         Tool::new::<GetInput, OneSession>(
             GET,
             "Describe a captured session",
-            "Tells all about one session: its command, where it ran, its state, exit code or signal, how much it \
-             wrote, and until when it is kept.",
+            "Returns the details of a session: its command, working directory, state, exit code or signal, size of its \
+             output, and when it expires.",
         ),
         Tool::new::<ReadInput, Read>(
             READ,
             "Read a session's output",
-            "Reads what a session wrote, from a cursor on, or its last bytes or lines, or only the lines in which a \
-             regular expression matches. Never waits. Go on from next_cursor until eof.",
+            "Reads a session's output from a cursor on, its last bytes or lines, or only the lines that match a \
+             regular expression. Never waits. Continue from next_cursor until eof.",
         ),
         Tool::new::<WaitInput, Waited>(
             WAIT,
             "Wait for a session's output",
-            "Waits until a session writes something behind a cursor, or is over, or the time is, and answers with \
-             what came. Answers at once if there is something already.",
+            "Waits until there is output after a cursor, the session ends, or the time is up, and returns the \
+             output. Returns at once if there is some already.",
         ),
     ]
 }
@@ -120,7 +120,7 @@ fn or_error(mut answer: Object) -> Object {
     let required = answer.insert("required".to_owned(), json!(["schema_version"]));
     answer.insert("oneOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
     if let Some(Value::Object(properties)) = answer.get_mut("properties") {
-        let about = "Why there is no answer. Where it is present, there is nothing else but schema_version.";
+        let about = "The error. If present, schema_version is the only other property.";
         properties.insert("error".to_owned(), json!({ "type": "string", "description": about }));
     }
     answer
