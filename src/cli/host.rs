@@ -13,7 +13,7 @@ pub(super) use attach::run as attach;
 
 use super::args::{Host, HostCommand};
 use super::place::Place;
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
 use crate::rpc::client::Client;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
 }
 
 /// The host of `agent`, in any condition.
-async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
+async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
     let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
     Ok(seen.ok_or_else(|| {
         let known = discover::known(&dir.hosts()).unwrap_or_default();

@@ -88,7 +88,7 @@ impl Audit {
                     id: id.clone().into_owned(),
                     message: message.clone().into_owned(),
                     parent: parent.clone().into_owned(),
-                    words: words(name, input.0.get()),
+                    words: describe(name, input.0.get()),
                 });
                 lost
             }
@@ -175,7 +175,7 @@ impl Audit {
 }
 
 /// Describes a call.
-fn words(tool: &str, input: &str) -> String {
+fn describe(tool: &str, input: &str) -> String {
     let action = action::of(tool, input);
     if action.is_empty() { tool.to_owned() } else { format!("{tool}({action})") }
 }
@@ -208,7 +208,7 @@ struct Source {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct DecisionLine {
     agent: String,
     tool: String,
     #[serde(default)]
@@ -262,23 +262,23 @@ impl Decisions {
     }
 
     fn add(&mut self, line: &[u8]) {
-        let Ok(line) = serde_json::from_slice::<Line>(line) else { return };
+        let Ok(line) = serde_json::from_slice::<DecisionLine>(line) else { return };
         if line.agent != self.agent {
             return;
         }
         if line.breach {
-            let said = format!("{}: {}", words(&line.tool, &line.input), line.reason);
+            let said = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
             self.breach.get_or_insert(said);
             return;
         }
         match (line.verdict, line.by) {
             (Verdict::Deny, By::Guard(_)) => {
-                let first = || (words(&line.tool, &line.input), 0);
+                let first = || (describe(&line.tool, &line.input), 0);
                 self.by_guard.get_or_insert_with(first).1 += 1;
             }
             (_, By::Failure) => {
                 self.failure
-                    .get_or_insert_with(|| format!("{}: {}", words(&line.tool, &line.input), line.reason));
+                    .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
             }
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! Finds hosts, and cleans up after hosts that died.
 
-use super::hosting::bury;
 use super::id::AgentId;
 use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{Ended, Record};
+use super::registration::reap;
 use super::state::Kind;
 use crate::rpc::client::{AskError, Client};
 use jiff::{SignedDuration, Timestamp};
@@ -29,7 +29,7 @@ const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// A host, or the remains of one.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct HostInfo {
     /// The agent.
     pub agent_id: AgentId,
     /// Its record, if it has one.
@@ -73,7 +73,7 @@ impl Condition {
     }
 }
 
-impl Seen {
+impl HostInfo {
     /// JSON for programs: the status, or as much as is known.
     #[must_use]
     pub fn object(&self) -> Value {
@@ -103,7 +103,7 @@ impl Seen {
 }
 
 /// Inspects every host in `folder`, ordered by id. A missing folder has no hosts.
-pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
+pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<HostInfo>> {
     let mut looking = JoinSet::new();
     let mut known = BTreeSet::new();
     for found in held::all(folder)? {
@@ -127,22 +127,22 @@ pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
                 }
                 asked => of_answer(asked),
             };
-            Some(Seen { agent_id, record: None, condition })
+            Some(HostInfo { agent_id, record: None, condition })
         });
     }
-    let mut seen: Vec<Seen> = looking.join_all().await.into_iter().flatten().collect();
+    let mut seen: Vec<HostInfo> = looking.join_all().await.into_iter().flatten().collect();
     seen.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
     Ok(seen)
 }
 
 /// Inspects the host of `agent_id`; `None` if there is no trace of it.
-pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<Seen> {
+pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<HostInfo> {
     let found = held::look(&folder.join(agent_id.record()))?;
     let record = Record::parse(&found.text)?;
     look(folder, found, record, patience).await
 }
 
-async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<Seen> {
+async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<HostInfo> {
     let agent_id = record.card.agent_id.clone();
     let condition = match of_record(&record, found.is_held) {
         Some(condition) => condition,
@@ -152,12 +152,12 @@ async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -
                 let found = held::look(&folder.join(agent_id.record()))?;
                 let record = Record::parse(&found.text)?;
                 let condition = of_record(&record, found.is_held).unwrap_or(Condition::Silent);
-                return Some(Seen { agent_id, record: Some(record), condition });
+                return Some(HostInfo { agent_id, record: Some(record), condition });
             }
             asked => of_answer(asked),
         },
     };
-    Some(Seen { agent_id, record: Some(record), condition })
+    Some(HostInfo { agent_id, record: Some(record), condition })
 }
 
 /// The state according to the record alone; `None` if the host is alive.
@@ -245,7 +245,7 @@ pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
 pub struct Cleaned {
     /// Agents whose hosts were dead and whose remaining processes were killed.
     #[serde(rename = "dead")]
-    pub buried: Vec<AgentId>,
+    pub reaped: Vec<AgentId>,
     /// The number of stale sockets that were removed.
     pub sockets: usize,
 }
@@ -270,7 +270,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             }
             Some(_) => {}
             None => {
-                bury(&record);
+                reap(&record);
                 cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
                 if record.card.kind == Kind::Beat {
                     // The journal has the outcome of a beat.
@@ -279,7 +279,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
                     let error = Some("its host was killed".to_owned());
                     record.close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error })?;
                 }
-                cleaned.buried.push(agent_id);
+                cleaned.reaped.push(agent_id);
             }
         }
     }

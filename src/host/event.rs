@@ -121,7 +121,7 @@ struct Text<'a> {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct AgentMessage<'a> {
     role: &'static str,
     text: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -271,9 +271,13 @@ impl Derived<'_> {
                 let session = Session { session_id: id, model, version, permission_mode, mcp_servers };
                 write_event(out, "session", agent_id, offset, &session)
             }
-            Agent::Text { message, parent, text } => {
-                write_event(out, "chat", agent_id, offset, &Said { role: "assistant", text, message, parent })
-            }
+            Agent::Text { message, parent, text } => write_event(
+                out,
+                "chat",
+                agent_id,
+                offset,
+                &AgentMessage { role: "assistant", text, message, parent },
+            ),
             Agent::ToolUse { message, parent, id, name, input } => {
                 let call = ToolUse { id, name, input: input.0, message, parent };
                 write_event(out, "tool_use", agent_id, offset, &call)

@@ -55,7 +55,7 @@ pub struct Launch {
 /// Options of a launch; anything unset has a default.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct LaunchOptions {
     /// The agent; by default the project and eight random digits.
     #[serde(default)]
     pub agent_id: Option<AgentId>,
@@ -84,18 +84,18 @@ pub struct Wanted {
 /// The default role.
 pub const ROLE: &str = "agent";
 
-impl Wanted {
+impl LaunchOptions {
     /// Validates the options and fills in defaults.
-    pub fn launch(self) -> Result<Launch, WantedError> {
+    pub fn launch(self) -> Result<Launch, LaunchOptionsError> {
         if let Some(role) = self.role.as_ref().filter(|role| role.as_str() != MANAGER)
             && spelling::nearest(role, &[MANAGER]).is_some()
         {
-            return Err(WantedError::Role { role: role.clone() });
+            return Err(LaunchOptionsError::Role { role: role.clone() });
         }
         if !self.worktree.is_absolute() {
-            return Err(WantedError::Relative { path: self.worktree });
+            return Err(LaunchOptionsError::Relative { path: self.worktree });
         }
-        let failed = |source| WantedError::Worktree { path: self.worktree.clone(), source };
+        let failed = |source| LaunchOptionsError::Worktree { path: self.worktree.clone(), source };
         let worktree = self.worktree.canonicalize().map_err(failed)?;
         if !worktree.is_dir() {
             return Err(failed(io::ErrorKind::NotADirectory.into()));
@@ -105,7 +105,7 @@ impl Wanted {
         let agent_id = match self.agent_id {
             Some(agent_id) => agent_id,
             None => {
-                let tail = u32::from_le_bytes(random::bytes().map_err(WantedError::Random)?);
+                let tail = u32::from_le_bytes(random::bytes().map_err(LaunchOptionsError::Random)?);
                 AgentId::parse(&format!("{}-{tail:08x}", paths::readable(&project)))?
             }
         };
@@ -125,7 +125,7 @@ impl Wanted {
 
 /// Why options are invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum WantedError {
+pub enum LaunchOptionsError {
     /// A relative path would depend on the process that resolves it.
     #[error("{} is not an absolute path", .path.display())]
     Relative {
@@ -154,7 +154,7 @@ pub enum WantedError {
     Id(#[from] IdError),
 }
 
-impl Hinted for WantedError {
+impl Hinted for LaunchOptionsError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Relative { .. } => "use an absolute path for the worktree".to_owned(),
@@ -168,7 +168,7 @@ impl Hinted for WantedError {
 /// A host's single line on stdout: it is up, or it failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Said {
+pub enum StartReport {
     /// It listens, and its agent runs.
     Ready {
         /// The host's process.
@@ -274,8 +274,8 @@ impl Launch {
         let heard = timeout(PATIENCE, self.converse(&mut child)).await;
         let stderr = || tail(&log_path, begin);
         let up = match heard {
-            Ok(Ok(Some(Said::Ready { pid }))) => Ok(pid),
-            Ok(Ok(Some(Said::Error(error)))) => Err(LaunchError::Refused(error)),
+            Ok(Ok(Some(StartReport::Ready { pid }))) => Ok(pid),
+            Ok(Ok(Some(StartReport::Error(error)))) => Err(LaunchError::Refused(error)),
             Ok(Ok(None)) => {
                 let status = child.wait().await.map_err(failed)?;
                 Err(LaunchError::Ended { agent: agent.clone(), status, stderr: stderr() })
@@ -294,7 +294,7 @@ impl Launch {
     }
 
     /// Sends the first message and reads the host's report.
-    async fn converse(&self, child: &mut Child) -> io::Result<Option<Said>> {
+    async fn converse(&self, child: &mut Child) -> io::Result<Option<StartReport>> {
         if let Some(mut stdin) = child.stdin.take() {
             // A host that died early is reported by its exit.
             let _died_early = stdin.write_all(self.message.as_deref().unwrap_or_default().as_bytes()).await;

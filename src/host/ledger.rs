@@ -3,8 +3,8 @@
 //!
 //! Each line is written at once, after the bytes that it refers to. A torn last line is ignored.
 
-use super::derive::Begins;
 use super::event::Own;
+use super::output_parser::LineStarts;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,7 +22,8 @@ pub struct Entry {
     /// The byte offset.
     pub at: u64,
     /// Where unfinished lines started.
-    pub begins: Begins,
+    #[serde(rename = "begins")]
+    pub line_starts: LineStarts,
     /// Whether unfinished lines became events because the input had ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushed: bool,

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
 
 /// All request types.
-pub const QUESTIONS: [&str; 9] =
+pub const REQUEST_TYPES: [&str; 9] =
     ["ping", "status", "list", "attach", "detach", "send", WAIT, REQUESTS, "stop"];
 
 /// Sent by a hook that waits for a person. The time limit of a beat is paused until the hook disconnects.

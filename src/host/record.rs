@@ -98,7 +98,7 @@ impl Record {
     }
 
     /// Claims the record in `folder`. Calls `reap` with a dead host's record before it is removed.
-    pub fn claim(&self, folder: &Path, bury: impl Fn(&Self)) -> Result<Held, ClaimError> {
+    pub fn claim(&self, folder: &Path, reap: impl Fn(&Self)) -> Result<Held, ClaimError> {
         let agent = &self.card.agent_id;
         let failed = |source| ClaimError::Failed { agent: agent.clone(), source };
         let text = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
@@ -112,7 +112,7 @@ impl Record {
                 Some(dead) => {
                     let record = dead.read().ok().and_then(|text| Self::parse(&text));
                     if let Some(record) = record.filter(|record| record.result.is_none()) {
-                        bury(&record);
+                        reap(&record);
                     }
                     dead.remove().map_err(failed)?;
                 }

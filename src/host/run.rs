@@ -3,28 +3,27 @@
 //! The process that calls [`run`] must have no other children: every process that remains when the agent has ended
 //! counts as the agent's and is killed.
 
-mod cuts;
 mod requests;
 mod stopping;
-mod waits;
+mod timers;
+mod turn_splitter;
 
+use super::activity::Activity;
 use super::audit::{Audit, Refusals};
+use super::capture::Capture;
+use super::control_requests::ControlRequests;
+use super::drain::Drain;
 use super::event::{Own, Progress, Role};
-use super::farewell::Farewell;
-use super::hosting::Listeners;
-use super::keep::Keep;
 use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
 use super::protocol::{Card, GRACE, Status, Waits};
-use super::second_door::SecondDoor;
-use super::serve::{Command, Desk};
+use super::registration::Listeners;
+use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
-use super::watched::Watched;
 use crate::agent::invocation::Invocation;
 use crate::agent::settings::HookProgram;
 use crate::rpc;
-use cuts::Cuts;
 use derun::record::Channel;
 use derun::writer::End;
 use std::io;
@@ -34,12 +33,13 @@ use std::time::Duration;
 use sys::error::Hinted;
 use sys::process::{Exit, Signal, end_all_children, reap_but};
 use sys::{clock, memory, process as system, signals};
+use timers::{at, died};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout};
-use waits::{at, died};
+use turn_splitter::TurnSplitter;
 
 /// How long a killed process tree may take to disappear.
 const REAPING: Duration = Duration::from_secs(2);
@@ -78,7 +78,7 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     started: impl FnOnce(Option<String>),
     sink: impl FnMut(Progress<'_>, Duration),
-) -> io::Result<(Run, Farewell)> {
+) -> io::Result<(Run, Drain)> {
     let begun = Instant::now();
     let mut child = process::spawn(&spec.invocation)?;
     let pid = child.id();
@@ -92,50 +92,50 @@ pub async fn run(
     let stdin = child.stdin.take().map(pipes::feed);
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
-    let keep =
-        Keep::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
+    let capture =
+        Capture::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
     if let Some(pid) = pid {
-        keep.started(pid);
+        capture.started(pid);
     }
     let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
     let first_message = (spec.card.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
     // At most one request is pending; others wait in their connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
-    let (second_door, mut answers) = SecondDoor::new(spec.hook.clone(), &spec.invocation);
+    let (control_requests, mut answers) = ControlRequests::new(spec.hook.clone(), &spec.invocation);
     let serving = listeners.map(|Listeners { first, next }| {
-        let desk = Desk::new(&spec.card, keep.feed(), commands);
-        tokio::spawn(rpc::serve::serve(first, next, desk, until_over))
+        let handlers = Handlers::new(&spec.card, capture.feed(), commands);
+        tokio::spawn(rpc::serve::serve(first, next, handlers, until_over))
     });
     let mut host = Host {
         spec,
         begun,
         pid,
         machine: Machine::new(spec.card.kind, first_message),
-        keep,
+        capture,
         stdin,
-        second_door,
+        control_requests,
         stopped: None,
         allowance: spec.limits.map(|limits| Allowance::new(limits.time, begun)),
         waiting: JoinSet::new(),
         hooks: 0,
         wait_until: None,
         rest_at: None,
-        watched: Watched::new(spec.card.kind),
-        cuts: Cuts::default(),
+        activity: Activity::new(spec.card.kind),
+        turn_splitter: TurnSplitter::default(),
         audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str())),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
     };
-    host.keep.own(Own::State(State::Starting));
+    host.capture.own(Own::State(State::Starting));
     if spec.card.kind == Kind::Beat {
-        host.keep.own(Own::Chat { role: Role::User, text: first });
+        host.capture.own(Own::Chat { role: Role::User, text: first });
         host.say_bytes(spec.invocation.stdin.clone());
         host.stdin = None;
     }
     host.take(Input::Started);
-    started(host.keep.session().map(ToString::to_string));
+    started(host.capture.session().map(ToString::to_string));
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
@@ -147,9 +147,9 @@ struct Host<'a, S> {
     begun: Instant,
     pid: Option<u32>,
     machine: Machine,
-    keep: Keep,
+    capture: Capture,
     stdin: Option<mpsc::Sender<Vec<u8>>>,
-    second_door: SecondDoor,
+    control_requests: ControlRequests,
     /// Why it was ended, unless it ended by itself.
     stopped: Option<Ending>,
     /// The time left to it.
@@ -162,8 +162,8 @@ struct Host<'a, S> {
     wait_until: Option<Instant>,
     /// When an idle agent's host frees memory that it doesn't need while idle.
     rest_at: Option<Instant>,
-    watched: Watched,
-    cuts: Cuts,
+    activity: Activity,
+    turn_splitter: TurnSplitter,
     audit: Option<Audit>,
     stderr: Vec<u8>,
     /// Clients that wait for the end.
@@ -241,13 +241,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
-        let Self { keep, watched, sink, second_door, audit, .. } = self;
+        let Self { capture, activity, sink, control_requests, audit, .. } = self;
         // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
-        keep.bytes(channel, bytes, |event| {
-            second_door.see(event, watched.session_id.as_deref());
-            inputs.extend(watched.see(event, at));
-            overruns |= turns.is_some_and(|turns| watched.overruns(turns));
+        capture.bytes(channel, bytes, |event| {
+            control_requests.see(event, activity.session_id.as_deref());
+            inputs.extend(activity.see(event, at));
+            overruns |= turns.is_some_and(|turns| activity.overruns(turns));
             if let Some(audit) = audit.as_mut() {
                 undecided = undecided.take().or(audit.see(event));
                 breach = breach.take().or_else(|| audit.breach(event));
@@ -259,7 +259,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         } else if let Some(call) = breach {
             self.end_breached(call);
         }
-        self.take(Input::Background(self.watched.background()));
+        self.take(Input::Background(self.activity.background()));
         for input in inputs {
             self.take(input);
         }
@@ -274,11 +274,11 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Effect::Announce => {
                     let state = self.machine.state().clone();
                     self.rest_at = matches!(state, State::Idle { .. }).then(|| Instant::now() + REST);
-                    self.keep.own(Own::State(state));
+                    self.capture.own(Own::State(state));
                 }
                 Effect::Say(text) => {
                     let line = crate::agent::invocation::user_message(&text);
-                    self.keep.own(Own::Chat { role: Role::User, text });
+                    self.capture.own(Own::Chat { role: Role::User, text });
                     self.say_bytes(line);
                 }
                 Effect::CloseInput => self.stdin = None,
@@ -304,7 +304,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             && stdin.try_send(bytes).is_err()
         {
             let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();
-            self.keep.own(Own::Problem { text });
+            self.capture.own(Own::Problem { text });
         }
     }
 
@@ -325,26 +325,26 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 self.stop(force, grace);
             }
             Command::Requests(tell) => {
-                let _gone = tell.send(Waits { requests: self.watched.requests() });
+                let _gone = tell.send(Waits { requests: self.activity.requests() });
             }
             Command::Wait(wait, until) => self.wait(wait, until),
         }
     }
 
     fn status(&self) -> Status {
-        let feed = self.keep.feed();
+        let feed = self.capture.feed();
         Status {
             card: self.spec.card.clone(),
             state: self.machine.state().clone(),
             pid: std::process::id(),
             agent_pid: self.pid,
-            session_id: self.watched.session_id.clone(),
-            capture: self.keep.session().map(ToString::to_string),
-            lost: self.keep.lost().map(str::to_owned),
+            session_id: self.activity.session_id.clone(),
+            capture: self.capture.session().map(ToString::to_string),
+            lost: self.capture.lost().map(str::to_owned),
             stream_offset: feed.next(),
             attached_clients: feed.readers(),
-            last_event_at: Some(clock::rfc3339(self.keep.last_at())),
-            call: self.watched.calls.newest().cloned(),
+            last_event_at: Some(clock::rfc3339(self.capture.last_at())),
+            call: self.activity.calls.newest().cloned(),
         }
     }
 
@@ -355,24 +355,24 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         survivors: usize,
         serving: Option<JoinHandle<()>>,
         over: watch::Sender<bool>,
-    ) -> (Run, Farewell) {
+    ) -> (Run, Drain) {
         let exit = exit.unwrap_or(Exit::Signal(0));
         let at = self.begun.elapsed();
         self.machine.take(Input::Ended(exit));
         let state = self.machine.state().clone();
-        let Self { keep, watched, sink, .. } = &mut self;
-        keep.last(Own::State(state.clone()), |event| {
-            let _nothing_to_do = watched.see(event, at);
+        let Self { capture, activity, sink, .. } = &mut self;
+        capture.last(Own::State(state.clone()), |event| {
+            let _nothing_to_do = activity.see(event, at);
             sink(Progress::Agent(event), at);
         });
-        let capture = self.keep.session().map(ToString::to_string);
-        let lost = self.keep.lost().map(str::to_owned);
+        let capture = self.capture.session().map(ToString::to_string);
+        let lost = self.capture.lost().map(str::to_owned);
         let end = match exit {
             Exit::Code(code) => End::Exited(code),
             Exit::Signal(number) => End::Signaled(signals::name(number)),
         };
         let unanswered = self.unanswered(at);
-        let unsaid = self.keep.finish(&end).err().map(|unsaid| unsaid.to_string());
+        let unsaid = self.capture.finish(&end).err().map(|unsaid| unsaid.to_string());
         let ending = self.stopped.unwrap_or(match exit {
             Exit::Code(code) => Ending::Exited(code),
             Exit::Signal(number) => Ending::Signaled(number),
@@ -380,9 +380,9 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
         let refusals = self.audit.as_mut().map_or_else(Refusals::default, Audit::refusals);
-        let Watched { said, session_id, .. } = self.watched;
+        let Activity { said, session_id, .. } = self.activity;
         let run =
             Run { ending, exit, said, session_id, stderr, survivors, capture, lost, refusals, unanswered };
-        (run, Farewell::new(state, self.stops, serving, over))
+        (run, Drain::new(state, self.stops, serving, over))
     }
 }

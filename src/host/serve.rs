@@ -1,7 +1,7 @@
 //! The host's socket: turns requests into commands to the loop that owns the agent.
 
 use super::protocol::{
-    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait, Waits,
+    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, REQUEST_TYPES, Send, Status, Stop, Wait, Waits,
 };
 use super::state::State;
 use crate::agent::settings::HookProgram;
@@ -45,7 +45,7 @@ pub(super) enum Command {
 
 /// Handles requests.
 #[derive(Debug, Clone)]
-pub(super) struct Desk {
+pub(super) struct Handlers {
     agent_id: String,
     feed: Arc<Feed>,
     commands: mpsc::Sender<Command>,
@@ -54,7 +54,7 @@ pub(super) struct Desk {
 /// The error once the loop has ended.
 const OVER: &str = "the agent has ended";
 
-impl Desk {
+impl Handlers {
     pub(super) fn new(card: &Card, feed: &Arc<Feed>, commands: mpsc::Sender<Command>) -> Self {
         Self { agent_id: card.agent_id.to_string(), feed: Arc::clone(feed), commands }
     }
@@ -122,12 +122,12 @@ impl Desk {
                 require_hook(asker)?;
                 Answer::HandOver(self.wait(read(payload)?, request).await?)
             }
-            other => return Err(unknown(other, &QUESTIONS)),
+            other => return Err(unknown(other, &REQUEST_TYPES)),
         })
     }
 }
 
-impl Service for Desk {
+impl Service for Handlers {
     async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
         self.result(request, asker).await.unwrap_or_else(Answer::Refusal)
     }

@@ -9,8 +9,8 @@ use super::super::style::Style;
 use super::show;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
-use crate::host::past::{Kept, Replay};
 use crate::host::record::Record;
+use crate::host::replay::{Replay, StoredEvents};
 use crate::journal::read::{Backward, Entries};
 use crate::rpc::client::{AskError, Client};
 use crate::rpc::envelope::{Event, LAGGED, Line};
@@ -199,7 +199,7 @@ impl<W: Write> Follower<'_, W> {
         let Some(next) = self.next else {
             bail!(failure!("agent {agent} has ended"; "see what it did with: murmur attach {agent} --from 0"))
         };
-        let kept = Kept {
+        let kept = StoredEvents {
             root: captures::root()?,
             session: SessionId::parse(&capture)?,
             agent_id: agent.to_string(),

@@ -4,7 +4,7 @@ use super::super::args::{HostSend, HostStop};
 use super::super::place::Place;
 use super::super::runtime;
 use super::spawn::text;
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
@@ -101,7 +101,7 @@ pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
 /// All live agents; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
-    let is_live = |seen: &Seen| {
+    let is_live = |seen: &HostInfo| {
         seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.card.kind == Kind::Live)
     };
     Ok(seen.into_iter().filter(is_live).map(|seen| seen.agent_id).collect())
@@ -123,7 +123,7 @@ async fn stop_one(
         Condition::Silent if force => {
             // It may just have been slow.
             let seen = discover::find(&dir.hosts(), agent, LAST).await;
-            if let Some(seen @ Seen { condition: Condition::Silent, .. }) = seen {
+            if let Some(seen @ HostInfo { condition: Condition::Silent, .. }) = seen {
                 return kill(dir, &seen).await;
             }
         }
@@ -143,7 +143,7 @@ async fn stop_one(
 
 /// Kills a host that does not answer, exactly the process in its record, and cleans up after it as after any killed
 /// host. The agent's own exit remains unknown.
-async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
+async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Value> {
     let agent = &seen.agent_id;
     let Some(record) = &seen.record else {
         bail!(

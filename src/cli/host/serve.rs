@@ -12,11 +12,11 @@ use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
 use crate::daemon::launch::BeatReport;
 use crate::host::event::Progress;
-use crate::host::hosting::Hosting;
-use crate::host::launch::Said;
+use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::Card;
 use crate::host::record::Ended;
+use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::decisions;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let served = serve(args, place);
     if let (true, Err(error)) = (args.announce, &served) {
-        let _gone = say(&Said::Error(super::super::told(error)));
+        let _gone = say(&StartReport::Error(super::super::told(error)));
     }
     served
 }
@@ -81,24 +81,24 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     let kept = servers.map(|file| file.write()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
-        let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
+        let mut registration = Registration::begin(&dir, spec.card.clone())?;
         // Best effort: readers can do without it. The task of an earlier agent with this id is cleared.
         let message = String::from_utf8_lossy(&spec.invocation.stdin);
         let _untold = task::set(&dir, spec.card.agent_id.as_str(), &message);
-        let folder_gone = hosting.folder_gone(false);
+        let folder_gone = registration.folder_gone(false);
         let stop = async {
             tokio::select! {
                 _ = signals.terminate.recv() => {}
                 () = folder_gone => {}
             }
         };
-        let listeners = hosting.listeners();
+        let listeners = registration.listeners();
         let announce = |capture: Option<String>| {
             if let Some(capture) = capture {
-                let _unnoted = hosting.note_capture(capture);
+                let _unnoted = registration.note_capture(capture);
             }
             if args.announce {
-                let _gone = say(&Said::Ready { pid: std::process::id() });
+                let _gone = say(&StartReport::Ready { pid: std::process::id() });
                 let _closed = process::close_stdout();
             }
         };
@@ -121,10 +121,10 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         {
             let _full = writeln!(io::stderr(), "{ended_at} output is incomplete: {lost}");
         }
-        let closed = hosting.close(Ended { ended_at, exit, error });
-        let (run, farewell) =
+        let closed = registration.close(Ended { ended_at, exit, error });
+        let (run, drain) =
             ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
-        farewell.say().await;
+        drain.finish().await;
         if run.survivors > 0 {
             bail!("{} of the agent's processes could not be ended", run.survivors);
         }

@@ -4,7 +4,7 @@ use super::super::args::{HostAttach, HostSpawn};
 use super::super::place::Place;
 use super::super::{beat, runtime};
 use super::serve;
-use crate::host::launch::Wanted;
+use crate::host::launch::LaunchOptions;
 use anyhow::Context;
 use derun::cli::stdout::stdout;
 use serde_json::json;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
     let dir = place.agents_data_dir()?;
-    let wanted = Wanted {
+    let wanted = LaunchOptions {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),
         role: Some(args.role.clone()),

@@ -18,8 +18,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let (hook, at) = (self.hooks, self.begun.elapsed());
         (self.sink)(Progress::Waiting(&wait), at);
         let tool = wait.call.as_ref().map(|call| call.tool.clone()).unwrap_or_default();
-        self.keep.own(Own::Waiting { request: wait.request.clone(), tool });
-        self.watched.waits(hook, wait, at);
+        self.capture.own(Own::Waiting { request: wait.request.clone(), tool });
+        self.activity.waits(hook, wait, at);
         self.waiting.spawn(async move {
             let _hung_up = until.await;
             hook
@@ -29,16 +29,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Ends the wait of the hook with this number.
     pub(super) fn waited(&mut self, hook: u64) {
-        if let Some(request) = self.watched.waits_no_more(hook, self.stopped.is_some()) {
+        if let Some(request) = self.activity.waits_no_more(hook, self.stopped.is_some()) {
             (self.sink)(Progress::Waited(&request), self.begun.elapsed());
-            self.keep.own(Own::Waited { request });
+            self.capture.own(Own::Waited { request });
         }
         self.count_time();
     }
 
     /// Requests without an answer or a recorded decision when the agent ended, at `at`.
     pub(super) fn unanswered(&mut self, at: Duration) -> Vec<Unanswered> {
-        let mut unanswered = self.watched.unanswered(at);
+        let mut unanswered = self.activity.unanswered(at);
         // An agent may only ask in its own name.
         unanswered.retain(|one| one.request.agent == self.spec.card.agent_id.as_str());
         if let Some(audit) = &mut self.audit {

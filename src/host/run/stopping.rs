@@ -18,12 +18,12 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// When the agent is ended because its turn is over and no other has started.
     pub(super) fn settles_at(&self) -> Option<Instant> {
         let limits = self.spec.limits.filter(|_| self.stopped.is_none())?;
-        Some(self.begun + self.watched.ended_turn()? + limits.background_wait)
+        Some(self.begun + self.activity.ended_turn()? + limits.background_wait)
     }
 
     /// Pauses the time limit while the agent waits for people.
     pub(super) fn count_time(&mut self) {
-        let is_waiting = self.watched.is_waiting();
+        let is_waiting = self.activity.is_waiting();
         if let Some(allowance) = &mut self.allowance {
             allowance.stand_still(is_waiting, Instant::now());
         }
@@ -40,28 +40,28 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn stop(&mut self, force: bool, grace: Duration) {
         let after = self.begun.elapsed();
         if self.stopped.is_none() {
-            self.stopped = Some(Ending::Stopped { after, doing: self.watched.doing(after) });
+            self.stopped = Some(Ending::Stopped { after, doing: self.activity.doing(after) });
         }
         self.take(Input::Stop { force, grace });
     }
 
     /// Kills the agent because a call ran without a decision.
     pub(super) fn end_undecided(&mut self, call: String) {
-        self.keep.own(Own::Problem { text: undecided(&call) });
+        self.capture.own(Own::Problem { text: undecided(&call) });
         self.stopped.get_or_insert(Ending::Undecided { call });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Kills the agent because a call ran against a decision.
     pub(super) fn end_breached(&mut self, said: String) {
-        self.keep.own(Own::Problem { text: said.clone() });
+        self.capture.own(Own::Problem { text: said.clone() });
         self.stopped.get_or_insert(Ending::Breach { said });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Ends the agent after its turn; its answer decides the outcome.
     pub(super) fn settle(&mut self, out_of_turns: bool) {
-        self.end_as(|host| Ending::Settled { background: host.watched.background(), out_of_turns });
+        self.end_as(|host| Ending::Settled { background: host.activity.background(), out_of_turns });
     }
 
     /// Ends an agent that exceeded its turn limit without being asked.
@@ -75,13 +75,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Handles the time limit. A beat that has answered isn't late because of background tasks.
     pub(super) fn time_out(&mut self) {
-        if self.watched.has_only_background() {
+        if self.activity.has_only_background() {
             return self.settle(false);
         }
         self.end_as(|host| Ending::TimedOut {
             limit: host.spec.limits.map(|limits| limits.time).unwrap_or_default(),
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
-            doing: host.watched.doing(host.begun.elapsed()),
+            doing: host.activity.doing(host.begun.elapsed()),
         });
     }
 }

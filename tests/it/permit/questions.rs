@@ -266,7 +266,7 @@ fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
 }
 
 #[test]
-fn what_no_hook_has_decided_is_answered_through_the_second_door() {
+fn what_no_hook_has_decided_is_answered_through_control_requests() {
     let told = asked_on_its_output(|env, row| drop(respond(env, row, r#"{"q1":"B","q2":[2]}"#)));
     assert!(told.ran() && told.text.contains("\"Which one?\"=\"B\""), "{told:?}");
     let told = asked_on_its_output(|env, row| {

@@ -31,7 +31,7 @@ const MOST_SETTLING: usize = 10;
 
 /// A registered host; dropping it ends the registration.
 #[derive(Debug)]
-pub struct Hosting {
+pub struct Registration {
     presence: Arc<Mutex<Presence>>,
     listeners: Option<Listeners>,
     folder: watch::Receiver<Whereabouts>,
@@ -60,7 +60,7 @@ struct Presence {
 
 /// Why a host cannot be registered.
 #[derive(Debug, thiserror::Error)]
-pub enum HostingError {
+pub enum RegistrationError {
     /// The record cannot be claimed.
     #[error(transparent)]
     Claim(#[from] ClaimError),
@@ -92,7 +92,7 @@ pub enum HostingError {
     },
 }
 
-impl Hinted for HostingError {
+impl Hinted for RegistrationError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Claim(error) => return error.hint(),
@@ -102,19 +102,19 @@ impl Hinted for HostingError {
     }
 }
 
-impl Hosting {
+impl Registration {
     /// Becomes the host of `card`, after killing anything that a dead host of that agent left running.
-    pub fn begin(dir: &DataDir, card: Card) -> Result<Self, HostingError> {
+    pub fn begin(dir: &DataDir, card: Card) -> Result<Self, RegistrationError> {
         let folder = dir.hosts();
         require_private(&folder)?;
         let agent = card.agent_id.clone();
         let record = Record::ours(card, dir.root().to_path_buf());
-        let held = record.claim(&folder, bury)?;
+        let held = record.claim(&folder, reap)?;
         let first = match socket::listen(&folder, &agent.socket()) {
             Ok(listener) => listener,
             Err(source) => {
                 let _stays_as_a_dead_one = held.remove();
-                return Err(HostingError::Listen { folder, agent, source });
+                return Err(RegistrationError::Listen { folder, agent, source });
             }
         };
         let (listen, next) = mpsc::channel(1);
@@ -262,18 +262,18 @@ impl Presence {
 }
 
 /// Kills what is left of the agent of `record`, whose host is dead.
-pub fn bury(record: &Record) {
+pub fn reap(record: &Record) {
     process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
 }
 
 /// Creates the hosts folder if necessary and makes it private; fails if other users can write to it.
-fn require_private(path: &Path) -> Result<(), HostingError> {
-    let failed = |source| HostingError::Folder { path: path.to_path_buf(), source };
+fn require_private(path: &Path) -> Result<(), RegistrationError> {
+    let failed = |source| RegistrationError::Folder { path: path.to_path_buf(), source };
     atomic::create_private_subfolder(path).map_err(failed)?;
     let mode = path.metadata().map_err(failed)?.mode() & 0o7777;
     // Other users may already have put files into a folder that they can write to.
     if mode & 0o022 != 0 {
-        return Err(HostingError::Open { path: path.to_path_buf(), mode });
+        return Err(RegistrationError::Open { path: path.to_path_buf(), mode });
     }
     atomic::close_folder(path).map_err(failed)
 }

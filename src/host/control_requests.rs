@@ -24,7 +24,7 @@ const ANSWERS: usize = 8;
 
 /// Handles an agent's control requests.
 #[derive(Debug)]
-pub(super) struct SecondDoor {
+pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
     answers: mpsc::Sender<Vec<u8>>,
     /// Requests in progress.
@@ -38,7 +38,7 @@ struct Hook {
     cwd: PathBuf,
 }
 
-impl SecondDoor {
+impl ControlRequests {
     /// Has `program` answer requests of the agent of `invocation`; without a program, requests stay unanswered. The
     /// receiver yields response lines.
     pub(super) fn new(

@@ -11,14 +11,14 @@ const LAST: Duration = Duration::from_secs(5);
 
 /// Clients that are still connected when the agent has ended.
 #[derive(Debug)]
-pub struct Farewell {
+pub struct Drain {
     state: State,
     stops: Vec<oneshot::Sender<State>>,
     serving: Option<JoinHandle<()>>,
     over: watch::Sender<bool>,
 }
 
-impl Farewell {
+impl Drain {
     /// `stops` wait for the final `state`; `serving` ends once `over` is true and every client has received the rest.
     pub(super) fn new(
         state: State,
@@ -31,7 +31,7 @@ impl Farewell {
 
     /// Answers clients that wait for the end, and lets the others read the remaining events. Call it after the result
     /// was recorded, so that clients find it.
-    pub async fn say(self) {
+    pub async fn finish(self) {
         for stop in self.stops {
             let _gone = stop.send(self.state.clone());
         }

@@ -2,10 +2,10 @@
 //!
 //! If the store fails, capturing stops and the agent goes on: events continue, and a `lost` event reports it.
 
-use super::derive::Deriver;
 use super::event::{Derived, Own};
 use super::ledger::{self, Entry};
-use super::past::Kept;
+use super::output_parser::OutputParser;
+use super::replay::StoredEvents;
 use crate::agent::event::Event;
 use crate::rpc::feed::{Feed, Older};
 use derun::id::SessionId;
@@ -33,7 +33,7 @@ const LINE: usize = 4 << 10;
 
 /// The capture of one agent's output.
 #[derive(Debug)]
-pub struct Keep {
+pub struct Capture {
     agent_id: String,
     recorder: Recorder,
     store: Option<Store>,
@@ -41,7 +41,7 @@ pub struct Keep {
     ledger: Option<File>,
     /// Events from this number on are not in the session.
     limit: Arc<AtomicU64>,
-    deriver: Deriver,
+    parser: OutputParser,
     feed: Arc<Feed>,
     /// Scratch buffer for an event's line.
     line: Vec<u8>,
@@ -54,7 +54,7 @@ pub struct Keep {
     lost: Option<String>,
 }
 
-impl Keep {
+impl Capture {
     /// Starts capturing the output of `command` in `folder`, in the store at `root`. If the store cannot be used, the
     /// first event says so.
     #[must_use]
@@ -78,19 +78,19 @@ impl Keep {
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
             let (root, agent_id, limit) =
                 (store.root().to_path_buf(), agent_id.to_owned(), Arc::clone(&limit));
-            Box::new(Kept { root, session, agent_id, limit, is_over: false })
+            Box::new(StoredEvents { root, session, agent_id, limit, is_over: false })
         });
         let feed = Feed::new(agent_id.to_owned(), older);
         let agent_id = agent_id.to_owned();
-        let deriver = Deriver::default();
-        let mut keep = Self {
+        let parser = OutputParser::default();
+        let mut capture = Self {
             agent_id,
             recorder,
             store,
             session,
             ledger,
             limit,
-            deriver,
+            parser,
             feed,
             line: Vec::new(),
             at: 0,
@@ -99,9 +99,9 @@ impl Keep {
             lost: None,
         };
         if let Some(reason) = lost {
-            keep.lose(reason);
+            capture.lose(reason);
         }
-        keep
+        capture
     }
 
     /// The feed of events.
@@ -135,14 +135,14 @@ impl Keep {
 
     /// Captures output of the agent; `observe` sees each of the agent's events.
     pub fn bytes(&mut self, channel: Channel, bytes: &[u8], mut observe: impl FnMut(&Event<'_>)) {
-        self.recorder.keep(channel, bytes);
+        self.recorder.capture(channel, bytes);
         let lost = self.recorder.lost().filter(|_| self.lost.is_none());
         let at = self.at;
         self.at += bytes.len() as u64;
-        let Self { deriver, feed, agent_id, line, .. } = self;
+        let Self { parser, feed, agent_id, line, .. } = self;
         let before = feed.next();
         let mut next = before;
-        deriver.feed(channel, at, bytes, &mut |event| {
+        parser.feed(channel, at, bytes, &mut |event| {
             publish(feed, agent_id, line, &mut next, &event, &mut observe);
         });
         line.clear();
@@ -168,9 +168,9 @@ impl Keep {
 
     /// Ends the input: unfinished lines become events, and `last` is the last event.
     pub fn last(&mut self, last: Own, mut observe: impl FnMut(&Event<'_>)) {
-        let Self { deriver, feed, agent_id, line, .. } = self;
+        let Self { parser, feed, agent_id, line, .. } = self;
         let mut next = feed.next();
-        deriver.finish(&mut |event| publish(feed, agent_id, line, &mut next, &event, &mut observe));
+        parser.finish(&mut |event| publish(feed, agent_id, line, &mut next, &event, &mut observe));
         self.own_event(last, true);
     }
 
@@ -190,7 +190,8 @@ impl Keep {
     fn note(&mut self, offset: u64, flushed: bool, own: Option<Own>) {
         self.marked = (offset, self.at);
         let Some(file) = &self.ledger else { return };
-        let entry = Entry { offset, at: self.at, begins: self.deriver.begins(self.at), flushed, own };
+        let entry =
+            Entry { offset, at: self.at, line_starts: self.parser.line_starts(self.at), flushed, own };
         if let Err(error) = ledger::write(file, &entry) {
             let reason = error.to_string();
             // Without the ledger, later output could not be numbered.

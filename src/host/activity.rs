@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The activity of an agent.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct Activity {
     kind: Kind,
     /// Its results: all of a beat's, the newest of a live agent's.
     pub(super) said: Vec<RunResult>,
@@ -51,7 +51,7 @@ enum Turn {
     Ended(Duration),
 }
 
-impl Watched {
+impl Activity {
     pub(super) fn new(kind: Kind) -> Self {
         Self {
             kind,

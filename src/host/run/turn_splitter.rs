@@ -29,7 +29,7 @@ enum Next {
 
 /// State of the unfinished line.
 #[derive(Debug, Default)]
-pub(super) struct Cuts {
+pub(super) struct TurnSplitter {
     /// Parses an idle agent's output before it is handled.
     ahead: Parser,
     /// Whether an unfinished line has not been parsed ahead.
@@ -45,14 +45,14 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let next = match self.machine.state() {
-                State::Idle { turns, .. } => self.cuts.while_idle(bytes, *turns),
-                _ => Next::Take(self.cuts.at_work(bytes)),
+                State::Idle { turns, .. } => self.turn_splitter.while_idle(bytes, *turns),
+                _ => Next::Take(self.turn_splitter.at_work(bytes)),
             };
             let length = match next {
                 Next::Take(length) => length,
                 Next::Turn => {
                     self.take(Input::Acted);
-                    self.cuts.at_work(bytes)
+                    self.turn_splitter.at_work(bytes)
                 }
             };
             self.heard(Channel::Stdout, &bytes[..length]);
@@ -61,7 +61,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 }
 
-impl Cuts {
+impl TurnSplitter {
     /// Decides on `bytes` of an agent that is idle after `turns` turns. It reads line by line: there is little
     /// output.
     fn while_idle(&mut self, bytes: &[u8], turns: u64) -> Next {
@@ -144,14 +144,16 @@ mod tests {
     /// Splits an agent's output that arrives in chunks of `size`, and marks the pieces that start a turn. The agent
     /// has had one turn, and is idle after a piece that ends with a result.
     fn pieces(output: &str, size: usize) -> Vec<(bool, String)> {
-        let (mut cuts, mut is_idle, mut pieces) = (Cuts::default(), false, Vec::<(bool, String)>::new());
+        let (mut turns, mut is_idle, mut pieces) =
+            (TurnSplitter::default(), false, Vec::<(bool, String)>::new());
         let mut is_new = true;
         for mut bytes in output.as_bytes().chunks(size) {
             while !bytes.is_empty() {
-                let next = if is_idle { cuts.while_idle(bytes, 1) } else { Next::Take(cuts.at_work(bytes)) };
+                let next =
+                    if is_idle { turns.while_idle(bytes, 1) } else { Next::Take(turns.at_work(bytes)) };
                 let (begins, length) = match next {
                     Next::Take(length) => (false, length),
-                    Next::Turn => (true, cuts.at_work(bytes)),
+                    Next::Turn => (true, turns.at_work(bytes)),
                 };
                 let piece = std::str::from_utf8(&bytes[..length]).unwrap();
                 if begins || is_new {
@@ -187,19 +189,19 @@ mod tests {
 
     #[test]
     fn a_line_that_began_at_work_is_not_read_ahead_from_its_middle() {
-        let mut cuts = Cuts::default();
-        assert_eq!(cuts.at_work(&INIT.as_bytes()[..9]), 9);
+        let mut turns = TurnSplitter::default();
+        assert_eq!(turns.at_work(&INIT.as_bytes()[..9]), 9);
         let rest = [&INIT[9..], SAID].concat();
-        assert_eq!(cuts.while_idle(rest.as_bytes(), 1), Next::Take(INIT.len() - 9));
-        assert_eq!(cuts.while_idle(SAID.as_bytes(), 1), Next::Turn);
+        assert_eq!(turns.while_idle(rest.as_bytes(), 1), Next::Take(INIT.len() - 9));
+        assert_eq!(turns.while_idle(SAID.as_bytes(), 1), Next::Turn);
     }
 
     #[test]
     fn what_belongs_to_no_turn_begins_none() {
         let within =
             SAID.replace("{\"type\":\"assistant\"", "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t1\"");
-        assert_eq!(Cuts::default().while_idle(within.as_bytes(), 1), Next::Take(within.len()));
-        assert_eq!(Cuts::default().while_idle(INIT.as_bytes(), 0), Next::Take(INIT.len()));
-        assert_eq!(Cuts::default().while_idle(RESULT.as_bytes(), 0), Next::Turn);
+        assert_eq!(TurnSplitter::default().while_idle(within.as_bytes(), 1), Next::Take(within.len()));
+        assert_eq!(TurnSplitter::default().while_idle(INIT.as_bytes(), 0), Next::Take(INIT.len()));
+        assert_eq!(TurnSplitter::default().while_idle(RESULT.as_bytes(), 0), Next::Turn);
     }
 }

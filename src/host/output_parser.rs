@@ -14,7 +14,7 @@ const LONGEST: usize = 64 << 10;
 
 /// The parser.
 #[derive(Debug, Default)]
-pub struct Deriver {
+pub struct OutputParser {
     stdout: Parser,
     stderr: Vec<u8>,
     /// Where the unfinished line on stdout starts.
@@ -25,14 +25,14 @@ pub struct Deriver {
 
 /// Session offsets of the unfinished line on each channel: all of a channel's bytes before it have become events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Begins {
+pub struct LineStarts {
     /// On stdout.
     pub stdout: u64,
     /// On stderr.
     pub stderr: u64,
 }
 
-impl Begins {
+impl LineStarts {
     /// The offset for `channel`.
     #[must_use]
     pub fn of(&self, channel: Channel) -> u64 {
@@ -40,7 +40,7 @@ impl Begins {
     }
 }
 
-impl Deriver {
+impl OutputParser {
     /// Parses the next bytes of `channel`; the first is at session offset `at`.
     pub fn feed(&mut self, channel: Channel, at: u64, bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
         if bytes.is_empty() {
@@ -92,8 +92,8 @@ impl Deriver {
 
     /// Where unfinished lines start, once all bytes before `at` have been parsed.
     #[must_use]
-    pub fn begins(&self, at: u64) -> Begins {
-        Begins { stdout: self.stdout_line.unwrap_or(at), stderr: self.stderr_line.unwrap_or(at) }
+    pub fn line_starts(&self, at: u64) -> LineStarts {
+        LineStarts { stdout: self.stdout_line.unwrap_or(at), stderr: self.stderr_line.unwrap_or(at) }
     }
 }
 
@@ -104,12 +104,12 @@ mod tests {
 
     type Stretches = Vec<(Channel, Vec<u8>)>;
 
-    fn lines(deriver: &mut Deriver, at: u64, stretches: &[(Channel, Vec<u8>)]) -> Vec<String> {
+    fn lines(parser: &mut OutputParser, at: u64, stretches: &[(Channel, Vec<u8>)]) -> Vec<String> {
         let mut found = Vec::new();
         let mut sink = |event: Derived<'_>| found.push(String::from_utf8(event.line("a", 0)).unwrap());
         let mut at = at;
         for (channel, bytes) in stretches {
-            deriver.feed(*channel, at, bytes, &mut sink);
+            parser.feed(*channel, at, bytes, &mut sink);
             at += bytes.len() as u64;
         }
         found
@@ -137,19 +137,19 @@ mod tests {
             cut in 0_usize..12,
             grain in 1_usize..7000,
         ) {
-            let whole = lines(&mut Deriver::default(), 0, &stretches);
+            let whole = lines(&mut OutputParser::default(), 0, &stretches);
             let cut = cut.min(stretches.len());
-            let mut first = Deriver::default();
+            let mut first = OutputParser::default();
             let before = lines(&mut first, 0, &stretches[..cut]);
             let taken = stretches[..cut].iter().map(|(_, bytes)| bytes.len() as u64).sum();
-            let begins = first.begins(taken);
+            let line_starts = first.line_starts(taken);
             // Feed unfinished lines again, in different pieces.
             let mut again: Stretches = Vec::new();
             let (mut at, mut pieces) = (0, Vec::new());
             for (index, (channel, bytes)) in stretches.iter().enumerate() {
                 for piece in bytes.chunks(grain) {
                     let skip = if index < cut {
-                        usize::try_from(begins.of(*channel).saturating_sub(at)).unwrap().min(piece.len())
+                        usize::try_from(line_starts.of(*channel).saturating_sub(at)).unwrap().min(piece.len())
                     } else {
                         0
                     };
@@ -157,7 +157,7 @@ mod tests {
                     at += piece.len() as u64;
                 }
             }
-            let mut second = Deriver::default();
+            let mut second = OutputParser::default();
             let mut after = Vec::new();
             for (at, channel, bytes) in pieces {
                 again.clear();
@@ -170,12 +170,12 @@ mod tests {
 
     #[test]
     fn what_has_no_newline_counts_in_the_end() {
-        let mut deriver = Deriver::default();
+        let mut parser = OutputParser::default();
         let stretches = [(Channel::Stderr, b"half".to_vec()), (Channel::Stdout, b"{}".to_vec())];
-        assert!(lines(&mut deriver, 0, &stretches).is_empty());
-        assert_eq!(deriver.begins(6), Begins { stdout: 4, stderr: 0 });
+        assert!(lines(&mut parser, 0, &stretches).is_empty());
+        assert_eq!(parser.line_starts(6), LineStarts { stdout: 4, stderr: 0 });
         let mut found = Vec::new();
-        deriver.finish(&mut |event| found.push(event.line("a", found.len() as u64)));
+        parser.finish(&mut |event| found.push(event.line("a", found.len() as u64)));
         let text = String::from_utf8(found.concat()).unwrap();
         assert_eq!(
             text,

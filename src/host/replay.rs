@@ -1,8 +1,8 @@
 //! Replays events that are no longer in memory, from the agent's session.
 
-use super::derive::{Begins, Deriver};
 use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
+use super::output_parser::{LineStarts, OutputParser};
 use crate::rpc::feed::{Older, Past};
 use derun::id::SessionId;
 use derun::session::Session;
@@ -19,7 +19,7 @@ const PAGE: usize = 256 << 10;
 
 /// Where an agent's events are stored.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct StoredEvents {
     /// The store's state root.
     pub root: PathBuf,
     /// The session.
@@ -32,7 +32,7 @@ pub struct Kept {
     pub is_over: bool,
 }
 
-impl Older for Kept {
+impl Older for StoredEvents {
     fn open(&self, from: u64) -> io::Result<Box<dyn Past>> {
         Ok(Box::new(Replay::open(self.clone(), from)?))
     }
@@ -41,14 +41,14 @@ impl Older for Kept {
 /// Replays a session's events.
 #[derive(Debug)]
 pub struct Replay {
-    kept: Kept,
+    stored: StoredEvents,
     session: Session,
     entries: Entries,
     /// Entries of the ledger that lie ahead.
     ahead: VecDeque<Entry>,
-    deriver: Deriver,
+    parser: OutputParser,
     /// Where unfinished lines started at the first checkpoint.
-    begins: Begins,
+    line_starts: LineStarts,
     /// The offset of the next byte to parse.
     at: u64,
     /// Bytes before this offset were parsed earlier; only unfinished lines are parsed again.
@@ -63,12 +63,12 @@ pub struct Replay {
 
 impl Replay {
     /// Starts at the event `from`, or at the first one that is available.
-    pub fn open(kept: Kept, from: u64) -> io::Result<Self> {
-        let session = Store::open(&kept.root)
-            .and_then(|store| store.session(kept.session.as_str()))
+    pub fn open(stored: StoredEvents, from: u64) -> io::Result<Self> {
+        let session = Store::open(&stored.root)
+            .and_then(|store| store.session(stored.session.as_str()))
             .map_err(|error| into_io(&error))?;
         let mut entries = Entries::new(session.beside(ledger::FILE)?);
-        let begin = Entry { offset: 0, at: 0, begins: Begins::default(), flushed: false, own: None };
+        let begin = Entry { offset: 0, at: 0, line_starts: LineStarts::default(), flushed: false, own: None };
         let mut ahead = VecDeque::from([begin]);
         while let Some(entry) = entries.next_entry()? {
             // A flush can only be replayed from an earlier checkpoint.
@@ -80,19 +80,22 @@ impl Replay {
                 break;
             }
         }
-        let last =
-            if kept.is_over { session.status(clock::now()).ok().and_then(|found| found.last) } else { None };
+        let last = if stored.is_over {
+            session.status(clock::now()).ok().and_then(|found| found.last)
+        } else {
+            None
+        };
         let lost = last.and_then(|last| last.lost).map(|lost| lost.reason);
-        let (fresh, begins, next) =
-            ahead.front().map_or_else(Default::default, |start| (start.at, start.begins, start.offset));
+        let (fresh, line_starts, next) =
+            ahead.front().map_or_else(Default::default, |start| (start.at, start.line_starts, start.offset));
         Ok(Self {
-            at: begins.stdout.min(begins.stderr).min(fresh),
-            kept,
+            at: line_starts.stdout.min(line_starts.stderr).min(fresh),
+            stored,
             session,
             entries,
             ahead,
-            deriver: Deriver::default(),
-            begins,
+            parser: OutputParser::default(),
+            line_starts,
             fresh,
             next,
             wanted: from,
@@ -113,7 +116,7 @@ impl Replay {
         self.next = entry.offset;
         if let Some(own) = &entry.own {
             if entry.offset >= self.wanted {
-                out.extend_from_slice(&own.line(&self.kept.agent_id, entry.offset));
+                out.extend_from_slice(&own.line(&self.stored.agent_id, entry.offset));
             }
             self.next += 1;
         }
@@ -123,8 +126,8 @@ impl Replay {
         if std::mem::replace(&mut self.is_flushed, true) {
             return;
         }
-        let Self { deriver, next, wanted, kept, .. } = self;
-        deriver.finish(&mut |event| push(out, &event, next, *wanted, &kept.agent_id));
+        let Self { parser, next, wanted, stored, .. } = self;
+        parser.finish(&mut |event| push(out, &event, next, *wanted, &stored.agent_id));
     }
 
     /// Parses bytes up to `limit`; `false` if there are none yet.
@@ -135,14 +138,14 @@ impl Replay {
         if page.bytes.is_empty() {
             return Ok(false);
         }
-        let Self { deriver, next, wanted, kept, fresh, begins, .. } = self;
+        let Self { parser, next, wanted, stored, fresh, line_starts, .. } = self;
         for (stretch, bytes) in page.chunks() {
             // Of bytes parsed earlier, parse only unfinished lines again.
-            let from = if stretch.offset < *fresh { begins.of(stretch.channel) } else { 0 };
+            let from = if stretch.offset < *fresh { line_starts.of(stretch.channel) } else { 0 };
             let skip = from.saturating_sub(stretch.offset).min(bytes.len() as u64);
             let bytes = &bytes[usize::try_from(skip).unwrap_or(bytes.len())..];
-            deriver.feed(stretch.channel, stretch.offset + skip, bytes, &mut |event| {
-                push(out, &event, next, *wanted, &kept.agent_id);
+            parser.feed(stretch.channel, stretch.offset + skip, bytes, &mut |event| {
+                push(out, &event, next, *wanted, &stored.agent_id);
             });
         }
         self.at = page.next();
@@ -161,7 +164,7 @@ impl Past for Replay {
     fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
         let enough = out.len() + most;
         let first = self.next.max(self.wanted);
-        while out.len() < enough && self.next < self.kept.limit.load(Ordering::Relaxed) {
+        while out.len() < enough && self.next < self.stored.limit.load(Ordering::Relaxed) {
             if self.ahead.is_empty() {
                 self.ahead.extend(self.entries.next_entry()?);
             }

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// An agent that printed these lines, one per second.
-fn seen(lines: &[Value]) -> (Watched, Duration) {
-    let (mut watched, mut parser, mut at) = (Watched::new(Kind::Beat), Parser::default(), Duration::ZERO);
+fn seen(lines: &[Value]) -> (Activity, Duration) {
+    let (mut activity, mut parser, mut at) = (Activity::new(Kind::Beat), Parser::default(), Duration::ZERO);
     for line in lines {
         at += SECOND;
         parser.feed(format!("{line}\n").as_bytes(), &mut |event| {
-            watched.see(&event, at);
+            activity.see(&event, at);
         });
     }
-    (watched, at)
+    (activity, at)
 }
 
 fn doing(lines: &[Value]) -> Doing {
-    let (watched, at) = seen(lines);
-    watched.doing(at + SECOND * 9)
+    let (activity, at) = seen(lines);
+    activity.doing(at + SECOND * 9)
 }
 
 fn init() -> Value {
@@ -78,15 +78,15 @@ fn what_it_is_in_the_middle_of_is_known() {
 
 #[test]
 fn a_person_who_is_asked_is_what_it_waits_for() {
-    let (mut watched, at) = seen(&[init(), calls("m1", "t1", "git push")]);
-    watched.waits(1, wait("7ggs733k"), at);
-    watched.waits(2, wait("39kvtd0y"), at);
-    assert!(watched.waits_no_more(1, false).is_some());
+    let (mut activity, at) = seen(&[init(), calls("m1", "t1", "git push")]);
+    activity.waits(1, wait("7ggs733k"), at);
+    activity.waits(2, wait("39kvtd0y"), at);
+    assert!(activity.waits_no_more(1, false).is_some());
     let request = "39kvtd0y".to_owned();
-    assert_eq!(watched.doing(at + SECOND), Doing::Waits { request, time: SECOND });
-    assert!(watched.is_waiting());
-    assert!(watched.waits_no_more(2, false).is_some());
-    assert!(!watched.is_waiting());
+    assert_eq!(activity.doing(at + SECOND), Doing::Waits { request, time: SECOND });
+    assert!(activity.is_waiting());
+    assert!(activity.waits_no_more(2, false).is_some());
+    assert!(!activity.is_waiting());
 }
 
 #[test]
