@@ -27,7 +27,7 @@ use crate::journal::entry::Entry;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
-use crate::rpc::asker::BEAT;
+use crate::rpc::caller::BEAT;
 use crate::trust::{Claude, Standing, Start, Store};
 use anyhow::{Context, bail};
 use derun::cli::captures;

@@ -103,7 +103,7 @@ fn refused(line: &[String]) -> Option<String> {
 }
 
 #[test]
-fn what_prose_says_can_be_typed_can_be_typed() {
+fn commands_in_prose_exist() {
     let mut wrong = String::new();
     for page in documents().iter().map(|name| Page::read(name)) {
         for (number, code) in said(&page) {
@@ -116,7 +116,7 @@ fn what_prose_says_can_be_typed_can_be_typed() {
 }
 
 #[test]
-fn the_list_of_commands_has_every_one() {
+fn the_command_reference_is_complete() {
     fn names(command: &clap::Command, above: &str, into: &mut Vec<String>) {
         for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = format!("{above} {}", command.get_name());
@@ -136,7 +136,7 @@ fn the_list_of_commands_has_every_one() {
 }
 
 #[test]
-fn what_cannot_be_typed_is_found() {
+fn unknown_commands_and_options_are_found() {
     let wrong = |code: &str| lines(&words(code)).iter().filter_map(|line| refused(line)).count();
     for fine in [
         "murmur",

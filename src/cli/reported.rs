@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_comes_with_the_command_that_answers_it() {
+    fn a_waiting_request_shows_the_command_to_answer_it() {
         let waiting = |tool: &str| shown("waiting", json!({ "request": "7k3v9m2x", "tool": tool }));
         assert_eq!(
             waiting("Bash"),
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn background_tasks_are_counted_in_words() {
+    fn background_tasks_are_counted() {
         assert_eq!([0, 1, 2].map(in_background), ["", ", 1 background task", ", 2 background tasks"]);
     }
 
     #[test]
-    fn reports_are_shown_in_words() {
+    fn reports_are_formatted_for_people() {
         let lines = [
             shown(
                 "task",

@@ -10,7 +10,7 @@ use crate::daemon::broker::{Broker, Kind, Page, Row};
 use crate::daemon::{client, instance};
 use crate::host::discover;
 use crate::permit::request::{ANSWERED, RequestId};
-use crate::rpc::asker;
+use crate::rpc::caller;
 use crate::rpc::client::{AskError, Client};
 use anyhow::bail;
 use jiff::Timestamp;
@@ -104,7 +104,7 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
 
 /// Rejects agents, which must not answer their own requests. `what` completes "agents cannot …".
 pub(super) fn only_people(what: &str) -> anyhow::Result<()> {
-    Ok(asker::require_person_here(what)?)
+    Ok(caller::require_person_here(what)?)
 }
 
 /// The data folder, which must exist.

@@ -19,7 +19,7 @@ use crate::rpc::client::AskError;
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use derun::cli::span::span;
-use derun::cli::stdout::{is_unwritten, stdout};
+use derun::cli::stdout::{is_stdout_error, stdout};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
 use std::io::Write;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
             if args.check
                 && !error.is::<Silent>()
                 && !super::is_closed_pipe(&error)
-                && !is_unwritten(&error)
+                && !is_stdout_error(&error)
                 && answers(&dir) =>
         {
             super::complain(&error);

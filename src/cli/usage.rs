@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_every_command_says_what_it_takes_in_our_words() {
+    fn every_option_has_its_own_error_message() {
         let mut root = Args::command();
         root.build();
         let mut checked = 0;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_an_example_and_the_commands_own_help() {
+    fn an_invalid_value_is_reported_with_an_example_and_help() {
         for (line, expected) in [
             (
                 "murmur log -n -1",

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_call_that_has_not_ended_is_what_is_done_now() {
+    fn the_newest_open_call_is_current() {
         let mut calls = Calls::default();
         assert_eq!(newest(&calls), "");
         begin(&mut calls, "1", "Task", &json!({ "description": "Look around", "prompt": "..." }));

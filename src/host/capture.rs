@@ -11,7 +11,7 @@ use crate::rpc::feed::{Feed, Older};
 use derun::id::SessionId;
 use derun::log::Log;
 use derun::record::{Channel, TransportMode};
-use derun::recorder::{Recorder, Unsaid};
+use derun::recorder::{Recorder, UnrecordedLoss};
 use derun::retention;
 use derun::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use derun::writer::End;
@@ -68,7 +68,7 @@ impl Capture {
             tty_attached: false,
         };
         let limit = Arc::new(AtomicU64::new(u64::MAX));
-        let begun = root.map_or(Err(StoreError::Homeless), |root| begin(root, new));
+        let begun = root.map_or(Err(StoreError::NoStateRoot), |root| begin(root, new));
         let (store, session, recorder, ledger, lost) = match begun {
             Ok(Begun { store, session, recorder, ledger }) => {
                 (Some(store), Some(session), recorder, Some(ledger), None)
@@ -209,7 +209,7 @@ impl Capture {
     }
 
     /// Records how the agent ended, and ends the feed.
-    pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+    pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let finished = self.recorder.finish(end);
         self.feed.end();
         if let Some(store) = &self.store {
@@ -232,7 +232,7 @@ fn begin(root: &Path, new: NewSession) -> Result<Begun, StoreError> {
     let session = writer.id().clone();
     let failed = |source: io::Error| StoreError::File { id: session.to_string(), file: ledger::FILE, source };
     let ledger = writer.beside(ledger::FILE).map_err(failed)?;
-    let recorder = Recorder::unhurried(writer, Log::open(store.root()));
+    let recorder = Recorder::with_deferred_sync(writer, Log::open(store.root()));
     Ok(Begun { store, session, recorder, ledger })
 }
 

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_stays_in_its_folder_and_is_seen_as_it_is() {
+    fn an_id_is_a_single_visible_path_component() {
         for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(LONGEST_NAME)] {
             assert_eq!(AgentId::parse(good).unwrap().as_str(), good);
         }

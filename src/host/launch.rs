@@ -3,7 +3,7 @@
 use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
 use crate::agent::invocation::HOST_VARIABLE;
-use crate::rpc::asker::MANAGER;
+use crate::rpc::caller::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_stands_still_while_a_person_is_waited_for() {
+    fn time_is_paused_while_waiting_for_a_person() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
         let mut allowance = Allowance::new(Duration::from_secs(60), begun);

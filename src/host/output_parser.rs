@@ -132,7 +132,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
-        fn taking_up_again_anywhere_gives_what_is_missing(
+        fn resuming_anywhere_yields_the_remaining_events(
             stretches in prop::collection::vec(stretch(), 1..12),
             cut in 0_usize..12,
             grain in 1_usize..7000,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_newline_counts_in_the_end() {
+    fn an_unterminated_line_is_parsed_at_the_end() {
         let mut parser = OutputParser::default();
         let stretches = [(Channel::Stderr, b"half".to_vec()), (Channel::Stdout, b"{}".to_vec())];
         assert!(lines(&mut parser, 0, &stretches).is_empty());

@@ -5,7 +5,7 @@ use super::protocol::{
 };
 use super::state::State;
 use crate::agent::settings::HookProgram;
-use crate::rpc::asker::Asker;
+use crate::rpc::caller::Caller;
 use crate::rpc::envelope::{Request, Response, unknown};
 use crate::rpc::feed::Feed;
 use crate::rpc::serve::{Answer, Service};
@@ -79,7 +79,7 @@ impl Handlers {
         Ok(ours)
     }
 
-    async fn result(&self, request: &Request, asker: &Asker) -> Result<Answer, Failure> {
+    async fn result(&self, request: &Request, caller: &Caller) -> Result<Answer, Failure> {
         let payload = &request.payload;
         Ok(match &*request.msg_type {
             "ping" => Answer::Payload(value(&Pong {
@@ -104,7 +104,7 @@ impl Handlers {
             }
             "detach" => Answer::Detach(json!({})),
             "send" => {
-                asker.require_manager("direct agents")?;
+                caller.require_manager("direct agents")?;
                 let Send { text } = read(payload)?;
                 if text.trim().is_empty() {
                     return Err("there is no text to send".into());
@@ -112,14 +112,14 @@ impl Handlers {
                 Answer::Payload(value(&self.ask(|tell| Command::Send(text, tell)).await??))
             }
             "stop" => {
-                asker.require_manager("direct agents")?;
+                caller.require_manager("direct agents")?;
                 let stop: Stop = read(payload)?;
                 let (force, grace) = (stop.force, stop.patience()?);
                 Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
             }
             "requests" => Answer::Payload(value(&self.ask(Command::Requests).await?)),
             "wait" => {
-                require_hook(asker)?;
+                require_hook(caller)?;
                 Answer::HandOver(self.wait(read(payload)?, request).await?)
             }
             other => return Err(unknown(other, &REQUEST_TYPES)),
@@ -128,16 +128,16 @@ impl Handlers {
 }
 
 impl Service for Handlers {
-    async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
-        self.result(request, asker).await.unwrap_or_else(Answer::Refusal)
+    async fn answer(&self, request: &Request, caller: &Caller) -> Answer {
+        self.result(request, caller).await.unwrap_or_else(Answer::Refusal)
     }
 }
 
 /// Requires that murmur's hook is asking: waiting pauses the agent's time limit.
-fn require_hook(asker: &Asker) -> Result<(), Failure> {
+fn require_hook(caller: &Caller) -> Result<(), Failure> {
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur-hook: {error}"))?;
     let own = Path::new("/proc/self/exe");
-    if asker.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
+    if caller.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
 }
 
 /// Parses a payload; a missing one counts as an empty object.

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_that_is_killed_before_it_reads_the_question_is_gone() {
+    async fn a_server_killed_before_it_reads_a_request_is_gone() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut client = Client::new(ours);
         client.ask("ping", Value::Null).await.unwrap();

@@ -6,7 +6,7 @@
 //! all agents three quarters.
 //! three quarters.
 
-use super::asker::{Asker, Owner};
+use super::caller::{Caller, Owner};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ const BUSY: u64 = 0;
 pub(super) struct Clients {
     tasks: JoinSet<()>,
     /// Clients that were not told to leave.
-    staying: HashMap<Id, (Arc<Asker>, Arc<Activity>)>,
+    staying: HashMap<Id, (Arc<Caller>, Arc<Activity>)>,
     limit: usize,
     clock: Arc<AtomicU64>,
 }
@@ -70,7 +70,7 @@ impl Clients {
 
     /// Makes room for `newest` by dropping the client that has been idle longest, among all or among those in its
     /// group. Returns whether there is room.
-    pub(super) fn make_room(&mut self, newest: &Asker) -> bool {
+    pub(super) fn make_room(&mut self, newest: &Caller) -> bool {
         self.make_room_for(|| newest.owner())
     }
 
@@ -91,7 +91,7 @@ impl Clients {
 
     /// Reduces the number of clients that `counts` selects below `limit`; returns whether that succeeded.
     fn make_room_in(&mut self, limit: usize, counts: impl Fn(Owner) -> bool) -> bool {
-        let many = self.staying.values().filter(|(asker, _)| counts(asker.owner())).count();
+        let many = self.staying.values().filter(|(caller, _)| counts(caller.owner())).count();
         many < limit.max(1) || self.drop_longest_idle_of(counts)
     }
 
@@ -102,8 +102,8 @@ impl Clients {
 
     fn drop_longest_idle_of(&mut self, counts: impl Fn(Owner) -> bool) -> bool {
         let since = |activity: &Activity| activity.idle_since.load(Ordering::Relaxed);
-        let idle = self.staying.iter().map(|(id, (asker, activity))| (since(activity), *id, asker));
-        let idle = idle.filter(|(since, _, asker)| *since != BUSY && counts(asker.owner()));
+        let idle = self.staying.iter().map(|(id, (caller, activity))| (since(activity), *id, caller));
+        let idle = idle.filter(|(since, _, caller)| *since != BUSY && counts(caller.owner()));
         let Some(id) = idle.min_by_key(|(since, ..)| *since).map(|(_, id, _)| id) else { return false };
         if let Some((_, activity)) = self.staying.remove(&id) {
             activity.leave.notify_one();
@@ -117,15 +117,15 @@ impl Clients {
         self.tasks.len() == self.staying.len()
     }
 
-    /// Adds the client `asker`, which is idle until it reports otherwise.
-    pub(super) fn add<F>(&mut self, asker: Arc<Asker>, converse: impl FnOnce(Arc<Activity>) -> F)
+    /// Adds the client `caller`, which is idle until it reports otherwise.
+    pub(super) fn add<F>(&mut self, caller: Arc<Caller>, converse: impl FnOnce(Arc<Activity>) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (since, clock) = (tick(&self.clock), Arc::clone(&self.clock));
         let activity = Arc::new(Activity { idle_since: since.into(), clock, leave: Notify::new() });
         let task = self.tasks.spawn(converse(Arc::clone(&activity)));
-        self.staying.insert(task.id(), (asker, activity));
+        self.staying.insert(task.id(), (caller, activity));
     }
 
     /// Waits until a client has left. `None` if there are none.
@@ -149,7 +149,7 @@ mod tests {
     use std::future::pending;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn the_longest_idle_leaves_first_and_the_busy_stay() {
+    async fn the_longest_idle_client_leaves_first_and_busy_ones_stay() {
         let mut clients = Clients::new(3);
         let activities: Vec<_> = (0..3).map(|_| clients.take(Owner::Process).unwrap()).collect();
         // The first waits for a response; the second has just received one.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_files_that_may_be_open_is_for_clients() {
+    fn clients_get_a_quarter_of_the_open_files_limit() {
         assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 256, 16, 1]);
     }
 
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn an_agent_that_has_its_share_makes_room_with_an_idle_client_of_its_own() {
+    async fn an_agent_at_its_share_drops_its_own_idle_client() {
         let mut clients = Clients::new(16);
         let person = clients.take(Owner::Process).unwrap();
         let agents: Vec<_> = (0..9).map(|_| clients.take(Owner::Host(1)).unwrap()).collect();
@@ -205,7 +205,7 @@ mod tests {
         fn take(&mut self, owner: Owner) -> Option<Arc<Activity>> {
             let mut added = None;
             self.make_room_for(|| owner).then(|| {
-                self.add(Arc::new(Asker::of_owner(owner)), |activity| {
+                self.add(Arc::new(Caller::of_owner(owner)), |activity| {
                     added = Some(Arc::clone(&activity));
                     async move {
                         tokio::select! {

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_one_gap() {
+    fn missing_events_are_one_gap() {
         let feed = Feed::new("a".to_owned(), None);
         push(&feed, EVENT_BUFFER_SIZE as u64 + 10);
         let found = read(&mut feed.reader(Some(4)));
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn older_ones_come_from_where_they_are_kept_and_the_seam_is_whole() {
+    fn older_events_come_from_storage_without_a_gap() {
         let feed = Feed::new("a".to_owned(), Some(Box::new(Kept { first: 3, to: 500 })));
         push(&feed, EVENT_BUFFER_SIZE as u64 + 100);
         let found = read(&mut feed.reader(Some(1)));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_by_bytes_as_well() {
+    fn memory_is_also_bounded_by_bytes() {
         let feed = Feed::new("a".to_owned(), None);
         for _ in 0..10 {
             feed.push(vec![b' '; MOST_BYTES / 4].into());

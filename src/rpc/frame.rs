@@ -97,7 +97,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn lines_come_whole_however_they_are_cut() {
+    async fn lines_are_complete_for_any_chunking() {
         let (mut near, far) = tokio::io::duplex(7);
         let text = b"one\n\ntwo and a half\nthree";
         tokio::spawn(async move {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_line_that_is_too_long_is_an_error_and_takes_no_more_room() {
+    async fn an_oversized_line_is_an_error_and_is_not_buffered() {
         let (mut near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move { while near.write_all(&[b'x'; 1024]).await.is_ok() {} });
         let mut lines = Lines::new(far, 4096, None);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_line_that_is_begun_has_only_so_long() {
+    async fn a_started_line_times_out() {
         let (mut near, far) = tokio::io::duplex(100);
         let mut lines = Lines::new(far, 100, Some(Duration::ZERO));
         near.write_all(b"whole\nhalf").await.unwrap();

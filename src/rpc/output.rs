@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn who_takes_nothing_gets_the_line_it_is_in_and_is_told() {
+    async fn a_client_that_reads_nothing_gets_its_line_and_a_lagged_event() {
         let feed = Feed::new("a".to_owned(), None);
         let line = |n: u64| event_line("chat", "a", n, &"x".repeat(1000));
         let push = |count| {
@@ -243,7 +243,7 @@ mod tests {
 
     /// Here that is while the runtime does not get to ask.
     #[tokio::test(flavor = "current_thread")]
-    async fn who_has_read_before_the_runtime_noticed_does_not_lag() {
+    async fn a_client_that_read_before_the_runtime_noticed_does_not_lag() {
         let feed = Feed::new("a".to_owned(), None);
         let push = || feed.push(event_line("chat", "a", feed.next(), &"x".repeat(1 << 20)).into());
         let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn who_was_not_told_of_a_gap_begins_again_before_it() {
+    async fn an_undelivered_gap_is_repeated_after_attaching_again() {
         let feed = Feed::new("a".to_owned(), None);
         let push = |count| {
             for _ in 0..count {

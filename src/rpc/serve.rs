@@ -1,6 +1,6 @@
 //! The server side of a connection. A client that is slow, misbehaves or disappears affects only its own task.
 
-use super::asker::Asker;
+use super::caller::Caller;
 use super::clients::{Activity, Clients};
 use super::envelope::{Request, Response};
 use super::feed::Reader;
@@ -35,8 +35,8 @@ const DROPPED: (&str, &str) =
 
 /// Handles requests. Each client gets a clone.
 pub trait Service: Clone + Send + 'static {
-    /// Answers `request` of `asker`.
-    fn answer(&self, request: &Request, asker: &Asker) -> impl Future<Output = Answer> + Send;
+    /// Answers `request` of `caller`.
+    fn answer(&self, request: &Request, caller: &Caller) -> impl Future<Output = Answer> + Send;
 }
 
 /// The result of a request.
@@ -78,10 +78,10 @@ pub async fn serve(
             accepted = listener.accept(), if clients.all_told_to_leave_have() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
                 Ok((stream, _)) => {
-                    let asker = Arc::new(Asker::of(&stream));
-                    if clients.make_room(&asker) {
+                    let caller = Arc::new(Caller::of(&stream));
+                    if clients.make_room(&caller) {
                         let (service, over) = (service.clone(), over.clone());
-                        clients.add(Arc::clone(&asker), |activity| converse(stream, asker, service, over, activity));
+                        clients.add(Arc::clone(&caller), |activity| converse(stream, caller, service, over, activity));
                     } else {
                         let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
                     }
@@ -111,7 +111,7 @@ type Asked = Pin<Box<dyn Future<Output = (Request, Answer)> + Send>>;
 
 async fn converse<S: Service>(
     stream: UnixStream,
-    asker: Arc<Asker>,
+    caller: Arc<Caller>,
     service: S,
     mut over: watch::Receiver<bool>,
     activity: Arc<Activity>,
@@ -148,9 +148,9 @@ async fn converse<S: Service>(
             line = lines.next(), if is_listening && asked.is_none() && output.has_room() => match line {
                 Ok(Some(line)) => match serde_json::from_slice::<Request>(line) {
                     Ok(request) => {
-                        let (service, asker) = (service.clone(), Arc::clone(&asker));
+                        let (service, caller) = (service.clone(), Arc::clone(&caller));
                         asked = Some(Box::pin(async move {
-                            let answer = service.answer(&request, &asker).await;
+                            let answer = service.answer(&request, &caller).await;
                             (request, answer)
                         }));
                     }

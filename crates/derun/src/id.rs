@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_elsewhere_is_no_id() {
+    fn path_traversal_is_not_a_valid_id() {
         for text in [
             "", ".", "..", ".hidden", "a/b", "/", r"a\b", "C:x", "a\nb", "a\0", "\u{7f}", "\u{85}", "x.",
             "x ",
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn new_ids_sort_by_time_and_are_ids() {
+    fn new_ids_are_valid_and_sort_by_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let (first, second) = (SessionId::new(at(1)).unwrap(), SessionId::new(at(2)).unwrap());
         assert!(first < second);

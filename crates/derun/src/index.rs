@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_passed_over_and_what_follows_is_of_the_last_channel() {
+    fn a_torn_line_is_skipped_and_later_bytes_keep_the_last_channel() {
         let mut file = index(&[(3, Channel::Stdout), (4, Channel::Stderr)]);
         write!(file, r#"{{"offset":7,"length":9,"chan"#).unwrap();
         let found = channels(&stretches(&file, 1, 12).unwrap());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_a_line_is_passed_over_and_not_kept_in_memory() {
+    fn an_oversized_line_is_skipped_without_buffering_it() {
         let mut file = index(&[(3, Channel::Stdout)]);
         // A sparse file: reading all of it again for each block would take hours.
         file.set_len(16 << 20).unwrap();
@@ -179,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_range_is_found_as_by_reading_every_line(
+        fn any_range_is_found_as_by_a_linear_scan(
             lines in prop::collection::vec((1_u64..50, prop::bool::ANY), 1..400),
             from in 0_u64..4000,
             length in 1_u64..4000,

@@ -5,7 +5,7 @@
 
 use super::log::{Event, Log};
 use super::record::{Channel, Lost, Meta, State, TransportMode};
-use super::syncer::{Hurry, Syncer};
+use super::syncer::{MetadataSync, Syncer};
 use super::writer::{End, OnDisk, Writer};
 use jiff::Timestamp;
 use std::fs::File;
@@ -21,13 +21,13 @@ pub struct Recorder(Option<Mutex<Inner>>);
 struct Inner {
     writer: Writer,
     log: Log,
-    keeping: Keeping,
-    hurry: Hurry,
+    keeping: Capturing,
+    metadata_sync: MetadataSync,
     syncer: Option<Syncer>,
 }
 
 #[derive(Debug)]
-enum Keeping {
+enum Capturing {
     On,
     Off(Lost),
 }
@@ -36,17 +36,17 @@ impl Recorder {
     /// Captures to `writer` and logs to `log`.
     #[must_use]
     pub fn new(writer: Writer, log: Log) -> Self {
-        Self::with(writer, log, Hurry::AtOnce)
+        Self::with(writer, log, MetadataSync::AtOnce)
     }
 
     /// Captures to `writer` and logs to `log`. A session that ends within a second is not synced to disk.
     #[must_use]
-    pub fn unhurried(writer: Writer, log: Log) -> Self {
-        Self::with(writer, log, Hurry::Later)
+    pub fn with_deferred_sync(writer: Writer, log: Log) -> Self {
+        Self::with(writer, log, MetadataSync::Later)
     }
 
-    fn with(writer: Writer, log: Log, hurry: Hurry) -> Self {
-        Self(Some(Mutex::new(Inner { writer, log, keeping: Keeping::On, hurry, syncer: None })))
+    fn with(writer: Writer, log: Log, metadata_sync: MetadataSync) -> Self {
+        Self(Some(Mutex::new(Inner { writer, log, keeping: Capturing::On, metadata_sync, syncer: None })))
     }
 
     /// Captures nothing.
@@ -64,7 +64,7 @@ impl Recorder {
     #[must_use]
     pub fn position(&self) -> Option<u64> {
         let inner = self.inner()?;
-        matches!(inner.keeping, Keeping::On).then(|| inner.writer.end())
+        matches!(inner.keeping, Capturing::On).then(|| inner.writer.end())
     }
 
     /// Stops capturing because of `error`.
@@ -78,8 +78,8 @@ impl Recorder {
     #[must_use]
     pub fn lost(&self) -> Option<Lost> {
         match &self.inner()?.keeping {
-            Keeping::On => None,
-            Keeping::Off(lost) => Some(lost.clone()),
+            Capturing::On => None,
+            Capturing::Off(lost) => Some(lost.clone()),
         }
     }
 
@@ -89,11 +89,11 @@ impl Recorder {
     }
 
     /// Captures `bytes`, or counts them as lost.
-    pub fn keep(&self, channel: Channel, bytes: &[u8]) {
+    pub fn capture(&self, channel: Channel, bytes: &[u8]) {
         // Taken before waiting for another channel's bytes, whose disk may be slow.
         let at = clock::now();
         if let Some(mut inner) = self.inner() {
-            inner.keep(channel, bytes, at);
+            inner.capture(channel, bytes, at);
         }
     }
 
@@ -105,8 +105,11 @@ impl Recorder {
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
         // Started early, so that less remains to be synced at the end.
-        inner.syncer =
-            inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced, inner.hurry).ok());
+        inner.syncer = inner
+            .writer
+            .unsynced()
+            .ok()
+            .and_then(|unsynced| Syncer::start(unsynced, inner.metadata_sync).ok());
     }
 
     /// Records that the output is captured differently than expected.
@@ -119,15 +122,15 @@ impl Recorder {
     /// Records how the command ended. Returns what was lost, and whether the session records that.
     ///
     /// # Errors
-    /// [`Unsaid`] if output was lost and the loss could not be recorded.
-    pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+    /// [`UnrecordedLoss`] if output was lost and the loss could not be recorded.
+    pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let Some(inner) = self.0 else { return Ok(()) };
-        let Inner { writer, mut log, keeping, hurry, syncer } =
+        let Inner { writer, mut log, keeping, metadata_sync, syncer } =
             inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let on_disk = match (syncer.is_some_and(Syncer::end), hurry) {
+        let on_disk = match (syncer.is_some_and(Syncer::end), metadata_sync) {
             (true, _) => OnDisk::Begin,
-            (false, Hurry::AtOnce) => OnDisk::Nothing,
-            (false, Hurry::Later) => OnDisk::Unwanted,
+            (false, MetadataSync::AtOnce) => OnDisk::Nothing,
+            (false, MetadataSync::Later) => OnDisk::Unwanted,
         };
         note_end(&mut log, writer.meta(), end);
         log.flush();
@@ -135,10 +138,10 @@ impl Recorder {
         let kept = if writer.is_removed() { 0 } else { writer.end() };
         let id = writer.id().to_string();
         let lost = match keeping {
-            Keeping::On => None,
-            Keeping::Off(lost) => Some(lost),
+            Capturing::On => None,
+            Capturing::Off(lost) => Some(lost),
         };
-        writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| Unsaid {
+        writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| UnrecordedLoss {
             id,
             kept,
             lost,
@@ -157,8 +160,8 @@ fn note_end(log: &mut Log, meta: &Meta, end: &End) {
 }
 
 impl Inner {
-    fn keep(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
-        if let Keeping::Off(lost) = &mut self.keeping {
+    fn capture(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
+        if let Capturing::Off(lost) = &mut self.keeping {
             lost.lost_bytes += bytes.len() as u64;
             return;
         }
@@ -174,7 +177,7 @@ impl Inner {
             }
             Err(error) => {
                 self.stop_after(Err(error));
-                if let Keeping::Off(lost) = &mut self.keeping {
+                if let Capturing::Off(lost) = &mut self.keeping {
                     lost.lost_bytes += bytes.len() as u64 - (lost.kept_bytes - before);
                 }
             }
@@ -183,11 +186,11 @@ impl Inner {
 
     /// Stops capturing if `outcome` is an error.
     fn stop_after(&mut self, outcome: io::Result<()>) {
-        if let (Err(error), Keeping::On) = (outcome, &self.keeping) {
+        if let (Err(error), Capturing::On) = (outcome, &self.keeping) {
             let (kept_bytes, reason) = (self.writer.end(), error.to_string());
             let session_id = &self.writer.meta().session_id;
             self.log.note(&Event::CaptureStopped { session_id, kept_bytes, error: &reason });
-            self.keeping = Keeping::Off(Lost { kept_bytes, lost_bytes: 0, reason });
+            self.keeping = Capturing::Off(Lost { kept_bytes, lost_bytes: 0, reason });
         }
     }
 }
@@ -195,7 +198,7 @@ impl Inner {
 /// The loss of output, which could not be recorded in the session.
 #[derive(Debug, thiserror::Error)]
 #[error("session {id}: its end was not recorded: {source} ({})", in_words(*kept, lost.as_ref()))]
-pub struct Unsaid {
+pub struct UnrecordedLoss {
     /// The session.
     pub id: String,
     /// The number of captured bytes.

@@ -33,7 +33,7 @@ pub enum StoreError {
     /// No variable names a state root.
     #[cfg_attr(unix, error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set"))]
     #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set"))]
-    Homeless,
+    NoStateRoot,
     /// The state root cannot be created or read.
     #[error("cannot use the state folder {}: {source}", .path.display())]
     Unusable {
@@ -74,7 +74,7 @@ pub enum StoreError {
 impl Hinted for StoreError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Homeless => "set one".to_owned(),
+            Self::NoStateRoot => "set one".to_owned(),
             Self::Id(error) => return error.hint(),
             Self::Unusable { .. } => "choose another with DERUN_STATE_ROOT".to_owned(),
             Self::Exists(..) => "choose another, or leave --session-id out".to_owned(),
@@ -121,7 +121,7 @@ impl Store {
         set(derun_state_root)
             .or(state)
             .or_else(|| set(home).map(|home| home.join(".local/state/derun")))
-            .ok_or(StoreError::Homeless)
+            .ok_or(StoreError::NoStateRoot)
     }
 
     /// The state root from these variables, in this order; an empty variable counts as unset.
@@ -133,7 +133,7 @@ impl Store {
         let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
         set(derun_state_root)
             .or_else(|| set(local_app_data).map(|data| data.join("derun").join("state")))
-            .ok_or(StoreError::Homeless)
+            .ok_or(StoreError::NoStateRoot)
     }
 
     /// Opens the store at `root`, creating it with mode 0700 if necessary.

@@ -14,7 +14,7 @@ const DURABLE_AFTER: Duration = Duration::from_secs(1);
 
 /// When a session's metadata must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hurry {
+pub(super) enum MetadataSync {
     /// As soon as possible.
     AtOnce,
     /// Together with its first output.
@@ -31,13 +31,13 @@ pub(super) struct Syncer {
 
 impl Syncer {
     /// Starts the thread.
-    pub(super) fn start(unsynced: Unsynced, hurry: Hurry) -> io::Result<Self> {
+    pub(super) fn start(unsynced: Unsynced, metadata_sync: MetadataSync) -> io::Result<Self> {
         let dirty = Arc::new(AtomicBool::new(false));
         // One message covers all earlier requests: if the channel is full, a sync is already pending.
         let (wake, woken) = sync_channel::<()>(1);
         let seen = Arc::clone(&dirty);
         let thread = std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
-            let mut is_begun = hurry == Hurry::AtOnce && unsynced.sync_begin().is_ok();
+            let mut is_begun = metadata_sync == MetadataSync::AtOnce && unsynced.sync_begin().is_ok();
             while woken.recv().is_ok() {
                 if let Err(RecvTimeoutError::Disconnected) = woken.recv_timeout(DURABLE_AFTER) {
                     break;

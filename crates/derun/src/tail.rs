@@ -61,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_those_that_lines_gives(text in "[a\n]{0,30}", count in 1_u64..6) {
+        fn the_result_matches_str_lines(text in "[a\n]{0,30}", count in 1_u64..6) {
             let all: Vec<&str> = text.lines().collect();
             let last = &all[all.len().saturating_sub(count as usize)..];
             let from = tail(text.as_bytes(), count, 0) as usize;

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn torn_characters_are_bytes_and_the_rest_is_text() {
+    fn incomplete_characters_are_bytes_and_the_rest_is_text() {
         let euro = "€".as_bytes();
         assert_eq!(all(b""), []);
         assert_eq!(all("größe".as_bytes()), [Piece::Text("größe")]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hardly_text_is_not_cut_into_crumbs() {
+    fn mostly_binary_data_has_few_pieces() {
         let bytes = b"ab\xff".repeat(1000);
         let pieces = all(&bytes);
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_around_a_hit_is_cut_at_characters() {
+    fn text_around_a_match_is_cut_at_character_boundaries() {
         for (hit, most, expected) in [
             (0..1, 4, "aäb"),
             (3..4, 3, "bä"),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_begun_character_waits_unless_waiting_is_in_vain() {
+    fn an_incomplete_character_waits_unless_nothing_follows() {
         let euro = &"€".as_bytes()[..2];
         assert_eq!(ready(euro, false, false), 0);
         assert_eq!(ready(euro, true, false), 2);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_code_that_has_only_begun_is_noticed() {
+    fn an_incomplete_escape_code_is_detected() {
         for (bytes, begun) in [
             (&b"a"[..], 0),
             (b"a\x1b", 1),
@@ -212,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_are_the_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn pieces_concatenate_to_the_input(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let together: Vec<u8> = pieces(&bytes)
                 .into_iter()
                 .flat_map(|piece| match piece {
@@ -224,7 +224,7 @@ mod tests {
         }
 
         #[test]
-        fn text_in_pages_is_text_and_reading_goes_on(text in "\\PC{0,40}", most in 1_usize..20) {
+        fn text_in_pages_stays_text_and_makes_progress(text in "\\PC{0,40}", most in 1_usize..20) {
             let bytes = text.as_bytes();
             let mut at = 0;
             let mut seen = String::new();

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_by_whole_columns_and_the_last_action_takes_what_is_left() {
+    fn columns_are_dropped_to_fit_and_the_last_action_gets_the_rest() {
         insta::assert_snapshot!(shown(None), @"
         AGENT   STATE    TOOL  LAST ACTION             TASK               BRANCH  WORKSPACE               AGE  HEALTH
         site-1  running  Bash  cargo test --workspace  Mend[2J the build  main    /home/me/projects/site  2m   stuck
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_with_long_words_widens_no_column_beyond_its_most() {
+    fn long_values_do_not_exceed_a_columns_maximum() {
         let long = Agent {
             tool_name: "mcp__tool__".repeat(5),
             git_branch: "feature/".repeat(10),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_said_unless_a_host_knows_of_something_newer() {
+    fn an_error_is_shown_unless_a_host_has_newer_activity() {
         let failed = |source, state| {
             let error = Some("rate_limit".to_owned());
             let agent = Agent { source, state, error, ..agent("a", "API Error", Health::Active) };
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_in_its_largest_unit_and_changes_with_that() {
+    fn an_age_is_shown_and_refreshed_in_its_largest_unit() {
         let table = [(0, "0s", 1), (59, "59s", 1), (60, "1m", 60), (119, "1m", 1), (3600, "1h", 3600)];
         for (seconds, shown, next) in table.into_iter().chain([(86_399, "23h", 1), (200_000, "2d", 59_200)]) {
             let length = Duration::from_secs(seconds);

@@ -25,7 +25,7 @@ use crate::permit::manager;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::rules::Rules;
 use crate::pulse::task;
-use crate::rpc::asker::{HOST, MANAGER};
+use crate::rpc::caller::{HOST, MANAGER};
 use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use derun::cli::captures;

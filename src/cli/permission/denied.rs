@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_claude_codes_denies_what_it_names() {
+    fn a_claude_code_pattern_denies_matching_calls() {
         let curl = call("Bash", json!({ "command": "curl -s example.com" }));
         for (pattern, is_denied) in [
             ("Bash", true),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_denied_already_is_denied_again_and_skip_denies_nothing() {
+    fn a_denied_call_keeps_its_decision_and_skip_denies_nothing() {
         let allowed = Step::Decided(Decision {
             verdict: Verdict::Allow,
             reason: String::new(),

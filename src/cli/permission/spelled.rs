@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_the_parentheses_is_what_the_tool_is_about() {
+    fn text_in_parentheses_is_the_main_input() {
         for (text, tool, input) in [
             ("Bash(git push -f)", "Bash", json!({"command": "git push -f"})),
             ("Bash(echo $(date) (x))", "Bash", json!({"command": "echo $(date) (x)"})),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hook_is_given_is_a_call_too() {
+    fn hook_input_is_parsed_as_a_call() {
         let given = r#"{"tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/x"}"#;
         assert_eq!(from_hook(given).unwrap(), ("Bash".to_owned(), json!({"command": "ls"})));
         for wrong in ["", "{}", r#"{"tool_name":"Bash"}"#, r#"{"tool_name":1,"tool_input":{}}"#] {

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_process_of_a_service_is_found_in_what_its_manager_says() {
+    fn the_pid_is_parsed_from_the_managers_output() {
         assert_eq!(number("MainPID=42\n", "MainPID="), Some(42));
         assert_eq!(number("MainPID=0\n", "MainPID="), None);
         assert_eq!(number("", "MainPID="), None);

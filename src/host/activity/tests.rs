@@ -53,7 +53,7 @@ fn wait(request: &str) -> Wait {
 }
 
 #[test]
-fn what_it_is_in_the_middle_of_is_known() {
+fn current_activity_is_tracked() {
     let time = SECOND * 9;
     assert_eq!(doing(&[]), Doing::Model { time });
     assert_eq!(doing(&[init(), says("m1")]), Doing::Model { time });
@@ -77,7 +77,7 @@ fn what_it_is_in_the_middle_of_is_known() {
 }
 
 #[test]
-fn a_person_who_is_asked_is_what_it_waits_for() {
+fn an_agent_waits_for_the_person_it_asked() {
     let (mut activity, at) = seen(&[init(), calls("m1", "t1", "git push")]);
     activity.waits(1, wait("7ggs733k"), at);
     activity.waits(2, wait("39kvtd0y"), at);
@@ -90,7 +90,7 @@ fn a_person_who_is_asked_is_what_it_waits_for() {
 }
 
 #[test]
-fn turns_that_it_began_itself_count_with_those_before() {
+fn turns_started_by_the_agent_count_with_earlier_ones() {
     let overruns = |lines: &[Value], most| seen(lines).0.overruns(Turns { most, is_set: true });
     let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), says("m2"), result()];
     // Claude Code itself limits the first turn.
@@ -108,7 +108,7 @@ fn turns_that_it_began_itself_count_with_those_before() {
 }
 
 #[test]
-fn a_turn_that_began_within_the_default_limit_goes_on_to_its_end() {
+fn a_turn_started_within_the_default_limit_may_finish() {
     let overruns = |lines: &[Value]| seen(lines).0.overruns(Turns { most: 3, is_set: false });
     let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), result()];
     let second = [&first[..], &[init(), says("m3"), calls("m4", "t2", "ls")]].concat();

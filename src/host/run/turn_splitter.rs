@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_of_its_own_is_cut_off_however_the_output_comes() {
+    fn an_unprompted_turn_is_split_off_for_any_chunking() {
         let output = [INIT, SAID, RESULT, TASK, INIT, SAID, RESULT, RESULT, TASK].concat();
         let whole = [
             (false, [INIT, SAID, RESULT].concat()),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_began_at_work_is_not_read_ahead_from_its_middle() {
+    fn a_line_started_while_busy_is_not_parsed_ahead() {
         let mut turns = TurnSplitter::default();
         assert_eq!(turns.at_work(&INIT.as_bytes()[..9]), 9);
         let rest = [&INIT[9..], SAID].concat();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_no_turn_begins_none() {
+    fn output_outside_turns_starts_none() {
         let within =
             SAID.replace("{\"type\":\"assistant\"", "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t1\"");
         assert_eq!(TurnSplitter::default().while_idle(within.as_bytes(), 1), Next::Take(within.len()));

@@ -56,17 +56,17 @@ pub fn named(error: io::Error) -> io::Error {
     if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted) {
         return error;
     }
-    io::Error::new(error.kind(), Unwritten(without_number(&error)))
+    io::Error::new(error.kind(), StdoutError(without_number(&error)))
 }
 
 /// Standard output could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to standard output: {0}")]
-struct Unwritten(String);
+struct StdoutError(String);
 
 /// Whether `error` is a failure to write to standard output.
 #[cfg(unix)]
-pub fn is_unwritten(error: &anyhow::Error) -> bool {
+pub fn is_stdout_error(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    error.is_some_and(|error| error.is::<Unwritten>())
+    error.is_some_and(|error| error.is::<StdoutError>())
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_arguments_are_explained() {
         let cursor = |value: Value| of(json!({ "cursor": value })).cursor("cursor");
         assert_eq!(cursor(json!("0018446744073709551615")).unwrap(), Some(u64::MAX));
         assert_eq!(cursor(json!(null)).unwrap(), None);

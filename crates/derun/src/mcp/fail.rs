@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_said_back_in_short_and_without_control_characters() {
+    fn client_input_is_repeated_shortened_and_without_control_characters() {
         assert_eq!(shown("größe"), "größe");
         assert_eq!(shown("a\x1b[31m\r\n\u{85}"), "a\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}");
         assert_eq!(shown(&"ä".repeat(100)), "ä".repeat(100));

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn lines_come_one_by_one_and_one_that_is_too_long_is_passed_over() {
+    async fn lines_are_read_one_by_one_and_oversized_ones_are_skipped() {
         let long = |more: usize| vec![b'x'; MAX_LINE + more];
         let input =
             [b"\xef\xbb\xbfa\r\n\nb\n", &long(0)[..], b"\n", &long(1), b"\nc\n", &long(99_999), b"\nd"]

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_requests_are_answered_and_lines_that_are_none() {
+    fn only_requests_and_invalid_lines_are_answered() {
         let request =
             |id: Value| Ok(Message::Request(Request { id, method: "m".to_owned(), params: json!({}) }));
         for (line, expected) in [

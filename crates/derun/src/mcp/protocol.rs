@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_began_inline_stays_so() {
+    fn a_conversation_that_started_inline_stays_inline() {
         let mut lifecycle = Lifecycle::New;
         assert_eq!(ask(&mut lifecycle, "ping", Value::Null), Ok(NEWEST));
         assert_eq!(ask(&mut lifecycle, "server/discover", inline("2026-07-28")), Ok("2026-07-28"));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_handshake_a_request_needs_no_more_unless_it_names_a_version_without() {
+    fn after_a_handshake_only_a_version_without_one_needs_metadata() {
         let mut lifecycle = Lifecycle::New;
         let client = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": client });

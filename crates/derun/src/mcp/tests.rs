@@ -94,7 +94,7 @@ fn has_all(answer: &Value, names: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn an_error_is_of_the_shape_that_was_promised() {
+async fn errors_match_the_output_schema() {
     let place = Place::new();
     let (client, _server) = place.serve().await;
     for known in tool::all() {
@@ -113,7 +113,7 @@ async fn an_error_is_of_the_shape_that_was_promised() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn every_answer_is_of_the_shape_that_was_promised() {
+async fn answers_match_their_output_schemas() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"hello\xff\n", clock::now()).unwrap();
@@ -144,7 +144,7 @@ async fn every_answer_is_of_the_shape_that_was_promised() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_wait_takes_its_time_and_no_more() {
+async fn a_wait_ends_at_its_timeout() {
     let place = Place::new();
     let _writer = place.session("s");
     let timeout = Duration::from_millis(5);
@@ -158,7 +158,7 @@ async fn a_wait_takes_its_time_and_no_more() {
 }
 
 #[test]
-fn a_page_of_plain_text_ends_with_a_line_and_no_code_is_torn() {
+fn a_page_of_plain_text_ends_at_a_line_and_splits_no_escape_code() {
     let place = Place::new();
     let mut writer = place.session("s");
     let session = place.store.session("s").unwrap();
@@ -177,7 +177,7 @@ fn a_page_of_plain_text_ends_with_a_line_and_no_code_is_torn() {
 }
 
 #[test]
-fn every_chunk_has_the_time_at_which_it_began_to_come() {
+fn every_chunk_has_the_time_of_its_first_byte() {
     let place = Place::new();
     let mut writer = place.session("s");
     let began: Timestamp = "2026-02-03T10:00:00Z".parse().unwrap();
@@ -199,7 +199,7 @@ fn every_chunk_has_the_time_at_which_it_began_to_come() {
 }
 
 #[test]
-fn a_session_without_output_has_an_end() {
+fn a_session_without_output_ends() {
     let place = Place::new();
     let _writer = place.session("s");
     let session = place.store.session("s").unwrap();
@@ -209,7 +209,7 @@ fn a_session_without_output_has_an_end() {
 }
 
 #[test]
-fn schemas_have_words_for_clients_and_nothing_that_may_be_null() {
+fn schemas_have_descriptions_and_no_null() {
     for tool in tool::all() {
         let input = serde_json::to_string(&tool.input_schema).unwrap();
         let output = serde_json::to_string(&tool.output_schema).unwrap();
@@ -228,7 +228,7 @@ fn schemas_have_words_for_clients_and_nothing_that_may_be_null() {
 }
 
 #[test]
-fn lists_and_commands_have_bounds() {
+fn lists_and_commands_are_bounded() {
     let place = Place::new();
     for id in 0..50 {
         // Each of these bytes takes six in JSON.

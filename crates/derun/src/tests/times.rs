@@ -61,7 +61,7 @@ fn output_before_another_channels_is_not_dated_by_that() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_dates_what_comes_then() {
+fn after_a_clock_change_output_has_the_new_time() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"a", at(3_600_000)).unwrap();
@@ -71,7 +71,7 @@ fn a_clock_that_is_set_back_dates_what_comes_then() {
 }
 
 #[test]
-fn output_that_comes_steadily_has_few_lines() {
+fn steady_output_needs_few_index_lines() {
     let place = Place::new();
     let mut writer = place.session("s");
     for step in 0..1000 {
@@ -82,7 +82,7 @@ fn output_that_comes_steadily_has_few_lines() {
 
 proptest! {
     #[test]
-    fn a_line_has_the_time_of_its_first_byte_and_every_byte_came_soon_after(
+    fn a_line_has_the_time_of_its_first_byte_and_later_bytes_follow_soon(
         writes in prop::collection::vec((0_i64..120, 1_usize..40_000, prop::bool::ANY), 1..40),
     ) {
         let place = Place::new();

@@ -274,7 +274,7 @@ impl Pump<'_> {
             Err(Errno::INTR | Errno::AGAIN) => return Ok(Output::Bytes(0)),
             Err(error) => return Err(error.into()),
         };
-        self.recorder.keep(Channel::Pty, &block[..read]);
+        self.recorder.capture(Channel::Pty, &block[..read]);
         if !self.screen.is_raw() {
             self.screen.enter();
         }

@@ -64,7 +64,7 @@ fn step(
         Ok(read) => read,
         Err(error) => return Err(Over::Trouble(error.into())),
     };
-    recorder.keep(channel, &block[..read]);
+    recorder.capture(channel, &block[..read]);
     write(to, &block[..read]).map(|()| read)
 }
 

@@ -95,7 +95,7 @@ fn in_console(
         }
         let mut trouble = None;
         let mut take = |bytes: &[u8]| {
-            recorder.keep(Channel::Pty, bytes);
+            recorder.capture(Channel::Pty, bytes);
             if trouble.is_none() {
                 trouble = to.write_all(bytes).err();
             }
@@ -198,7 +198,7 @@ mod tests {
     use std::ffi::OsString;
 
     #[test]
-    fn a_command_in_a_pseudo_console_is_shown_kept_and_ends_as_it_does() {
+    fn a_command_in_a_pseudoconsole_is_shown_and_captured_with_its_exit_code() {
         let words = ["cmd.exe", "/c", "echo hello& exit 7"].map(OsString::from);
         let command = CommandLine::new(&words).unwrap();
         let console = Console::open(Size { columns: 80, rows: 25 }, false).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_not_started() {
+    fn a_file_that_is_not_a_program_is_not_started() {
         let command = CommandLine::new(&["no-such-program".into()]).unwrap();
         let console = Console::open(Size { columns: 80, rows: 25 }, false).unwrap();
         let to = tempfile::tempfile().unwrap();

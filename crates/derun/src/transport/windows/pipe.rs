@@ -91,7 +91,7 @@ mod tests {
     use sys::clock;
 
     #[test]
-    fn both_streams_are_kept_apart_and_the_code_is_the_commands() {
+    fn both_streams_are_separate_and_the_exit_code_is_the_commands() {
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(root.path()).unwrap();
         let words = ["cmd", "/c", "echo out& echo err>&2& exit 3"].map(std::ffi::OsString::from);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_not_started() {
+    fn a_file_that_is_not_a_program_is_not_started() {
         let command = CommandLine::new(&["no-such-program".into()]).unwrap();
         let finished = run(&command, &Recorder::none(), || {}).unwrap();
         assert!(matches!(finished.ended, Ended::NotStarted(NotStarted::Command(_))), "{finished:?}");

@@ -45,7 +45,7 @@ pub(super) fn pass_on(
     recorder: &Recorder,
 ) -> Over {
     let mut take = |bytes: &[u8]| {
-        recorder.keep(channel, bytes);
+        recorder.capture(channel, bytes);
         to.write_all(bytes).map_err(Over::from)
     };
     let passed = until_end(&mut from, ended, &mut take).and_then(|is_over| match is_over {

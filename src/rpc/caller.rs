@@ -39,11 +39,11 @@ pub enum Standing {
 
 /// The owner of a process is unknown: it has just ended, or the system doesn't report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CannotTell;
+pub struct UnknownOwner;
 
 /// The process at the other end of a connection.
 #[derive(Debug)]
-pub struct Asker {
+pub struct Caller {
     peer: Option<Peer>,
     owner: OnceLock<Owner>,
 }
@@ -59,7 +59,7 @@ pub(super) enum Owner {
     Unknown,
 }
 
-impl Asker {
+impl Caller {
     /// The process that connected `stream`.
     #[must_use]
     pub fn of(stream: &UnixStream) -> Self {
@@ -82,10 +82,10 @@ impl Asker {
     }
 
     /// The nearest host that the process descends from; `None` if there is none. Only works on Linux.
-    pub fn host(&self) -> Result<Option<u32>, CannotTell> {
-        let peer = self.peer.as_ref().ok_or(CannotTell)?;
-        let hosts = hosts(peer.pid()).ok_or(CannotTell)?;
-        if peer.is_there() { Ok(hosts.first().copied()) } else { Err(CannotTell) }
+    pub fn host(&self) -> Result<Option<u32>, UnknownOwner> {
+        let peer = self.peer.as_ref().ok_or(UnknownOwner)?;
+        let hosts = hosts(peer.pid()).ok_or(UnknownOwner)?;
+        if peer.is_there() { Ok(hosts.first().copied()) } else { Err(UnknownOwner) }
     }
 
     /// The current standing of the process. On systems other than Linux, everyone counts as a person.
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_is_what_its_host_was_started_as() {
+    fn a_hosts_arguments_identify_a_manager() {
         let is_manager = |line: &str| is_manager(&arguments(line));
         assert!(is_manager("murmur-host --data-dir /d --role manager --worktree /w"));
         assert!(is_manager("murmur host serve --role=manager -- --role worker"));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_descends_from_the_daemon_is_an_agents() {
+    fn descendants_of_the_daemon_belong_to_agents() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let found = standing(child.id());
         child.kill().unwrap();
