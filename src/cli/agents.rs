@@ -10,10 +10,10 @@ mod waiting;
 mod watch;
 
 use super::args::Agents;
-use super::place::Place;
 use super::requests;
 use super::runtime;
 use super::style::Style;
+use super::user_env::UserEnv;
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
 use crate::pulse::health::Health;
@@ -26,8 +26,8 @@ use sys::error::Hinted;
 use sys::{clock, terminal};
 use waiting::Waiting;
 
-pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
-    let sources = sources(place)?;
+pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let sources = sources(env)?;
     if args.watch {
         runtime()?.block_on(watch::watch(sources, args.agent.clone(), args.json))?;
         return Ok(ExitCode::SUCCESS);
@@ -62,16 +62,16 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
 const NOBODY: &str = "No agents. Start one with: murmur host spawn";
 
 /// Where to look for agents. An invalid config.toml or unreadable sessions are reported and don't hide other agents.
-pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
-    let dir = place.read_data_dir()?;
-    let quiet = match Settings::read(&place.settings_dir()?.settings()) {
+pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {
+    let dir = env.read_data_dir()?;
+    let quiet = match Settings::read(&env.settings_dir()?.settings()) {
         Ok(settings) => settings.quiet,
         Err(error) => {
             writeln!(io::stderr(), "warning: {}", error.line())?;
             Quiet::default()
         }
     };
-    let sources = Sources { dir, claude: place.claude_folder(), quiet };
+    let sources = Sources { dir, claude: env.claude_folder(), quiet };
     if let Err(error) = sources.sessions() {
         writeln!(io::stderr(), "warning: {}", error.line())?;
     }

@@ -2,11 +2,11 @@
 
 use super::args::Beat;
 use super::daemon_end::DaemonEnds;
-use super::place::Place;
 use super::reported;
 use super::requests::only_people;
 use super::screen::Screen;
 use super::style::{Colors, Style, plain_line, remarks, text_of};
+use super::user_env::UserEnv;
 use super::verbose;
 use crate::agent::find;
 use crate::agent::invocation::Invocation;
@@ -48,17 +48,16 @@ use tokio::sync::oneshot;
 /// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
 
-pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (dir, open) =
-        if args.dry_run { (place.read_data_dir()?, None) } else { place.own_data_dir_and_warning()? };
+        if args.dry_run { (env.read_data_dir()?, None) } else { env.own_data_dir_and_warning()? };
     if !args.dry_run {
         append::check(&dir.journal())?;
     }
-    let workspace = place.workspace(&args.path)?;
-    let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
+    let workspace = env.workspace(&args.path)?;
+    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
     super::runtime()?.block_on(async {
-        let mut job =
-            Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
+        let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), env.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
             let (invocation, start) = beat::invocation(&job, &dir, clock::now())?;
@@ -72,10 +71,10 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             let user = &job.user.settings;
             if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
                 let performed = perform(job, &dir, args).await;
-                place.warn_of(open.as_ref());
+                env.warn_of(open.as_ref());
                 return performed;
             }
-            place.warn_of(open.as_ref());
+            env.warn_of(open.as_ref());
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
@@ -125,18 +124,18 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
 }
 
 /// The invocation that [`run`] would start.
-pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<(Invocation, Start)> {
-    let dir = place.read_data_dir()?;
-    let workspace = place.workspace(&args.path)?;
-    let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
-    let path = super::runtime()?.block_on(path(place));
-    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), place.user()?);
+pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Invocation, Start)> {
+    let dir = env.read_data_dir()?;
+    let workspace = env.workspace(&args.path)?;
+    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
+    let path = super::runtime()?.block_on(path(env));
+    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
     Ok(beat::invocation(&job, &dir, clock::now())?)
 }
 
 /// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.
-fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -> anyhow::Result<Heartbeat> {
-    let crons = Crons::new(place.time_zone());
+fn resolve(dir: &DataDir, env: &UserEnv, workspace: &Path, name: Option<&str>) -> anyhow::Result<Heartbeat> {
+    let crons = Crons::new(env.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let registered = heartbeat::resolve_registered(&file, workspace, &crons);
     let is_registered = registered.is_some();
@@ -175,11 +174,11 @@ fn names(known: &[&str]) -> String {
 }
 
 /// Our own PATH, or the login shell's if ours has no agent: cron and services start with a minimal PATH.
-pub(super) async fn path(place: &Place) -> OsString {
-    let own = place.path();
+pub(super) async fn path(env: &UserEnv) -> OsString {
+    let own = env.path();
     match find::find(find::CLAUDE, &own) {
         Ok(_) => own,
-        Err(_) => find::login_path(&place.shell(), &own, LOGIN).await,
+        Err(_) => find::login_path(&env.shell(), &own, LOGIN).await,
     }
 }
 

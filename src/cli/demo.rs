@@ -3,8 +3,8 @@
 //!
 //! Requires no installation and no credentials, ends by itself, and leaves no files or processes.
 
-use super::place::Place;
 use super::style::{Colors, Style, text_of};
+use super::user_env::UserEnv;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use anyhow::{Context, bail};
@@ -46,12 +46,12 @@ const FIXTURE: &str = ".recorded-run";
 /// The time limit of the demo.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
     // From here on, a signal cleans up first.
     let mut told = runtime.block_on(async { Told::new() })?;
     let mut out = stdout().lock();
-    let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot create a temporary folder")?;
+    let stage = scratch::folder("murmur-demo-", &env.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
     set_stage(&home, &data)?;

@@ -12,7 +12,7 @@ mod spawn;
 pub(super) use attach::run as attach;
 
 use super::args::{Host, HostCommand};
-use super::place::Place;
+use super::user_env::UserEnv;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
@@ -22,16 +22,16 @@ use std::process::ExitCode;
 use sys::paths::DataDir;
 use sys::{failure, spelling};
 
-pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        HostCommand::List { all, json } => list::list(*all, *json, place),
-        HostCommand::Status { agent, json } => list::status(agent, *json, place),
-        HostCommand::Discover { json } => list::discover(*json, place),
-        HostCommand::Spawn(args) => spawn::run(args, place),
-        HostCommand::Attach(args) => attach::run(args, place),
-        HostCommand::Send(args) => send::send(args, place),
-        HostCommand::Stop(args) => send::stop(args, place),
-        HostCommand::Serve(args) => serve::run(args, place),
+        HostCommand::List { all, json } => list::list(*all, *json, env),
+        HostCommand::Status { agent, json } => list::status(agent, *json, env),
+        HostCommand::Discover { json } => list::discover(*json, env),
+        HostCommand::Spawn(args) => spawn::run(args, env),
+        HostCommand::Attach(args) => attach::run(args, env),
+        HostCommand::Send(args) => send::send(args, env),
+        HostCommand::Stop(args) => send::stop(args, env),
+        HostCommand::Serve(args) => serve::run(args, env),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `murmur init`: creates a HEARTBEAT.md and registers the workspace in config.json. Overwrites nothing.
 
 use super::args::Init;
-use super::place::Place;
+use super::user_env::UserEnv;
 use super::workspaces::{self, Registered};
 use crate::config::cron::Crons;
 use crate::config::edit::NewWorkspace;
@@ -74,15 +74,15 @@ const SYSTEM: [&str; 23] = [
 /// The default interval.
 const INTERVAL: &str = "30m";
 
-pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.agents_data_dir()?;
-    let (workspace, is_new) = folder(&args.path, place)?;
+pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.agents_data_dir()?;
+    let (workspace, is_new) = folder(&args.path, env)?;
     if !args.force {
-        refuse_broad(&workspace, place)?;
+        refuse_broad(&workspace, env)?;
     }
-    let schedule = schedule(args, place)?;
+    let schedule = schedule(args, env)?;
     // Check before writing anything: an unreadable configuration cannot be extended.
-    refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), place)?;
+    refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), env)?;
     let template = template(args.template.as_deref().unwrap_or(DEFAULT))?;
     let file = match &args.name {
         Some(name) => workspace.join("heartbeats").join(checked(name)?).join("HEARTBEAT.md"),
@@ -131,15 +131,15 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
             )?;
         }
     }
-    if let Some(untrusted) = Workspaces::of(&dir, &place.home()).untrusted(&workspace) {
+    if let Some(untrusted) = Workspaces::of(&dir, &env.home()).untrusted(&workspace) {
         writeln!(out, "{}", untrusted.line())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The schedule from the arguments, validated.
-fn schedule(args: &Init, place: &Place) -> anyhow::Result<Schedule> {
-    checked_schedule(args.interval.as_deref(), args.cron.as_deref(), args.tz.as_deref(), place)
+fn schedule(args: &Init, env: &UserEnv) -> anyhow::Result<Schedule> {
+    checked_schedule(args.interval.as_deref(), args.cron.as_deref(), args.tz.as_deref(), env)
 }
 
 /// The given schedule, or every 30 minutes by default.
@@ -147,7 +147,7 @@ pub(super) fn checked_schedule(
     interval: Option<&str>,
     cron: Option<&str>,
     tz: Option<&str>,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<Schedule> {
     let is_typed = interval.is_some();
     let interval: Option<Interval> = match (interval, cron) {
@@ -155,7 +155,7 @@ pub(super) fn checked_schedule(
         (None, None) => Some(INTERVAL.parse()?),
         (None, Some(_)) => None,
     };
-    let timing = Timing::from_keys(interval, cron, tz, &Crons::new(place.time_zone()))?;
+    let timing = Timing::from_keys(interval, cron, tz, &Crons::new(env.time_zone()))?;
     let typed = match (interval.filter(|_| is_typed), cron) {
         (Some(interval), _) => Some(format!("--interval {interval}")),
         (None, Some(cron)) => {
@@ -191,9 +191,9 @@ pub(super) fn refuse_other(
     dir: &DataDir,
     workspace: &Path,
     name: Option<&str>,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<()> {
-    let crons = Crons::new(place.time_zone());
+    let crons = Crons::new(env.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let Some(Typed { words, timing }) = &schedule.typed else { return Ok(()) };
     let standing = heartbeat::current_schedule(&file, &dir.config(), workspace, name, &crons);
@@ -221,8 +221,8 @@ pub(super) fn refuse_other(
 
 /// Rejects a folder that contains all of the user's files, that is, the home folder and those above it, and system
 /// folders.
-pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()> {
-    let home = place.home();
+pub(super) fn refuse_broad(workspace: &Path, env: &UserEnv) -> anyhow::Result<()> {
+    let home = env.home();
     let home = home.canonicalize().unwrap_or(home);
     let is_it = |folder: &&Path| {
         // The same folder may have several paths, for example because of bind mounts.
@@ -244,10 +244,10 @@ pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()
 }
 
 /// The folder of a workspace, and whether to create it: only its last component may be missing.
-fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
+fn folder(path: &Path, env: &UserEnv) -> anyhow::Result<(PathBuf, bool)> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        _ => return Ok((place.workspace(path)?, false)),
+        _ => return Ok((env.workspace(path)?, false)),
     }
     let absolute = std::path::absolute(path)?;
     let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok());

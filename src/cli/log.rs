@@ -4,8 +4,8 @@ mod follow;
 mod span;
 
 use super::args::Log;
-use super::place::Place;
 use super::style::{Colors, Style, plain_line, remarks, text_of};
+use super::user_env::UserEnv;
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
 use crate::config::heartbeat;
@@ -32,9 +32,9 @@ use sys::{shell, spelling};
 
 pub(super) use span::{count, since};
 
-pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // Creates the folder, so that there is something to follow.
-    let dir = place.read_data_dir()?;
+    let dir = env.read_data_dir()?;
     if args.follow {
         dir.prepare()?;
     }
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
         && !(args.follow && path.is_dir())
         && (whole || !has_beaten(&dir, end, workspace).with_context(unreadable)?)
     {
-        refuse_unknown(path, workspace, &dir, place)?;
+        refuse_unknown(path, workspace, &dir, env)?;
     }
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
@@ -102,9 +102,9 @@ fn has_beaten(dir: &DataDir, end: u64, workspace: &str) -> io::Result<bool> {
 }
 
 /// Rejects a workspace that is neither in config.json nor in the journal.
-fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -> anyhow::Result<()> {
+fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<()> {
     // An unreadable configuration may contain it.
-    let Ok(file) = File::read(&dir.config(), &Crons::new(place.time_zone())) else { return Ok(()) };
+    let Ok(file) = File::read(&dir.config(), &Crons::new(env.time_zone())) else { return Ok(()) };
     if heartbeat::entry(&file, Path::new(workspace)).is_some() {
         return Ok(());
     }

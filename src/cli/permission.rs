@@ -1,15 +1,15 @@
 //! `murmur permission` and `murmur question`: rules for agents, their requests, and a person's answers.
 
+mod call_syntax;
 mod check;
 mod denied;
 mod rules;
-mod spelled;
 
 use super::args::{
     Permission, PermissionCommand, PermissionRespond, Question, QuestionCommand, QuestionRespond,
 };
-use super::place::Place;
 use super::requests;
+use super::user_env::UserEnv;
 use crate::agent::rule_files::{self, Project};
 use crate::config::cron::Crons;
 use crate::config::file::File;
@@ -20,29 +20,29 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::clock;
 
-pub(super) fn run(args: &Permission, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Permission, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        PermissionCommand::List(args) => requests::list(Kind::Permission, args.json, args.watch, place),
+        PermissionCommand::List(args) => requests::list(Kind::Permission, args.json, args.watch, env),
         PermissionCommand::Respond(PermissionRespond {
             id: Some(id),
             verdict: Some(verdict),
             reason,
             always,
-        }) => requests::respond(id, *verdict, reason.as_deref(), *always, place),
-        PermissionCommand::Respond(_) => requests::one_by_one(Kind::Permission, place),
-        PermissionCommand::Check(args) => check::run(args, place),
-        PermissionCommand::Rules(args) => rules::run(args, place),
+        }) => requests::respond(id, *verdict, reason.as_deref(), *always, env),
+        PermissionCommand::Respond(_) => requests::one_by_one(Kind::Permission, env),
+        PermissionCommand::Check(args) => check::run(args, env),
+        PermissionCommand::Rules(args) => rules::run(args, env),
     }
 }
 
 /// `murmur question`.
-pub(super) fn question(args: &Question, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn question(args: &Question, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        QuestionCommand::List(args) => requests::list(Kind::Question, args.json, args.watch, place),
+        QuestionCommand::List(args) => requests::list(Kind::Question, args.json, args.watch, env),
         QuestionCommand::Respond(QuestionRespond { id: Some(id), answers: Some(answers) }) => {
-            requests::respond_question(id, answers, place)
+            requests::respond_question(id, answers, env)
         }
-        QuestionCommand::Respond(_) => requests::one_by_one(Kind::Question, place),
+        QuestionCommand::Respond(_) => requests::one_by_one(Kind::Question, env),
     }
 }
 
@@ -58,11 +58,11 @@ struct Whose<'a> {
 
 impl Whose<'_> {
     /// The project: from the command line, of the agent that runs this, or else of an agent in the folder.
-    fn project(&self, place: &Place) -> anyhow::Result<Project> {
+    fn project(&self, env: &UserEnv) -> anyhow::Result<Project> {
         // The environment describes this folder, not another one.
-        let own = || place.project().filter(|_| self.cwd.is_none());
+        let own = || env.project().filter(|_| self.cwd.is_none());
         if let Some(name) = self.project {
-            return named(name, place);
+            return named(name, env);
         }
         Ok(match own() {
             Some((name, folder)) => {
@@ -74,8 +74,8 @@ impl Whose<'_> {
 }
 
 /// The project with this name. If only one workspace has the name, its rules by folder apply too.
-fn named(name: &str, place: &Place) -> anyhow::Result<Project> {
-    let file = File::read(&place.read_data_dir()?.config(), &Crons::new(place.time_zone()))?;
+fn named(name: &str, env: &UserEnv) -> anyhow::Result<Project> {
+    let file = File::read(&env.read_data_dir()?.config(), &Crons::new(env.time_zone()))?;
     let known = file.workspaces.iter().flatten().map(|workspace| Project::of(&workspace.path));
     let mut known = known.filter(|project| project.name == name);
     let folder = known.next().filter(|_| known.next().is_none()).and_then(|project| project.folder);
@@ -83,13 +83,13 @@ fn named(name: &str, place: &Place) -> anyhow::Result<Project> {
 }
 
 /// The rule files in the order they are checked.
-fn files(project: &Project, place: &Place) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(rule_files::files(&place.read_data_dir()?, &place.settings_dir()?, project)?)
+fn files(project: &Project, env: &UserEnv) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(rule_files::files(&env.read_data_dir()?, &env.settings_dir()?, project)?)
 }
 
 /// The heartbeat of the innermost workspace that contains `cwd`; without one, `cwd` counts as a workspace.
-pub(super) fn heartbeat_at(cwd: &Path, place: &Place) -> anyhow::Result<Option<Heartbeat>> {
-    let loaded = Cache::new(place.time_zone()).load(&place.read_data_dir()?.config(), clock::now())?;
+pub(super) fn heartbeat_at(cwd: &Path, env: &UserEnv) -> anyhow::Result<Option<Heartbeat>> {
+    let loaded = Cache::new(env.time_zone()).load(&env.read_data_dir()?.config(), clock::now())?;
     let depth = |heartbeat: &Heartbeat| {
         let workspace = heartbeat.workspace.canonicalize().ok()?;
         cwd.starts_with(&workspace).then(|| workspace.components().count())
@@ -97,6 +97,6 @@ pub(super) fn heartbeat_at(cwd: &Path, place: &Place) -> anyhow::Result<Option<H
     // The first of equals is the workspace's main heartbeat.
     let around = loaded.heartbeats.into_iter().filter_map(|heartbeat| Some((depth(&heartbeat)?, heartbeat)));
     let innermost = around.min_by_key(|(depth, _)| Reverse(*depth)).map(|(_, heartbeat)| heartbeat);
-    let alone = || heartbeat::resolve_folder(cwd, &Crons::new(place.time_zone())).into_iter().next();
+    let alone = || heartbeat::resolve_folder(cwd, &Crons::new(env.time_zone())).into_iter().next();
     Ok(innermost.or_else(alone))
 }

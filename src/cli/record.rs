@@ -1,7 +1,7 @@
 //! `murmur record`: runs a command unchanged and saves the run as a fixture.
 
 use super::args::{Beat, Record};
-use super::place::Place;
+use super::user_env::UserEnv;
 use crate::agent::find;
 use crate::trust::WrittenFile;
 use anyhow::Context;
@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use sys::failure;
 
-pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Record, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (plan, _kept) = match &args.beat {
-        Some(workspace) => plan_beat(args, workspace, place)?,
-        None => (plan_command(args, place)?, None),
+        Some(workspace) => plan_beat(args, workspace, env)?,
+        None => (plan_command(args, env)?, None),
     };
     // The command's output passes through unchanged, so print only how it ended.
     let end = match record(&plan) {
@@ -31,14 +31,14 @@ pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(end.shell_code()).unwrap_or(1)))
 }
 
-fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
+fn plan_command(args: &Record, env: &UserEnv) -> anyhow::Result<RecordPlan> {
     let (program, argv) =
         args.command.split_first().ok_or_else(|| failure!("no command"; "put it after --"))?;
     // A path is used unchanged; a name is looked up.
     let file = if program.as_encoded_bytes().contains(&b'/') {
         PathBuf::from(program)
     } else {
-        find::find(&program.to_string_lossy(), &place.path())?
+        find::find(&program.to_string_lossy(), &env.path())?
     };
     Ok(RecordPlan {
         name: args.name.clone(),
@@ -57,11 +57,11 @@ fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
 fn plan_beat(
     args: &Record,
     workspace: &std::path::Path,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<(RecordPlan, Option<WrittenFile>)> {
     let name = args.heartbeat.clone();
     let beat = Beat { path: workspace.to_path_buf(), name, verbose: false, json: false, dry_run: true };
-    let (invocation, start) = super::beat::plan(&beat, place)?;
+    let (invocation, start) = super::beat::plan(&beat, env)?;
     let kept = start.file.map(|file| file.write()).transpose()?;
     let plan = RecordPlan {
         name: args.name.clone(),

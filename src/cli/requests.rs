@@ -3,9 +3,9 @@
 mod list;
 mod one_by_one;
 mod respond;
-mod shown;
+mod text;
 
-use super::place::Place;
+use super::user_env::UserEnv;
 use crate::daemon::broker::{Broker, Kind, Page, Row};
 use crate::daemon::{client, instance};
 use crate::host::discover;
@@ -108,6 +108,6 @@ pub(super) fn only_people(what: &str) -> anyhow::Result<()> {
 }
 
 /// The data folder, which must exist.
-fn data_dir(place: &Place) -> anyhow::Result<DataDir> {
-    Ok(place.read_data_dir()?)
+fn data_dir(env: &UserEnv) -> anyhow::Result<DataDir> {
+    Ok(env.read_data_dir()?)
 }

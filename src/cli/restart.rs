@@ -2,10 +2,10 @@
 //! manager restarts a service, or there would be two daemons.
 
 use super::args::Restart;
-use super::place::Place;
 use super::service;
 use super::start::{Started, start_behind, start_or_find};
 use super::stop::{kill_if_silent, leave};
+use super::user_env::UserEnv;
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
@@ -13,9 +13,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use sys::failure;
 
-pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.agents_data_dir()?;
-    let is_service = match service::daemon(&dir, place) {
+pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.agents_data_dir()?;
+    let is_service = match service::daemon(&dir, env) {
         // Don't kill a daemon that a manager may restart.
         Err(error) if args.force => return Err(error),
         asked => asked.is_ok_and(|daemon| daemon.is_some()),

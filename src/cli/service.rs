@@ -5,8 +5,8 @@ pub(super) mod manager;
 mod status;
 
 use super::args::{Service as Args, ServiceCommand};
-use super::place::Place;
 use super::stop::{daemon_pid, leave};
+use super::user_env::UserEnv;
 use crate::daemon::instance;
 use crate::service::{Service, UNIT};
 use anyhow::{Context, bail};
@@ -18,33 +18,33 @@ use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
-    let (path, text) = file_of(place)?;
+pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let (path, text) = file_of(env)?;
     match args.command {
         ServiceCommand::Install { print: true } => stdout().write_all(text.as_bytes())?,
-        ServiceCommand::Install { print: false } => install(&path, &text, place)?,
-        ServiceCommand::Uninstall => uninstall(&path, place)?,
+        ServiceCommand::Install { print: false } => install(&path, &text, env)?,
+        ServiceCommand::Uninstall => uninstall(&path, env)?,
         ServiceCommand::Status { json } => return status::run(&path, &text, json),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The path and content of the service file.
-pub(super) fn file_of(place: &Place) -> anyhow::Result<(PathBuf, String)> {
+pub(super) fn file_of(env: &UserEnv) -> anyhow::Result<(PathBuf, String)> {
     let service = Service {
         program: std::env::current_exe().context("cannot find murmur itself")?,
-        data_dir: place.data_dir()?.root().to_path_buf(),
-        environment: Service::environment_of(&place.home(), |name| std::env::var_os(name)),
-        home: place.home(),
+        data_dir: env.data_dir()?.root().to_path_buf(),
+        environment: Service::environment_of(&env.home(), |name| std::env::var_os(name)),
+        home: env.home(),
     };
     let text = if IS_LAUNCHD { service.plist()? } else { service.unit()? };
-    Ok((file::path(&place.home()), text))
+    Ok((file::path(&env.home()), text))
 }
 
 /// The daemon of `dir` if the service manager started it and will restart it. The manager is not asked unless a
 /// service is installed.
-pub(super) fn daemon(dir: &DataDir, place: &Place) -> anyhow::Result<Option<u32>> {
-    if !file::path(&place.home()).exists() || !instance::is_running(dir)? {
+pub(super) fn daemon(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Option<u32>> {
+    if !file::path(&env.home()).exists() || !instance::is_running(dir)? {
         return Ok(None);
     }
     let Some(pid) = daemon_pid(dir)? else { return Ok(None) };
@@ -58,13 +58,13 @@ pub(super) fn start_again(was_killed: bool) -> anyhow::Result<Option<u32>> {
     Ok(manager::pid()?)
 }
 
-fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
+fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
     file::require_ours(path)?;
     let found = file::read(path)?;
     let is_new = found.as_deref() != Some(text.as_bytes());
-    let dir = place.own_data_dir()?;
+    let dir = env.own_data_dir()?;
     // Two daemons cannot run: that of the service would exit at once.
-    if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
+    if instance::is_running(&dir)? && daemon(&dir, env)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         bail!(
             failure!("murmur is already running{pid}, but not as a service"; "run `murmur stop`, then run this again")
@@ -75,7 +75,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
         file::replace(path, found.as_deref(), text)?;
     }
     let loaded = match IS_LAUNCHD {
-        true => load_in_launchd(path, was_loaded, is_new, place),
+        true => load_in_launchd(path, was_loaded, is_new, env),
         false => manager::tell("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
     };
     if let Err(error) = loaded {
@@ -104,7 +104,7 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
 }
 
 /// Loads `path` into launchd, replacing the previous service if it `was_loaded`.
-fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -> anyhow::Result<()> {
+fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, env: &UserEnv) -> anyhow::Result<()> {
     if was_loaded && !is_new {
         return match manager::pid()? {
             Some(_) => Ok(()),
@@ -112,16 +112,16 @@ fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -
         };
     }
     if was_loaded {
-        unload(place)??;
+        unload(env)??;
     }
     Ok(manager::bootstrap(path)?)
 }
 
 /// Unloads the service from launchd without ending its beats: launchd only sends SIGTERM, which makes the daemon end
 /// them.
-fn unload(place: &Place) -> anyhow::Result<Result<(), ManagerError>> {
-    let dir = place.read_data_dir()?;
-    if let Ok(Some(_)) = daemon(&dir, place) {
+fn unload(env: &UserEnv) -> anyhow::Result<Result<(), ManagerError>> {
+    let dir = env.read_data_dir()?;
+    if let Ok(Some(_)) = daemon(&dir, env) {
         leave(&dir, "murmur stop --force", |_| Ok(()))?;
     }
     Ok(manager::bootout())
@@ -144,14 +144,14 @@ fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Resul
     Ok(())
 }
 
-fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
+fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     file::require_ours(path)?;
     if file::read(path)?.is_none() {
         writeln!(stdout(), "The service is not installed")?;
         return Ok(());
     }
     let ended = match IS_LAUNCHD {
-        true => unload(place)?,
+        true => unload(env)?,
         false => manager::tell("systemctl", &["--user", "disable", "--now", UNIT]),
     };
     file::remove(path)?;

@@ -1,9 +1,9 @@
 //! `murmur setup hooks`: installs, removes, shows and checks murmur's hooks in Claude Code's settings.
 
 use super::args::{Setup, SetupCommand};
-use super::place::Place;
 use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
+use super::user_env::UserEnv;
 use crate::agent::settings::HookProgram;
 use crate::setup::change::Outcome;
 use crate::setup::file::{self, Backup, Changed, Found};
@@ -19,16 +19,16 @@ use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
     let here = std::env::current_dir().map_err(|error| {
         failure!("cannot determine the current directory"; "change to an existing directory").because(&error)
     })?;
-    let claude = place.claude_folder();
+    let claude = env.claude_folder();
     let around = Locations { claude: claude.as_deref(), here: &here };
     let path = crate::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
-        return try_out(&path, args.scope, &here, place);
+        return try_out(&path, args.scope, &here, env);
     }
     let sets_up = !args.remove && !args.fix_flat;
     let wanted = if sets_up { Some(wanted()?) } else { None };
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return show(&file::preview(&path, decide)?);
     }
-    let dir = place.own_data_dir()?;
+    let dir = env.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
     let mut out = stdout().lock();
     tell(&mut out, &changed)?;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     if !args.remove {
         warn(&changed)?;
     }
-    if sets_up && let Err(error) = pulses_dir(place) {
+    if sets_up && let Err(error) = pulses_dir(env) {
         writeln!(io::stderr(), "warning: {error:#}")?;
     }
     Ok(ExitCode::SUCCESS)
@@ -126,7 +126,7 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs the installed hook, and reports problems.
-fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
+fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let wanted = wanted()?;
     let again = match scope {
         ScopeArg::User => "murmur setup hooks",
@@ -164,7 +164,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
             failure!("{command} in {} was not written by murmur setup, so it was not run", shown(real); "review it, then run `{again}`")
         );
     }
-    let dir = pulses_dir(place)?;
+    let dir = pulses_dir(env)?;
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
     writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.decision.outcome != Outcome::AlreadyConfigured {
@@ -183,15 +183,15 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
 }
 
 /// The folder that sessions write pulses to, created if missing: they don't know `--data-dir`.
-fn pulses_dir(place: &Place) -> anyhow::Result<DataDir> {
-    let (named, theirs) = (place.data_dir()?, Place::new(None).data_dir()?);
+fn pulses_dir(env: &UserEnv) -> anyhow::Result<DataDir> {
+    let (named, theirs) = (env.data_dir()?, UserEnv::new(None).data_dir()?);
     let real = |dir: &DataDir| dir.root().canonicalize().unwrap_or_else(|_| dir.root().to_owned());
     if real(&named) != real(&theirs) {
         bail!(
             failure!("sessions write their pulses to {}, not to {}", shown(theirs.root()), shown(named.root()); "leave --data-dir out, or set MURMUR_DIR where they start")
         );
     }
-    Ok(place.own_data_dir()?)
+    Ok(env.own_data_dir()?)
 }
 
 fn shown(path: &Path) -> String {

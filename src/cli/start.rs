@@ -1,9 +1,9 @@
 //! `murmur start`: starts the daemon, in the background by default.
 
 use super::args::Start;
-use super::place::Place;
 use super::status::Silent;
 use super::stop::ends_within;
+use super::user_env::UserEnv;
 use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
 use crate::daemon::config_watcher::{NOTHING_RUNS, ahead_message};
@@ -28,16 +28,16 @@ use sys::{atomic, clock, inherited, process, shell, socket, syslog};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
-pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.foreground {
-        let served = serve_here(args, place);
+        let served = serve_here(args, env);
         if let (true, Err(error)) = (args.announce, &served) {
             let failure = serde_json::to_string(&super::told(error))?;
             writeln!(stdout(), "error {failure}")?;
         }
         return served;
     }
-    let dir = place.agents_data_dir()?;
+    let dir = env.agents_data_dir()?;
     append::check(&dir.journal())?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
         Started::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
@@ -162,13 +162,13 @@ fn problems_of_config(dir: &DataDir) -> Vec<String> {
 }
 
 /// Runs the daemon in this process until it is told to stop.
-fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
+fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.announce {
         inherited::keep_standard_streams_only();
         let _leads_already = process::lead_session();
     }
     // A background daemon's parent has already warned.
-    let dir = if args.announce { place.prepared_data_dir()? } else { place.agents_data_dir()? };
+    let dir = if args.announce { env.prepared_data_dir()? } else { env.agents_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
     append::check(&dir.journal())?;
     let become_daemon =
@@ -221,7 +221,7 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             tell(&told, Manager::stopping);
         };
         say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
-        for problem in rule_files::problems(&dir, &place.settings_dir()?) {
+        for problem in rule_files::problems(&dir, &env.settings_dir()?) {
             say(&format!("warning: {}", problem.line()));
         }
         if args.announce {
@@ -229,14 +229,14 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             process::close_stdout()?;
         }
         let setup = Setup {
-            time_zone: place.time_zone(),
+            time_zone: env.time_zone(),
             tick: args.tick,
             foreground: !args.announce,
-            shell: place.shell(),
-            path: place.path(),
-            user: place.user()?,
-            claude: place.claude_folder(),
-            keys: place.keys(),
+            shell: env.shell(),
+            path: env.path(),
+            user: env.user()?,
+            claude: env.claude_folder(),
+            keys: env.keys(),
             dir: dir.clone(),
         };
         tell(&manager, Manager::ready);

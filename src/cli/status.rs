@@ -1,9 +1,9 @@
 //! `murmur status`: shows the daemon and every heartbeat, from the daemon if it answers, otherwise from files.
 
 use super::args::Status as Args;
-use super::place::Place;
 use super::requests;
 use super::style::{Colors, Style, plain_line, text_of};
+use super::user_env::UserEnv;
 use crate::agent::rule_files;
 use crate::config::heartbeat::{self, Cache, HeartbeatId};
 use crate::config::settings::Settings;
@@ -32,10 +32,10 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
 
-pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.data_dir()?;
     dir.check_is_folder()?;
-    match show(args, place, &dir) {
+    match show(args, env, &dir) {
         Ok(runs) => Ok(if args.check && !runs { ExitCode::FAILURE } else { ExitCode::SUCCESS }),
         // The daemon is up if it answers, even if a file to show is not readable.
         Err(error)
@@ -77,17 +77,17 @@ fn answers(dir: &DataDir) -> bool {
 }
 
 /// Prints the status and returns whether a daemon is running.
-fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
+fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
     let mut status = match instance::is_running(dir)? {
         true => match super::runtime()?.block_on(client::status(dir)) {
             Ok(status) => status,
             // It may have ended while it was asked.
-            Err(_) if !instance::is_running(dir)? => from_files(dir, place, now)?,
+            Err(_) if !instance::is_running(dir)? => from_files(dir, env, now)?,
             Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
             Err(error) => bail!(unanswered(&dir.pid(), &error)),
         },
-        false => from_files(dir, place, now)?,
+        false => from_files(dir, env, now)?,
     };
     // Don't suggest adding a heartbeat while existing ones can't be read.
     let advises = status.problems.is_empty();
@@ -110,7 +110,7 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
         }
         read => read?,
     }
-    let mut trust = Workspaces::of(dir, &place.home());
+    let mut trust = Workspaces::of(dir, &env.home());
     for heartbeat in &mut status.heartbeats {
         heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
     }
@@ -126,14 +126,14 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
 }
 
 /// The status without a daemon, from files.
-fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<Status> {
+fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = State::default();
-    let denied = rule_files::problems(dir, &place.settings_dir()?);
+    let denied = rule_files::problems(dir, &env.settings_dir()?);
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
-    let settings = Settings::read(&place.settings_dir()?.settings()).unwrap_or_default().asking;
-    match Cache::new(place.time_zone()).load(&dir.config(), now) {
+    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().asking;
+    match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);
             problems.extend(loaded.problem_lines(|ahead| format!("{ahead}; run: murmur start")));
@@ -154,7 +154,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
     state.set_others(running.collect());
-    let broker = Broker::load(dir, place.home(), |_| false);
+    let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
     let mut heartbeats = status::heartbeats(&state, &settings, now);
     for heartbeat in &mut heartbeats {

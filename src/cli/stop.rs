@@ -1,9 +1,9 @@
 //! `murmur stop`: stops the daemon and returns when it has ended.
 
 use super::args::Stop;
-use super::place::Place;
 use super::requests;
 use super::status::waits;
+use super::user_env::UserEnv;
 use crate::daemon::client::{self, Beats, Ping};
 use crate::daemon::instance::{self, End};
 use crate::daemon::status;
@@ -23,8 +23,8 @@ use sys::process::{self, Signal};
 /// How long stopping may take: beats have 5 s to end by themselves and 2 s to be killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     if !instance::is_running(&dir)? {
         writeln!(stdout(), "murmur is not running")?;
         return Ok(ExitCode::SUCCESS);

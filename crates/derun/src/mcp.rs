@@ -21,11 +21,11 @@ mod grep;
 mod input;
 mod line;
 mod message;
-pub mod place;
 mod protocol;
 mod read;
 mod server;
 mod sessions;
+pub mod state_root;
 pub mod sweep;
 mod tool;
 mod wait;
@@ -35,10 +35,10 @@ mod tests;
 
 pub use connection::{ServeError, serve};
 
-use place::Place;
+use state_root::StateRoot;
 
 /// Answers requests on stdin until it ends or stdout is closed.
-pub async fn serve_stdio(place: Place) -> Result<(), ServeError> {
+pub async fn serve_stdio(root: StateRoot) -> Result<(), ServeError> {
     #[cfg(target_os = "linux")]
     {
         use tokio::net::unix::pipe::OpenOptions;
@@ -48,8 +48,8 @@ pub async fn serve_stdio(place: Place) -> Result<(), ServeError> {
         let input = OpenOptions::new().open_receiver("/proc/self/fd/0");
         let output = OpenOptions::new().open_sender("/proc/self/fd/1");
         if let (Ok(input), Ok(output)) = (input, output) {
-            return serve(place, input, output).await;
+            return serve(root, input, output).await;
         }
     }
-    serve(place, tokio::io::stdin(), tokio::io::stdout()).await
+    serve(root, tokio::io::stdin(), tokio::io::stdout()).await
 }

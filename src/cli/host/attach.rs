@@ -3,9 +3,9 @@
 
 use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};
-use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::Style;
+use super::super::user_env::UserEnv;
 use super::show;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
@@ -40,8 +40,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How much of the past is parsed at once, in bytes.
 const PAGE: usize = 256 << 10;
 
-pub(in super::super) fn run(args: &HostAttach, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let mut out = stdout().lock();
     let mut follower = Follower {
         dir: &dir,

@@ -1,9 +1,9 @@
 //! `murmur host list`, `status` and `discover`: lists hosts and their states.
 
-use super::super::place::Place;
 use super::super::reported::in_background;
 use super::super::runtime;
 use super::super::style::plain_line;
+use super::super::user_env::UserEnv;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::Status;
@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use sys::clock;
 use sys::process::Exit;
 
-pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     seen.retain(|seen| all || seen.is_alive());
     let mut out = stdout().lock();
@@ -52,8 +52,8 @@ fn state(condition: &Condition) -> String {
     format!("{}{}", condition.word(), in_background(condition.background() as u64))
 }
 
-pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = stdout().lock();
     if json {
@@ -109,8 +109,8 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn discover(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn discover(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let cleaned = discover::clean(&dir.hosts(), clock::now())?;
     let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     let alive: Vec<&HostInfo> = seen.iter().filter(|seen| seen.is_alive()).collect();

@@ -1,8 +1,8 @@
 //! `murmur host send` and `murmur host stop`.
 
 use super::super::args::{HostSend, HostStop};
-use super::super::place::Place;
 use super::super::runtime;
+use super::super::user_env::UserEnv;
 use super::spawn::text;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
@@ -31,8 +31,8 @@ const LAST: Duration = Duration::from_secs(2);
 /// remaining events.
 const ENDING: Duration = Duration::from_secs(15);
 
-pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let payload = Send { text: text(&args.message)? };
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, &args.agent).await?;
@@ -67,8 +67,8 @@ fn queued(state: &State) -> usize {
     }
 }
 
-pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     runtime()?.block_on(async {
         let agents = match (&args.agent, args.all) {
             (Some(agent), _) => vec![agent.clone()],

@@ -2,7 +2,7 @@
 
 use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
-use super::super::place::Place;
+use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
 use crate::agent::find;
 use crate::agent::invocation::{Invocation, check_extra_args, live_args};
@@ -39,16 +39,16 @@ use sys::paths::{DataDir, User};
 use sys::{clock, inherited, process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     inherited::keep_standard_streams_only();
     // Start a new session, so that a closed terminal or Ctrl-C doesn't reach the agent.
     let _leads_already = process::lead_session();
     process::call_ourselves(HOST);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
     if args.beat {
-        return run_beat(place);
+        return run_beat(env);
     }
-    let served = serve(args, place);
+    let served = serve(args, env);
     if let (true, Err(error)) = (args.announce, &served) {
         let _gone = say(&StartReport::Error(super::super::told(error)));
     }
@@ -72,12 +72,12 @@ impl Signals {
     }
 }
 
-fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.prepared_data_dir()?;
+fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.prepared_data_dir()?;
     dir.require_ours()?;
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
-    let (spec, servers) = spec(args, place, &dir, message, clock::rfc3339(started))?;
+    let (spec, servers) = spec(args, env, &dir, message, clock::rfc3339(started))?;
     let kept = servers.map(|file| file.write()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
@@ -145,18 +145,18 @@ fn wrong(ending: &Ending) -> Option<String> {
 /// The agent to run.
 fn spec(
     args: &HostServe,
-    place: &Place,
+    env: &UserEnv,
     dir: &DataDir,
     message: String,
     started_at: String,
 ) -> anyhow::Result<(Spec, Option<PrivateFile>)> {
-    let worktree = place.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
+    let worktree = env.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
     if args.backend != find::CLAUDE {
         bail!(failure!("unknown backend {:?}", args.backend; "known is {}", find::CLAUDE));
     }
-    let path = place.path();
+    let path = env.path();
     let program = find::find(find::CLAUDE, &path)?;
     let card = Card {
         agent_id: agent_id.clone(),
@@ -169,9 +169,9 @@ fn spec(
         beat: None,
         started_at,
     };
-    let user = place.user()?;
+    let user = env.user()?;
     let role = role(&args.role);
-    let policy = policy(role, &worktree, &user, place)?;
+    let policy = policy(role, &worktree, &user, env)?;
     let whose = Project::of(&worktree).with_name(Some(&project));
     let allow = match role {
         Role::Manager => {
@@ -194,7 +194,7 @@ fn spec(
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
-    let mcp = heartbeat_at(&worktree, place)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
+    let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
     if let Some(untrusted) = start.standing.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
@@ -221,9 +221,9 @@ pub(super) fn role(name: &str) -> Role {
 }
 
 /// The policy for an agent in `worktree`, which may be in a workspace with its own policy.
-pub(super) fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Result<Policy> {
+pub(super) fn policy(role: Role, worktree: &Path, user: &User, env: &UserEnv) -> anyhow::Result<Policy> {
     let settings = Settings::read(&user.settings.settings())?.asking;
-    let heartbeat = heartbeat_at(worktree, place)?;
+    let heartbeat = heartbeat_at(worktree, env)?;
     let heartbeat = heartbeat.as_ref();
     // The built-in deny list and the guard always apply to a live agent.
     let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
@@ -243,8 +243,8 @@ fn note_version(progress: &Progress<'_>) {
 }
 
 /// Runs the beat whose job is on stdin; prints one line to stdout when it is over.
-fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.data_dir()?;
     let said = runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let job = io::read_to_string(io::stdin())?;

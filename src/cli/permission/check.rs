@@ -1,9 +1,9 @@
 //! `murmur permission check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
 
 use super::super::args::PermissionCheck;
-use super::super::place::Place;
 use super::super::style::plain_line;
-use super::{Whose, denied, spelled};
+use super::super::user_env::UserEnv;
+use super::{Whose, call_syntax, denied};
 use crate::agent::rule_files;
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
@@ -23,17 +23,17 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
 
-pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (tool, input) = if args.call == "-" {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-        spelled::from_hook(&text)?
+        call_syntax::from_hook(&text)?
     } else {
-        spelled::spelled(&args.call)?
+        call_syntax::parse(&args.call)?
     };
-    let cwd = place.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
-    let settings = Settings::read(&place.settings_dir()?.settings());
-    let heartbeat = super::heartbeat_at(&cwd, place)?
+    let cwd = env.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let settings = Settings::read(&env.settings_dir()?.settings());
+    let heartbeat = super::heartbeat_at(&cwd, env)?
         .ok_or_else(|| failure!("no workspace here"; "name one with --cwd"))?;
     let asking = settings.as_ref().map(|settings| settings.asking).unwrap_or_default();
     let role = Role::from(args.role);
@@ -44,11 +44,11 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
     let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
-    let project = whose.project(place)?;
-    let files = rule_files::read(super::files(&project, place)?);
+    let project = whose.project(env)?;
+    let files = rule_files::read(super::files(&project, env)?);
     let mut call =
-        Call { tool, input, place: CallPlace { cwd, workspace, home: place.home(), own: Own::default() } };
-    call.place.own = own::find(&place.data_dir()?, &place.user()?, &policy, call.command());
+        Call { tool, input, place: CallPlace { cwd, workspace, home: env.home(), own: Own::default() } };
+    call.place.own = own::find(&env.data_dir()?, &env.user()?, &policy, call.command());
     let step = match &settings {
         Err(error) => evaluate::unreadable(error),
         Ok(_) => evaluate::step(&call, &policy, files.as_deref()),
@@ -61,7 +61,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     } else {
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
-            let reached = model::configured_model(&place.settings_dir()?.settings(), &place.keys());
+            let reached = model::configured_model(&env.settings_dir()?.settings(), &env.keys());
             // The daemon's environment may contain the key.
             if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
                 let why = error.line();

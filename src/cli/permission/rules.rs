@@ -1,8 +1,8 @@
 //! `murmur permission rules`: lists all rules in the order they are checked.
 
 use super::super::args::PermissionRules;
-use super::super::place::Place;
 use super::super::style::plain_line;
+use super::super::user_env::UserEnv;
 use super::Whose;
 use crate::agent::rule_files::{self, RulesFile};
 use crate::permit::manager;
@@ -13,14 +13,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitCode> {
-    let cwd = place.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
-    let heartbeat = super::heartbeat_at(&cwd, place)?;
+pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let cwd = env.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let heartbeat = super::heartbeat_at(&cwd, env)?;
     let folder = heartbeat.as_ref().map_or(&*cwd, |heartbeat| &heartbeat.workspace);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
-    let project = whose.project(place)?;
+    let project = whose.project(env)?;
     let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
-    let files = rule_files::read(super::files(&project, place)?)?;
+    let files = rule_files::read(super::files(&project, env)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);
     let mut out = stdout().lock();
@@ -37,11 +37,11 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
         )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let by_name = project.by_name(&place.data_dir()?)?;
+    let by_name = project.by_name(&env.data_dir()?)?;
     for file in &files {
         list(&mut out, file)?;
         if let (true, Some(folder)) = (by_name.as_ref() == Some(&file.path), &project.folder) {
-            let (name, own) = (plain_line(&project.name), place.data_dir()?.rules_of(folder));
+            let (name, own) = (plain_line(&project.name), env.data_dir()?.rules_of(folder));
             let own = plain_line(&own.display().to_string());
             writeln!(out, "note: that file applies to every project named {name}; move its rules to {own}")?;
         }

@@ -1,9 +1,9 @@
 //! Lists waiting requests, once or continuously.
 
-use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::{Style, plain_line};
-use super::shown::paragraph;
+use super::super::user_env::UserEnv;
+use super::text::paragraph;
 use super::{ask_rows, data_dir, note_no_daemon, waiting};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::{client, instance};
@@ -21,8 +21,8 @@ use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = data_dir(place)?;
+pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = data_dir(env)?;
     if watch {
         runtime()?.block_on(follow(&dir, kind, json))?;
         return Ok(ExitCode::SUCCESS);

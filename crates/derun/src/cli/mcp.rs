@@ -5,7 +5,7 @@ use super::captures;
 use super::runtime;
 use super::stdout::stdout;
 use crate::mcp;
-use crate::mcp::place::Place;
+use crate::mcp::state_root::StateRoot;
 use crate::mcp::sweep::Sweeper;
 use crate::retention;
 use anyhow::Context;
@@ -19,13 +19,13 @@ pub fn run(args: &Mcp) -> anyhow::Result<ExitCode> {
     if args.print_config {
         return print_config();
     }
-    let place = Place::new(&captures::root()?);
+    let root = StateRoot::new(&captures::root()?);
     // Report an unusable store at once.
-    place.open()?;
+    root.open()?;
     // A server that cannot sweep can still answer.
-    let _sweeper = Sweeper::start(place.clone(), retention::INTERVAL).ok();
+    let _sweeper = Sweeper::start(root.clone(), retention::INTERVAL).ok();
     let runtime = runtime()?;
-    let served = runtime.block_on(mcp::serve_stdio(place));
+    let served = runtime.block_on(mcp::serve_stdio(root));
     // The client may have closed our output but not our input, which a thread still reads.
     runtime.shutdown_background();
     served?;

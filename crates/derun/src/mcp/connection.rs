@@ -3,9 +3,9 @@
 
 use super::line::{Line, MAX_LINE, Reader};
 use super::message::{self, Message, RpcError};
-use super::place::Place;
 use super::protocol::Lifecycle;
 use super::server::{Reply, Server};
+use super::state_root::StateRoot;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -37,7 +37,7 @@ pub enum ServeError {
 
 /// Answers requests on `input`, one JSON-RPC message per line, until `input` ends or `output` is closed. The sessions
 /// are those in `place`.
-pub async fn serve<R, W>(place: Place, input: R, mut output: W) -> Result<(), ServeError>
+pub async fn serve<R, W>(root: StateRoot, input: R, mut output: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -45,7 +45,7 @@ where
     let mut lines = Reader::new(input);
     let (open, ending) = watch::channel(());
     let mut open = Some(open);
-    let mut calls = Calls::new(Server::new(place, ending));
+    let mut calls = Calls::new(Server::new(root, ending));
     let mut last = None;
     let mut is_flushed = true;
     loop {

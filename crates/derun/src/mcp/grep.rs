@@ -3,8 +3,8 @@
 use super::answer::Read;
 use super::fail::{ToolError, shown};
 use super::input::{Cursor, Pattern, ReadInput};
-use super::place::Place;
 use super::read;
+use super::state_root::StateRoot;
 use crate::plain::plain;
 use crate::record::SCHEMA_VERSION;
 use crate::search::{Query, Search};
@@ -20,11 +20,11 @@ const MAX_RENDERED: u64 = 16 * 1024 * 1024;
 const BEFORE: u64 = 32 * 1024;
 
 /// Searches a session's output.
-pub(super) fn read(place: &Place, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
+pub(super) fn read(root: &StateRoot, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
     let render = input.form.strip_ansi.then_some(plain as fn(&[u8]) -> String);
     let query = Query::new(&pattern.regex, pattern.ignore_case, pattern.context, render)
         .map_err(|error| ToolError::argument("grep", one_line(&error.to_string())))?;
-    let session = place.session(&input.session_id)?;
+    let session = root.session(&input.session_id)?;
     let start = read::start(&session, input.from, input.form.encoding)?;
     let mut search = Search::new(&query, start, input.form.max_bytes);
     let most = if input.form.strip_ansi { MAX_RENDERED } else { MAX_SEARCHED };

@@ -3,7 +3,7 @@
 use super::answer::{Chunk, Read};
 use super::fail::ToolError;
 use super::input::{Cursor, Encoding, Form, ReadInput, Start};
-use super::place::Place;
+use super::state_root::StateRoot;
 use crate::plain::plain;
 use crate::record::{SCHEMA_VERSION, State, Stretch};
 use crate::session::{Page, Session};
@@ -27,8 +27,8 @@ pub(super) struct Portion {
 }
 
 /// Reads a session's output.
-pub(super) fn read(place: &Place, input: &ReadInput) -> Result<Read, ToolError> {
-    let session = place.session(&input.session_id)?;
+pub(super) fn read(root: &StateRoot, input: &ReadInput) -> Result<Read, ToolError> {
+    let session = root.session(&input.session_id)?;
     let cursor = start(&session, input.from, input.form.encoding)?;
     let Portion { state, chunks, next, eof } = portion(&session, cursor, &input.form)?;
     Ok(Read {

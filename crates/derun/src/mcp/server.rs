@@ -5,8 +5,8 @@ use super::arguments::Arguments;
 use super::fail::{ToolError, shown};
 use super::input::{GetInput, ListInput, ReadInput, WaitInput};
 use super::message::{Request, RpcError};
-use super::place::Place;
 use super::protocol::{VERSIONS, Version};
+use super::state_root::StateRoot;
 use super::tool::{self, Tool};
 use super::{grep, read, sessions, wait};
 use crate::record::SCHEMA_VERSION;
@@ -36,9 +36,9 @@ pub(super) enum Reply {
 
 impl Server {
     /// Waiting calls end when the sender of `ending` is dropped.
-    pub(super) fn new(place: Place, ending: watch::Receiver<()>) -> Self {
+    pub(super) fn new(root: StateRoot, ending: watch::Receiver<()>) -> Self {
         let turns = Arc::new(Semaphore::new(LONG_CALLS));
-        Self { tools: tool::all(), work: Work { place: Arc::new(place), turns, ending } }
+        Self { tools: tool::all(), work: Work { root: Arc::new(root), turns, ending } }
     }
 
     /// Answers `request` according to `version` of the protocol.
@@ -101,7 +101,7 @@ fn ourselves() -> Value {
 /// The context of calls.
 #[derive(Clone)]
 struct Work {
-    place: Arc<Place>,
+    root: Arc<StateRoot>,
     turns: Arc<Semaphore>,
     ending: watch::Receiver<()>,
 }
@@ -110,13 +110,13 @@ impl Work {
     /// Runs a long call on another thread, so that it doesn't block others.
     async fn apart<T: Send + 'static>(
         self,
-        work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
+        work: impl FnOnce(&StateRoot) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let Ok(turn) = self.turns.acquire_owned().await else { return Err(ToolError::Ending) };
         let done = tokio::task::spawn_blocking(move || {
             // A cancelled call keeps its permit until its thread is done.
             let _turn = turn;
-            work(&self.place)
+            work(&self.root)
         });
         done.await.unwrap_or(Err(ToolError::Ending))
     }
@@ -125,27 +125,26 @@ impl Work {
         Ok(match name {
             tool::LIST => {
                 let input = ListInput::take(arguments)?;
-                answered(&self.apart(move |place| sessions::list(place, &input)).await?, version)
+                answered(&self.apart(move |root| sessions::list(root, &input)).await?, version)
             }
             tool::GET => {
                 let input = GetInput::take(arguments)?;
-                answered(&self.apart(move |place| sessions::get(place, &input)).await?, version)
+                answered(&self.apart(move |root| sessions::get(root, &input)).await?, version)
             }
             tool::READ => {
                 let input = ReadInput::take(arguments)?;
                 match input.pattern.clone() {
-                    Some(pattern) => answered(
-                        &self.apart(move |place| grep::read(place, &input, &pattern)).await?,
-                        version,
-                    ),
-                    None if input.is_short() => answered(&read::read(&self.place, &input)?, version),
-                    None => answered(&self.apart(move |place| read::read(place, &input)).await?, version),
+                    Some(pattern) => {
+                        answered(&self.apart(move |root| grep::read(root, &input, &pattern)).await?, version)
+                    }
+                    None if input.is_short() => answered(&read::read(&self.root, &input)?, version),
+                    None => answered(&self.apart(move |root| read::read(root, &input)).await?, version),
                 }
             }
             _ => {
                 let input = WaitInput::take(arguments)?;
                 let stop = async { while self.ending.changed().await.is_ok() {} };
-                answered(&wait::wait(&self.place, &input, stop).await?, version)
+                answered(&wait::wait(&self.root, &input, stop).await?, version)
             }
         })
     }

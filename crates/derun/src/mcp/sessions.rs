@@ -3,7 +3,7 @@
 use super::answer::{Detail, OneSession, Output, Sessions, Summary};
 use super::fail::ToolError;
 use super::input::{GetInput, ListInput};
-use super::place::Place;
+use super::state_root::StateRoot;
 use crate::record::SCHEMA_VERSION;
 use crate::session::{Session, Status};
 use crate::store::Store;
@@ -19,12 +19,12 @@ const MAX_LIST: usize = 1024 * 1024;
 
 /// Lists sessions, newest first, up to the limit and the maximum size. Sessions that disappear meanwhile are left
 /// out.
-pub(super) fn list(place: &Place, input: &ListInput) -> Result<Sessions, ToolError> {
+pub(super) fn list(root: &StateRoot, input: &ListInput) -> Result<Sessions, ToolError> {
     let now = clock::now();
     let (mut total_count, mut wanted) = (0, Vec::new());
     let mut left = usize::try_from(input.limit).unwrap_or(usize::MAX);
     let mut room = MAX_LIST;
-    let store = place.open()?;
+    let store = root.open()?;
     let ids = store.as_ref().map(Store::list).transpose()?.unwrap_or_default();
     for (store, id) in store.iter().flat_map(|store| ids.iter().map(move |id| (store, id))) {
         let looked = store.session(id.as_str()).and_then(|session| Ok((session.status(now)?, session)));
@@ -54,8 +54,8 @@ pub(super) fn list(place: &Place, input: &ListInput) -> Result<Sessions, ToolErr
 }
 
 /// Describes one session.
-pub(super) fn get(place: &Place, input: &GetInput) -> Result<OneSession, ToolError> {
-    let session = place.session(&input.session_id)?;
+pub(super) fn get(root: &StateRoot, input: &GetInput) -> Result<OneSession, ToolError> {
+    let session = root.session(&input.session_id)?;
     let output = output(&session, clock::now())?;
     // Read last: the output of a session that has ended by then is complete.
     let status = session.status(clock::now())?;

@@ -1,7 +1,7 @@
 //! Removes old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own, so that no
 //! answer waits for it.
 
-use super::place::Place;
+use super::state_root::StateRoot;
 use crate::log::Log;
 use crate::retention;
 use crate::store::DEFAULT_RETENTION;
@@ -19,11 +19,11 @@ pub struct Sweeper {
 
 impl Sweeper {
     /// Sweeps now, unless that was done recently, and then every `interval`.
-    pub fn start(place: Place, interval: Duration) -> io::Result<Self> {
+    pub fn start(root: StateRoot, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
         let work = move || {
             // Without a store there is nothing to sweep; an error is retried.
-            if let Ok(Some(store)) = place.open() {
+            if let Ok(Some(store)) = root.open() {
                 retention::sweep_if_due(&store);
             }
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
@@ -31,7 +31,7 @@ impl Sweeper {
                     Err(mpsc::TryRecvError::Disconnected) => ControlFlow::Break(()),
                     _ => ControlFlow::Continue(()),
                 };
-                let Ok(Some(store)) = place.open() else { continue };
+                let Ok(Some(store)) = root.open() else { continue };
                 let mut log = Log::open(store.root());
                 let _next_time = retention::sweep(&store, DEFAULT_RETENTION, clock::now(), &mut log, go_on);
             }

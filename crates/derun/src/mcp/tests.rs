@@ -44,8 +44,8 @@ impl Place {
         self.store.create(new, clock::now()).unwrap()
     }
 
-    fn place(&self) -> super::place::Place {
-        super::place::Place::new(self.store.root())
+    fn place(&self) -> super::state_root::StateRoot {
+        super::state_root::StateRoot::new(self.store.root())
     }
 
     /// A server, and a client that is connected to it.

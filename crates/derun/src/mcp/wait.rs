@@ -3,8 +3,8 @@
 use super::answer::Waited;
 use super::fail::ToolError;
 use super::input::{Cursor, WaitInput};
-use super::place::Place;
 use super::read::portion;
+use super::state_root::StateRoot;
 use crate::record::{SCHEMA_VERSION, State};
 use crate::session::{Following, Session};
 use std::pin::pin;
@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// Waits for output. When `stop` resolves, answers with what is available.
 pub(super) async fn wait(
-    place: &Place,
+    root: &StateRoot,
     input: &WaitInput,
     stop: impl Future<Output = ()>,
 ) -> Result<Waited, ToolError> {
@@ -28,7 +28,7 @@ pub(super) async fn wait(
             () = stop => false,
         }
     });
-    let mut session = place.session(&input.session_id)?;
+    let mut session = root.session(&input.session_id)?;
     let mut waker = Waker::None;
     let (mut is_over, mut is_late) = (input.timeout.is_zero(), input.timeout.is_zero());
     loop {
@@ -52,7 +52,7 @@ pub(super) async fn wait(
         }
         if portion.state == State::Starting {
             // The metadata is read only once, and contains the PID only after the command has started.
-            session = place.session(&input.session_id)?;
+            session = root.session(&input.session_id)?;
         }
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// A state root, looked up at every call.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct StateRoot {
     root: PathBuf,
 }
 
-impl Place {
+impl StateRoot {
     /// The state root `root`.
     #[must_use]
     pub fn new(root: &Path) -> Self {

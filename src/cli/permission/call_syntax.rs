@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use sys::failure;
 
 /// Parses a call into its tool and input.
-pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
+pub(super) fn parse(text: &str) -> anyhow::Result<(String, Value)> {
     let text = text.trim();
     let (tool, inside) = match text.split_once('(') {
         Some((tool, rest)) => match rest.strip_suffix(')') {
@@ -68,10 +68,10 @@ mod tests {
             ("mcp__db__drop({\"table\":\"x\"})", "mcp__db__drop", json!({"table": "x"})),
             ("Task", "Task", json!({})),
         ] {
-            assert_eq!(spelled(text).unwrap(), (tool.to_owned(), input), "{text}");
+            assert_eq!(parse(text).unwrap(), (tool.to_owned(), input), "{text}");
         }
         for wrong in ["Bash(ls", "", "(ls)", "git push"] {
-            assert!(spelled(wrong).is_err(), "{wrong}");
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -19,13 +19,13 @@ fn warn(problem: &PathsError) {
 
 /// The user's environment.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct UserEnv {
     data_dir: Option<PathBuf>,
     /// Whether the warning about an open data folder was printed.
     has_warned: Cell<bool>,
 }
 
-impl Place {
+impl UserEnv {
     pub(super) fn new(data_dir: Option<PathBuf>) -> Self {
         Self { data_dir, has_warned: Cell::new(false) }
     }
