@@ -48,7 +48,7 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let end = instance::end(&dir)?;
     let Some(pid) = daemon_pid(&dir)? else { bail!(failure!("murmur is starting or stopping"; "try again")) };
-    // It is told in any case: who does not answer may listen to signals.
+    // Send SIGTERM in any case: a daemon that does not answer may still handle signals.
     let is_silent = is_silent(&dir)?;
     process::signal(pid, Signal::TERM);
     if is_silent {
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
         wait(end, pid, PATIENCE)?;
     }
     writeln!(stdout(), "murmur stopped (PID {pid})")?;
-    // Nobody can answer them until a daemon runs again.
+    // They stay unanswered until a daemon runs again.
     let asked = super::runtime()?.block_on(requests::without_daemon(&dir));
     match asked.iter().filter(|row| requests::is_open(row)).count() {
         0 => {}

@@ -1,6 +1,6 @@
 //! Captures an agent's output and numbers its events: bytes go in, the session and the feed come out.
 //!
-//! If the store fails, capturing stops and the agent goes on: events continue, and a `lost` event reports it.
+//! If the store fails, capturing stops but the agent keeps running: events continue, and a `lost` event reports it.
 
 use super::event::{Derived, Own};
 use super::ledger::{self, Entry};

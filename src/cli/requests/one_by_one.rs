@@ -115,7 +115,7 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
     }
 }
 
-/// Sends an answer; reports a rejection and goes on.
+/// Sends an answer; reports a rejection and continues.
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     match runtime()?.block_on(answer(dir, response)) {
         Ok(row) => writeln!(stdout(), "answered {}", row.id)?,
