@@ -44,7 +44,7 @@ mod workspaces;
 
 use args::{Args, Command, Host, HostCommand};
 use clap::{CommandFactory, Parser};
-use complaint::{complain, told};
+use complaint::{complain, describe};
 use derun::cli::args::Derun;
 use derun::cli::{ended, is_closed_pipe, mcp, printed, runtime, sessions, show, stdout};
 use host_args::HostProgram;
@@ -74,7 +74,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match parsed(args.clone()) {
         Ok(outcome) => outcome,
         Err(error) => {
-            match usage::told(&error, &root(&args), &args) {
+            match usage::describe(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),
                 None => return printed(&error),
             }
@@ -117,7 +117,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     let named = args.data_dir.clone();
     match (named, carry_out(args)) {
         (Some(dir), Err(error)) if !is_closed_pipe(&error) => {
-            Err(data_dir::repeated(told(&error), &dir).into())
+            Err(data_dir::repeated(describe(&error), &dir).into())
         }
         (_, outcome) => outcome,
     }

@@ -274,7 +274,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             }
         };
     }
-    screen.say(|out| {
+    screen.show_always(|out| {
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }

@@ -10,12 +10,12 @@ use sys::error::{Failure, Hinted};
 
 /// Prints `error` and its hint.
 pub(super) fn complain(error: &anyhow::Error) {
-    show(&told(error));
+    show(&describe(error));
 }
 
 /// The message with its causes, without repetitions, and the hint.
-pub(super) fn told(error: &anyhow::Error) -> Failure {
-    derun_complaint::told(error, hint)
+pub(super) fn describe(error: &anyhow::Error) -> Failure {
+    derun_complaint::describe(error, hint)
 }
 
 /// Downcasts `error` to each of these types and asks it for its hint: anyhow has erased the type. Types that are

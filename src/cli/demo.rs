@@ -49,7 +49,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
     // From here on, a signal cleans up first.
-    let mut told = runtime.block_on(async { Told::new() })?;
+    let mut told = runtime.block_on(async { StopSignals::new() })?;
     let mut out = stdout().lock();
     let stage = scratch::folder("murmur-demo-", &env.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
@@ -123,7 +123,11 @@ fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
 }
 
 /// Shows each beat as it ends, until every workspace had one.
-async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyhow::Result<Vec<read::Found>> {
+async fn watch_beats(
+    data: &Path,
+    told: &mut StopSignals,
+    out: &mut impl Write,
+) -> anyhow::Result<Vec<read::Found>> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = Watched::new(data, &["heartbeats.jsonl"]);
@@ -148,14 +152,14 @@ async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyh
     };
     tokio::select! {
         all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not finish in time")?,
-        () = told.heard() => bail!("interrupted"),
+        () = told.received() => bail!("interrupted"),
     }
 }
 
 /// Signals that end the demo: Ctrl-C, `kill`, a closed terminal.
-struct Told([Signals; 3]);
+struct StopSignals([Signals; 3]);
 
-impl Told {
+impl StopSignals {
     /// Must be called in a runtime.
     fn new() -> io::Result<Self> {
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -163,7 +167,7 @@ impl Told {
         Ok(Self([interrupt?, terminate?, hang_up?]))
     }
 
-    async fn heard(&mut self) {
+    async fn received(&mut self) {
         let [interrupt, terminate, hang_up] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}

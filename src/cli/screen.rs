@@ -38,12 +38,12 @@ impl Screen {
         if self.waiting.load(Ordering::Relaxed) > WAITING {
             self.left_out += 1;
         } else {
-            self.say(draw);
+            self.show_always(draw);
         }
     }
 
     /// Writes the output of `draw` even if much is pending: for output that comes only once.
-    pub(super) fn say(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+    pub(super) fn show_always(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         let mut piece = Vec::new();
         match std::mem::take(&mut self.left_out) {
             0 => {}

@@ -76,7 +76,7 @@ fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
     }
     let loaded = match IS_LAUNCHD {
         true => load_in_launchd(path, was_loaded, is_new, env),
-        false => manager::tell("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
+        false => manager::command("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
     };
     if let Err(error) = loaded {
         // Don't leave a file that no manager uses.
@@ -88,11 +88,11 @@ fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
         }
         return Err(error);
     }
-    say_what_was_written(path, found.is_some(), is_new)?;
+    report_written(path, found.is_some(), is_new)?;
     if !IS_LAUNCHD {
-        manager::tell("systemctl", &["--user", "enable", "--now", UNIT])?;
+        manager::command("systemctl", &["--user", "enable", "--now", UNIT])?;
         if found.is_some() && is_new {
-            manager::tell("systemctl", &["--user", "restart", UNIT])?;
+            manager::command("systemctl", &["--user", "restart", UNIT])?;
         }
     }
     let mut out = stdout();
@@ -127,7 +127,7 @@ fn unload(env: &UserEnv) -> anyhow::Result<Result<(), ManagerError>> {
     Ok(manager::bootout())
 }
 
-fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
+fn report_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
     let mut out = stdout();
     let shown = path.display();
     if !is_new {
@@ -152,7 +152,7 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     }
     let ended = match IS_LAUNCHD {
         true => unload(env)?,
-        false => manager::tell("systemctl", &["--user", "disable", "--now", UNIT]),
+        false => manager::command("systemctl", &["--user", "disable", "--now", UNIT]),
     };
     file::remove(path)?;
     // If the manager does not answer, this link would start the service at the next login.
@@ -163,7 +163,7 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     writeln!(stdout(), "Removed {}; agents keep running", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
-        false => manager::tell("systemctl", &["--user", "daemon-reload"]),
+        false => manager::command("systemctl", &["--user", "daemon-reload"]),
     };
     if let Err(error) = ended.and(read_anew) {
         writeln!(

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
     let mut out = stdout().lock();
-    tell(&mut out, &changed)?;
+    report(&mut out, &changed)?;
     if changed.plan.backup == Backup::Write && changed.before.is_some() {
         writeln!(out, "Saved the previous version as {}", shown(&file::backup_of(&changed.real)))?;
     }
@@ -68,7 +68,7 @@ fn wanted() -> anyhow::Result<Wanted> {
 }
 
 /// Reports what was done or would be done.
-fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
+fn report(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
     let (said, path) = (&changed.plan.decision, shown(&changed.real));
     match said.outcome {
         Outcome::Configured => writeln!(out, "Configured murmur's hooks in {path}")?,
@@ -109,7 +109,7 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     };
     let mut out = stdout().lock();
     writeln!(out, "Dry run; the file would contain:")?;
-    tell(&mut out, changed)?;
+    report(&mut out, changed)?;
     let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
     if !lines.is_empty() {
         let side = |bytes: &Option<Vec<u8>>| match bytes {

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.foreground {
         let served = serve_here(args, env);
         if let (true, Err(error)) = (args.announce, &served) {
-            let failure = serde_json::to_string(&super::told(error))?;
+            let failure = serde_json::to_string(&super::describe(error))?;
             writeln!(stdout(), "error {failure}")?;
         }
         return served;
@@ -218,7 +218,7 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
                     _ = hang_up.recv() => {}
                 }
             }
-            tell(&told, Manager::stopping);
+            notify(&told, Manager::stopping);
         };
         say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
         for problem in rule_files::problems(&dir, &env.settings_dir()?) {
@@ -239,13 +239,13 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
             keys: env.keys(),
             dir: dir.clone(),
         };
-        tell(&manager, Manager::ready);
+        notify(&manager, Manager::ready);
         // On the loop's own thread, so that a hanging loop stops reporting that it is alive.
         let served = tokio::select! {
             served = serve::serve(setup, listener, stop, say) => served,
             never = keep_alive(&manager) => match never {},
         };
-        tell(&manager, Manager::stopping);
+        notify(&manager, Manager::stopping);
         if let Err(ServeError::Lost(lost)) = &served {
             if args.announce {
                 // murmur.log may have been deleted with the folder.
@@ -263,7 +263,7 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 /// Notifies the service manager, if one started the daemon. Errors are ignored.
-fn tell(manager: &Option<Manager>, what: impl FnOnce(&Manager) -> io::Result<()>) {
+fn notify(manager: &Option<Manager>, what: impl FnOnce(&Manager) -> io::Result<()>) {
     if let Some(manager) = manager {
         let _gone = what(manager);
     }
@@ -278,7 +278,7 @@ async fn keep_alive(manager: &Option<Manager>) -> Infallible {
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        tell(manager, Manager::alive);
+        notify(manager, Manager::alive);
     }
 }
 

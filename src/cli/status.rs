@@ -105,7 +105,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
             let journal = dir.journal().display().to_string();
             let mut told = status.problems.iter().chain(&status.waiting_reason);
             if !told.any(|told| told.contains(&journal)) {
-                status.problems.push(super::told(&error).line());
+                status.problems.push(super::describe(&error).line());
             }
         }
         read => read?,

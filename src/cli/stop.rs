@@ -33,7 +33,7 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
         && let Some(pid) = kill_if_silent(&dir)?
     {
         writeln!(stdout(), "murmur (PID {pid}) did not answer and was killed; its agents keep running")?;
-        say_what_waits(&dir)?;
+        report_waiting_lines(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.leave_agents {
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
             None => writeln!(stdout(), "murmur is not running")?,
         }
-        say_what_waits(&dir)?;
+        report_waiting_lines(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     let end = instance::end(&dir)?;
@@ -74,12 +74,12 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
             writeln!(stdout(), "{many} live agents keep running; stop them with: murmur host stop --all")?
         }
     }
-    say_what_waits(&dir)?;
+    report_waiting_lines(&dir)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reports journal lines that wait for a daemon or a beat, and why.
-fn say_what_waits(dir: &DataDir) -> io::Result<()> {
+fn report_waiting_lines(dir: &DataDir) -> io::Result<()> {
     // `murmur status` reports read errors.
     match unfinished::waiting(dir).unwrap_or_default() {
         0 => Ok(()),

@@ -7,8 +7,8 @@ use sys::error::Failure;
 
 /// Describes a usage error in `typed` (program name first) for the command `root`. Returns `None` for help and
 /// version, which are not errors.
-pub(super) fn told(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
-    derun::cli::usage::told(error, root, typed, complaint::hint)
+pub(super) fn describe(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
+    derun::cli::usage::describe(error, root, typed, complaint::hint)
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
     fn wrong(words: &[String]) -> Option<Failure> {
         let typed: Vec<OsString> = words.iter().map(Into::into).collect();
         let error = Args::command().try_get_matches_from(&typed).err()?;
-        told(&error, &Args::command(), &typed)
+        describe(&error, &Args::command(), &typed)
     }
 
     #[test]

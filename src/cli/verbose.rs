@@ -6,7 +6,7 @@ use crate::agent::conversation::Turn;
 use crate::agent::event::Event;
 use crate::host::event::Derived;
 use crate::journal::entry::Entry;
-use crate::rpc::envelope::Event as Told;
+use crate::rpc::envelope::Event as HostEvent;
 use std::io::{self, Write};
 
 /// How many characters of a tool's input to show.
@@ -34,7 +34,7 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
         Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
-            if let Ok(told) = serde_json::from_slice::<Told>(&line)
+            if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
                 && let Some((tag, text)) = reported::words(&told)
             {
                 writeln!(out, "{} {text}", style.dim(format_args!("[{tag}]")))?;

@@ -149,7 +149,7 @@ impl Capture {
         line.shrink_to(LINE);
         if next > before {
             self.last_at = clock::now();
-            self.feed.tell();
+            self.feed.notify();
         }
         if let Some(lost) = lost {
             // Some of these bytes may have been captured; replaying them gives the same numbers.
@@ -183,7 +183,7 @@ impl Capture {
     fn push(&mut self, own: &Own) {
         self.last_at = clock::now();
         self.feed.push(own.line(&self.agent_id, self.feed.next()).into());
-        self.feed.tell();
+        self.feed.notify();
     }
 
     /// Writes a checkpoint to the ledger.

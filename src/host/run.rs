@@ -131,7 +131,7 @@ pub async fn run(
     host.capture.own(Own::State(State::Starting));
     if spec.card.kind == Kind::Beat {
         host.capture.own(Own::Chat { role: Role::User, text: first });
-        host.say_bytes(spec.invocation.stdin.clone());
+        host.send_bytes(spec.invocation.stdin.clone());
         host.stdin = None;
     }
     host.take(Input::Started);
@@ -193,7 +193,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
-                Some(answer) = answers.recv() => self.say_bytes(answer),
+                Some(answer) = answers.recv() => self.send_bytes(answer),
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);
@@ -230,13 +230,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             process::keep_end(&mut self.stderr, bytes);
         }
         if channel == Channel::Stderr || self.spec.card.kind == Kind::Beat {
-            return self.heard(channel, bytes);
+            return self.handle_output(channel, bytes);
         }
         self.take_in_turns(bytes);
     }
 
     /// Handles output of the agent in its current state.
-    fn heard(&mut self, channel: Channel, bytes: &[u8]) {
+    fn handle_output(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
@@ -276,10 +276,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.rest_at = matches!(state, State::Idle { .. }).then(|| Instant::now() + REST);
                     self.capture.own(Own::State(state));
                 }
-                Effect::Say(text) => {
+                Effect::Send(text) => {
                     let line = crate::agent::invocation::user_message(&text);
                     self.capture.own(Own::Chat { role: Role::User, text });
-                    self.say_bytes(line);
+                    self.send_bytes(line);
                 }
                 Effect::CloseInput => self.stdin = None,
                 Effect::Terminate => self.signal(Signal::TERM),
@@ -299,7 +299,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    fn say_bytes(&mut self, bytes: Vec<u8>) {
+    fn send_bytes(&mut self, bytes: Vec<u8>) {
         if let Some(stdin) = &self.stdin
             && stdin.try_send(bytes).is_err()
         {

@@ -115,7 +115,7 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Send this message to the agent: a turn starts.
-    Say(String),
+    Send(String),
     /// Close its stdin.
     CloseInput,
     /// Send it SIGTERM.
@@ -263,7 +263,7 @@ impl Machine {
         let Some(text) = self.queue.pop_front() else { return self.rest() };
         let (queued, background) = (self.queue.len(), self.background);
         self.state = State::Running { turn: self.turns + 1, queued, background };
-        vec![Effect::Announce, Effect::Say(text)]
+        vec![Effect::Announce, Effect::Send(text)]
     }
 }
 
@@ -286,11 +286,11 @@ mod tests {
     #[test]
     fn messages_are_queued_until_the_turn_ends() {
         let mut agent = live();
-        assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Say("one".to_owned())]);
+        assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Send("one".to_owned())]);
         assert_eq!(send(&mut agent, "two"), [Effect::Announce]);
         assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
         assert_eq!(agent.take(Input::Acted), []);
-        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Say("two".to_owned())]);
+        assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Send("two".to_owned())]);
         assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
         assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
     }
@@ -299,7 +299,7 @@ mod tests {
     fn the_first_message_may_precede_the_start() {
         let mut agent = Machine::new(Kind::Live, Some("one".to_owned()));
         assert_eq!(send(&mut agent, "two"), []);
-        assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Say("one".to_owned())]);
+        assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Send("one".to_owned())]);
         assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
     }
 

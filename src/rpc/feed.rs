@@ -70,7 +70,7 @@ impl Feed {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the line of the next event, which contains the number [`Self::next`]. Call [`Self::tell`] to notify
+    /// Adds the line of the next event, which contains the number [`Self::next`]. Call [`Self::notify`] to notify
     /// readers.
     pub fn push(&self, line: Arc<[u8]>) {
         let mut ring = self.ring();
@@ -85,14 +85,14 @@ impl Feed {
     }
 
     /// Notifies readers.
-    pub fn tell(&self) {
+    pub fn notify(&self) {
         self.changed.send_replace(());
     }
 
     /// Ends the feed.
     pub fn end(&self) {
         self.ring().is_over = true;
-        self.tell();
+        self.notify();
     }
 
     /// The number of the next event.
@@ -230,7 +230,7 @@ mod tests {
             let next = feed.next();
             feed.push(event_line("chat", "a", next, &next).into());
         }
-        feed.tell();
+        feed.notify();
     }
 
     fn offsets(text: &[u8]) -> Vec<(String, u64)> {

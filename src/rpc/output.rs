@@ -268,7 +268,7 @@ mod tests {
         assert!(output.is_waiting());
         while matches!(io::Read::read(&mut &far, &mut [0; 4096]), Ok(1..)) {}
         (0..LAG >> 20).for_each(|_| push());
-        feed.tell();
+        feed.notify();
         let_time_pass(&mut output);
         let written = output.written;
         output.flow(&mut near).await.unwrap();

@@ -5,7 +5,7 @@ use super::super::table::{Row, Table};
 use super::line::offset;
 use super::live::{Live, output};
 use derun::id::SessionId;
-use murmur::host::replay::{StoredEvents, Replay};
+use murmur::host::replay::{Replay, StoredEvents};
 use murmur::rpc::feed::Past;
 use std::cell::Cell;
 use std::fs::File;

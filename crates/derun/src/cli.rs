@@ -28,7 +28,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let outcome = match Derun::try_parse_from(&args) {
         Ok(args) => dispatch(args),
-        Err(error) => match usage::told(&error, &Derun::command(), &args, complaint::hint) {
+        Err(error) => match usage::describe(&error, &Derun::command(), &args, complaint::hint) {
             Some(wrong) => {
                 complaint::show(&wrong);
                 return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

@@ -25,7 +25,12 @@ impl Lines {
     }
 
     /// Prints what changed in `agents`, in their order, and which agents are gone.
-    pub(super) fn say(&mut self, out: &mut impl Write, agents: Vec<Agent>, now: Timestamp) -> io::Result<()> {
+    pub(super) fn print(
+        &mut self,
+        out: &mut impl Write,
+        agents: Vec<Agent>,
+        now: Timestamp,
+    ) -> io::Result<()> {
         let mut before = std::mem::take(&mut self.said);
         for agent in agents {
             if before.remove(&agent.agent_id).as_ref() != Some(&agent) {

@@ -47,7 +47,7 @@ impl Waiting {
                 writeln!(
                     io::stderr(),
                     "warning: cannot show which agents wait for you: {}",
-                    crate::cli::told(&error).or_hint(Some("see: murmur status".to_owned())).line()
+                    crate::cli::describe(&error).or_hint(Some("see: murmur status".to_owned())).line()
                 )?;
                 Ok(Self::default())
             }

@@ -34,14 +34,14 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
     if io::stdout().is_terminal() && !json && !is_dumb {
         return Terminal::begin(watched, wanted)?.show().await;
     }
-    let mut said = line_by_line::Lines::new(json);
+    let mut lines = line_by_line::Lines::new(json);
     let mut out = stdout().lock();
     loop {
         let now = clock::now();
         let agents = shown(&watched, wanted.as_deref(), now);
         let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
         let change = change.into_iter().chain(watched.follower.recheck_in()).min();
-        said.say(&mut out, agents, now)?;
+        lines.print(&mut out, agents, now)?;
         tokio::select! {
             changed = watched.changed() => changed?,
             () = after(change) => watched.follower.recheck(),

@@ -50,7 +50,7 @@ pub(super) fn run(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let served = serve(args, env);
     if let (true, Err(error)) = (args.announce, &served) {
-        let _gone = say(&StartReport::Error(super::super::told(error)));
+        let _gone = say(&StartReport::Error(super::super::describe(error)));
     }
     served
 }

@@ -49,12 +49,12 @@ impl Hinted for ManagerError {
 }
 
 /// Runs a command that must succeed.
-pub(super) fn tell(program: &'static str, words: &[&str]) -> Result<(), ManagerError> {
-    told(program, words).map(drop)
+pub(super) fn command(program: &'static str, words: &[&str]) -> Result<(), ManagerError> {
+    command_output(program, words).map(drop)
 }
 
 /// Runs a command that must succeed, and returns its output.
-fn told(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
+fn command_output(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
     let output = run(program, words)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -97,7 +97,8 @@ pub(super) fn pid() -> Result<Option<u32>, ManagerError> {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         return Ok(number(&said, "pid = ").filter(|_| output.status.success()));
     }
-    told("systemctl", &["--user", "show", "--property=MainPID", UNIT]).map(|said| number(&said, "MainPID="))
+    command_output("systemctl", &["--user", "show", "--property=MainPID", UNIT])
+        .map(|said| number(&said, "MainPID="))
 }
 
 /// The number after `name` in `said`; `None` if it is 0.
@@ -112,9 +113,9 @@ pub(super) fn start_again(was_killed: bool) -> Result<(), ManagerError> {
         // launchd restarts a killed service by itself, and would send the new daemon SIGTERM.
         (true, true) => Ok(()),
         // The old process may still be ending, and would count as running.
-        (true, false) => tell("launchctl", &["kickstart", "-k", &target()]),
+        (true, false) => command("launchctl", &["kickstart", "-k", &target()]),
         // systemd doesn't start twice what it is about to restart.
-        (false, _) => tell("systemctl", &["--user", "restart", UNIT]),
+        (false, _) => command("systemctl", &["--user", "restart", UNIT]),
     }
 }
 
@@ -133,7 +134,7 @@ pub(super) fn is_loaded() -> Result<bool, ManagerError> {
 
 /// Loads and starts the service file.
 pub(super) fn bootstrap(path: &Path) -> Result<(), ManagerError> {
-    tell("launchctl", &["bootstrap", &domain(), &path.to_string_lossy()])
+    command("launchctl", &["bootstrap", &domain(), &path.to_string_lossy()])
 }
 
 /// Unloads the service; succeeds if it is not loaded.

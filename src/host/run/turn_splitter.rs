@@ -55,7 +55,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.turn_splitter.at_work(bytes)
                 }
             };
-            self.heard(Channel::Stdout, &bytes[..length]);
+            self.handle_output(Channel::Stdout, &bytes[..length]);
             bytes = &bytes[length..];
         }
     }

@@ -9,7 +9,7 @@ use sys::text::Shown;
 
 /// Prints `error` and its hint.
 pub fn complain(error: &anyhow::Error) {
-    show(&told(error, hint));
+    show(&describe(error, hint));
 }
 
 /// Prints a failure and its hint.
@@ -19,7 +19,7 @@ pub fn show(failure: &Failure) {
 
 /// The message with its causes, without repetitions, and the first hint that `hint` returns for one of them.
 #[must_use]
-pub fn told(error: &anyhow::Error, hint: impl Fn(&(dyn Error + 'static)) -> Option<String>) -> Failure {
+pub fn describe(error: &anyhow::Error, hint: impl Fn(&(dyn Error + 'static)) -> Option<String>) -> Failure {
     Failure::of_chain(error.chain()).or_hint(error.chain().find_map(hint))
 }
 

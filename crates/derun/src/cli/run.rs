@@ -73,7 +73,7 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         let _goes_on_next_time = sweeping.recv_timeout(SWEEP);
     }
     if let Some(error) = uncaptured {
-        warn(&format!("nothing was captured: {}", complaint::told(&error, complaint::hint).line()));
+        warn(&format!("nothing was captured: {}", complaint::describe(&error, complaint::hint).line()));
     }
     if let Err(error) = written {
         warn(&error.to_string());

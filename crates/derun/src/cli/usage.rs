@@ -12,7 +12,7 @@ use sys::failure;
 /// Describes a usage error in `typed` (program name first) for the command `root`. `None` for help and version, which
 /// are not errors.
 #[must_use]
-pub fn told(
+pub fn describe(
     error: &clap::Error,
     root: &Command,
     typed: &[OsString],

@@ -61,7 +61,7 @@ impl Server {
                 "cacheScope": "private",
             }),
             "tools/list" => {
-                let tools: Vec<Value> = self.tools.iter().map(|tool| tool.told(version)).collect();
+                let tools: Vec<Value> = self.tools.iter().map(|tool| tool.definition(version)).collect();
                 json!({ "tools": tools })
             }
             "tools/call" => return self.call(&request.params, version),

@@ -57,7 +57,7 @@ impl Tool {
     }
 
     /// The tool's definition for clients that use `version`.
-    pub(super) fn told(&self, version: Version) -> Value {
+    pub(super) fn definition(&self, version: Version) -> Value {
         let mut told = json!(self);
         if let (false, Some(told)) = (version.is_structured(), told.as_object_mut()) {
             told.remove("outputSchema");
